@@ -1,12 +1,18 @@
+/** Packages that CommonJS code requires though they are ES modules: Node can do that, jest on Node 20 cannot. */
+const required = '/node_modules/content-disposition/';
+
 /** @type {import('jest').Config} */
 export default {
-  rootDir: '.',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testEnvironment: 'node',
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: { '^.+\\.ts$': ['@swc/jest'] },
+  transform: {
+    '^.+\\.ts$': '@swc/jest',
+    [required]: ['@swc/jest', { module: { type: 'commonjs' }, swcrc: false }],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!${required.split('/')[2]}/)`],
   setupFiles: ['reflect-metadata'],
   testTimeout: 30_000,
   maxWorkers: 2,

@@ -1,0 +1,63 @@
+import fastifyCors from '@fastify/cors';
+import fastifyHelmet from '@fastify/helmet';
+import type { Type } from '@nestjs/common';
+import { type DynamicModule } from '@nestjs/common';
+import { NestFactory, Reflector } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { useExplorer } from './app.explorer.js';
+import { ProblemFilter } from './common/errors/index.js';
+import { createHttpAdapter, createLog, PinoLogger, StrictQueryInterceptor } from './common/http/index.js';
+import { Environment } from './config/index.js';
+
+/** Creates the application of a root module, configured and ready to listen. The tests use it, too. */
+export async function createApp(
+  root: Type<unknown> | DynamicModule,
+  environment: Environment,
+  log = createLog(environment.logLevel),
+): Promise<NestFastifyApplication> {
+  const adapter = createHttpAdapter({ bodyLimit: environment.bodyLimit, logger: log });
+  const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
+    logger: new PinoLogger(log),
+    bodyParser: false,
+    abortOnError: false,
+  });
+  await configureApp(app, environment);
+  return app;
+}
+
+/** What every request passes, whatever its feature: security headers, CORS, strictness, errors, and the explorer. */
+export async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
+  await app.register(fastifyHelmet, {
+    contentSecurityPolicy: {
+      directives: {
+        defaultSrc: ["'none'"],
+        // The explorer's own page: its scripts and calls from here, its styles inline.
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'", "'unsafe-inline'"],
+        imgSrc: ["'self'", 'data:'],
+        connectSrc: ["'self'"],
+        frameAncestors: ["'none'"],
+        upgradeInsecureRequests: null,
+      },
+    },
+  });
+  if (environment.corsOrigins.length > 0) {
+    await app.register(fastifyCors, {
+      origin: environment.corsOrigins,
+      methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+      exposedHeaders: [
+        'ETag',
+        'Link',
+        'Location',
+        'Preference-Applied',
+        'Retry-After',
+        'WWW-Authenticate',
+        'X-Request-Id',
+      ],
+      maxAge: 600,
+    });
+  }
+  app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
+  app.useGlobalFilters(new ProblemFilter());
+  useExplorer(app, environment);
+}

@@ -1,0 +1,36 @@
+import { mongo } from 'mongoose';
+import { DatabaseUnavailableError, DuplicateValueError } from '../errors/index.js';
+
+const DUPLICATE_KEY = 11_000;
+
+/**
+ * Server errors that mean "not now": time limits, shutdown, and a change of primary
+ * (https://www.mongodb.com/docs/manual/reference/error-codes/).
+ */
+const PASSING_CODES = new Set([
+  6, 7, 50, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436,
+]);
+
+/** What the driver threw, as an error that a client may see where there is one; anything else as it came. */
+export function translateDatabaseError(error: unknown): unknown {
+  if (error instanceof mongo.MongoServerError) {
+    if (error.code === DUPLICATE_KEY) {
+      return new DuplicateValueError(Object.keys((error.keyPattern as object | undefined) ?? {}), {
+        cause: error,
+      });
+    }
+    return PASSING_CODES.has(Number(error.code)) ? new DatabaseUnavailableError({ cause: error }) : error;
+  }
+  return isConnectionError(error) ? new DatabaseUnavailableError({ cause: error }) : error;
+}
+
+function isConnectionError(error: unknown): boolean {
+  return (
+    error instanceof mongo.MongoNetworkError ||
+    error instanceof mongo.MongoServerSelectionError ||
+    error instanceof mongo.MongoNotConnectedError ||
+    error instanceof mongo.MongoTopologyClosedError ||
+    error instanceof mongo.MongoClientClosedError ||
+    (error instanceof mongo.MongoError && error.name === 'MongoWaitQueueTimeoutError')
+  );
+}

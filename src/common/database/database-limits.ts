@@ -1,0 +1,25 @@
+/**
+ * Time-outs that add up to less than five seconds a request, whatever the database does. The driver retries an
+ * operation once after a network error, so that the socket's time-out counts twice.
+ */
+export const CONNECTION_LIMITS = {
+  /** How long an answer may take on an open connection. Unit: milliseconds. */
+  socketTimeoutMS: 2_000,
+  /** How long opening a connection may take. Unit: milliseconds. */
+  connectTimeoutMS: 2_000,
+  /** How long to look for a server that takes the operation. Unit: milliseconds. */
+  serverSelectionTimeoutMS: 2_000,
+  /** How long to wait for a free connection of the pool. Unit: milliseconds. */
+  waitQueueTimeoutMS: 2_000,
+  /** How soon a server that was lost is looked for again. Unit: milliseconds. */
+  heartbeatFrequencyMS: 2_000,
+} as const;
+
+/** The server gives an operation up by itself a little before the socket does. */
+export const OPERATION_LIMITS = { maxTimeMS: 1_900 } as const;
+
+/** The last resort above all of the driver's own limits. Unit: milliseconds. */
+export const CALL_DEADLINE_MS = 4_500;
+
+/** How often opening the database is tried again at the start. Unit: milliseconds. */
+export const OPEN_RETRY_MS = 1_000;

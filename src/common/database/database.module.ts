@@ -1,0 +1,30 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { getConnectionToken } from '@nestjs/mongoose';
+import { createConnection } from 'mongoose';
+import { Database, DatabaseOptions } from './database.js';
+
+/** The Mongoose connection, under the token that `MongooseModule.forFeature` asks for. */
+@Global()
+@Module({})
+export class DatabaseModule {
+  static forRoot(options: DatabaseOptions): DynamicModule {
+    return {
+      module: DatabaseModule,
+      providers: [
+        { provide: getConnectionToken(), useFactory: createUnopenedConnection },
+        { provide: DatabaseOptions, useValue: options },
+        Database,
+      ],
+      exports: [getConnectionToken(), Database],
+    };
+  }
+}
+
+/** Models compile against it before it is opened; collections and indexes are the Database's business. */
+function createUnopenedConnection() {
+  const connection = createConnection();
+  connection.set('autoCreate', false);
+  connection.set('autoIndex', false);
+  connection.set('bufferCommands', false);
+  return connection;
+}

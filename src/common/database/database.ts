@@ -1,0 +1,128 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectConnection } from '@nestjs/mongoose';
+import type { Connection } from 'mongoose';
+import { DatabaseUnavailableError } from '../errors/index.js';
+import { prepareCollections } from './collections.js';
+import { translateDatabaseError } from './database-errors.js';
+import { CALL_DEADLINE_MS, CONNECTION_LIMITS, OPEN_RETRY_MS, OPERATION_LIMITS } from './database-limits.js';
+
+/** How the database is reached. */
+export abstract class DatabaseOptions {
+  /** Connection string of a MongoDB. */
+  abstract readonly uri: string;
+}
+
+/** What {@link Database.iterate} needs of a cursor. */
+export interface ClosableCursor<T> {
+  /** The next item; null at the end. */
+  next(): Promise<T | null>;
+  close(): Promise<unknown>;
+}
+
+/** Keeps the connection open, and stands between every operation and what the database may do to it. */
+@Injectable()
+export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('Database');
+  private readonly stopping = new AbortController();
+  private opened = false;
+  private opening: Promise<void> = Promise.resolve();
+
+  constructor(
+    @InjectConnection() private readonly connection: Connection,
+    private readonly options: DatabaseOptions,
+  ) {}
+
+  /** Opens the database. Where it cannot be reached yet, the service starts all the same, unready, and tries on. */
+  async onApplicationBootstrap(): Promise<void> {
+    if (await this.tryOpen()) return;
+    this.opening = this.keepTrying();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    await this.opening;
+    await this.connection.close();
+  }
+
+  /**
+   * Runs one operation within the deadline.
+   *
+   * @throws DatabaseUnavailableError where the database cannot be reached or is too slow
+   * @throws DuplicateValueError where a unique value would be repeated
+   */
+  async call<T>(operation: () => PromiseLike<T>): Promise<T> {
+    if (!this.opened) throw new DatabaseUnavailableError();
+    try {
+      return await withDeadline(operation());
+    } catch (error) {
+      throw translateDatabaseError(error);
+    }
+  }
+
+  /** Iterates a cursor, each step within the deadline; closes the cursor when the reader stops early. */
+  async *iterate<T>(open: () => ClosableCursor<T>): AsyncGenerator<T, void, undefined> {
+    const cursor = await this.call(async () => open());
+    try {
+      for (;;) {
+        const item = await this.call(() => cursor.next());
+        if (item === null) return;
+        yield item;
+      }
+    } finally {
+      await cursor.close();
+    }
+  }
+
+  /** Resolves when the database answers; rejects within five seconds when it does not. */
+  async ping(): Promise<void> {
+    await this.call(async () => this.connection.db?.command({ ping: 1, ...OPERATION_LIMITS }));
+  }
+
+  private async keepTrying(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      await pause(OPEN_RETRY_MS, this.stopping.signal);
+      if (!this.stopping.signal.aborted && (await this.tryOpen())) return;
+    }
+  }
+
+  private async tryOpen(): Promise<boolean> {
+    try {
+      await prepareCollections(this.options.uri, this.connection.models);
+      await this.connection.openUri(this.options.uri, {
+        ...CONNECTION_LIMITS,
+        autoCreate: false,
+        autoIndex: false,
+        bufferCommands: false,
+      });
+      this.opened = true;
+      this.logger.log('The database is open');
+    } catch (error) {
+      this.logger.error({ error }, 'The database cannot be opened; trying again');
+    }
+    return this.opened;
+  }
+}
+
+async function withDeadline<T>(work: PromiseLike<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new DatabaseUnavailableError()), CALL_DEADLINE_MS);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener('abort', done, { once: true });
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+  });
+}

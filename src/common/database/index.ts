@@ -1,0 +1,5 @@
+export * from './collections.js';
+export * from './database.js';
+export * from './database-errors.js';
+export * from './database-limits.js';
+export * from './database.module.js';

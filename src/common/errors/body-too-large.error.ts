@@ -1,0 +1,12 @@
+import { DomainError } from './domain.error.js';
+import { errorMessages } from './error-messages.js';
+
+/** A body over the limit. */
+export class BodyTooLargeError extends DomainError {
+  readonly code = 'BODY_TOO_LARGE';
+
+  /** @param limit the largest body. Unit: bytes. */
+  constructor(limit: number) {
+    super(errorMessages.bodyTooLarge(limit));
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Every error that a client can meet: its stable code, its status and its title. `docs/errors.md` lists the same
+ * table, and a test compares the two.
+ */
+export const ERROR_TABLE = {
+  MALFORMED_REQUEST: { status: 400, title: 'Malformed request' },
+  VALIDATION_FAILED: { status: 400, title: 'Validation failed' },
+  INVALID_ID: { status: 400, title: 'Invalid identifier' },
+  UNAUTHENTICATED: { status: 401, title: 'Authentication required' },
+  INVALID_TOKEN: { status: 401, title: 'Invalid token' },
+  TENANT_REQUIRED: { status: 403, title: 'Tenant required' },
+  RECORD_NOT_FOUND: { status: 404, title: 'Record not found' },
+  PATH_NOT_FOUND: { status: 404, title: 'Path not found' },
+  METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
+  REQUEST_TIMEOUT: { status: 408, title: 'Request timed out' },
+  DUPLICATE_VALUE: { status: 409, title: 'Duplicate value' },
+  BODY_TOO_LARGE: { status: 413, title: 'Body too large' },
+  URI_TOO_LONG: { status: 414, title: 'URI too long' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
+  HEADERS_TOO_LARGE: { status: 431, title: 'Request headers too large' },
+  INTERNAL_ERROR: { status: 500, title: 'Internal error' },
+  AUTHENTICATION_UNAVAILABLE: { status: 503, title: 'Authentication unavailable' },
+  DATABASE_UNAVAILABLE: { status: 503, title: 'Database unavailable' },
+  SHUTTING_DOWN: { status: 503, title: 'Shutting down' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+/** Stable upper-case word that names an error to programs. */
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+/** The sentences that clients read, in one place. */
+export const errorMessages = {
+  notAnObject: 'The body must be a JSON object.',
+  malformedJson: 'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
+  malformedUrl: 'The URL is not valid. Percent-encode its special characters in UTF-8.',
+  malformedRequest: 'The request could not be read. Check its body, headers and encoding.',
+  malformedHttp: 'The request is not valid HTTP/1.1.',
+  validationFailed: (count: number, first: string) =>
+    count === 1
+      ? `The request is not valid: ${first}`
+      : `The request has ${count} faults; the first: ${first}`,
+  unknownField: (name: string, allowed: readonly string[]) =>
+    `"${name}" is not an input field. Allowed: ${allowed.join(', ')}.`,
+  nullOnCreate: (name: string) => `"${name}" must not be null. Leave the field out instead.`,
+  nullOnRequired: (name: string) => `"${name}" is required and cannot be removed with null.`,
+  invalidId: 'The id must be 24 hexadecimal digits.',
+  unknownParameter: (name: string, allowed: readonly string[]) =>
+    allowed.length === 0
+      ? `"${name}" is not a parameter here; this path takes none.`
+      : `"${name}" is not a parameter here. Allowed: ${allowed.join(', ')}.`,
+  repeatedParameter: (name: string) => `"${name}" must be given once.`,
+  wholeNumber: (name: string, min: number, max?: number) =>
+    max === undefined
+      ? `"${name}" must be a whole number, at least ${min}.`
+      : `"${name}" must be a whole number from ${min} to ${max}.`,
+  unauthenticated: 'This operation needs a token: send "Authorization: Bearer <token>".',
+  invalidToken: 'The token does not verify or has expired. Get a new one.',
+  tenantRequired: (claim: string) =>
+    `The token must carry a tenant: claim "${claim}", 24 hexadecimal digits.`,
+  recordNotFound: (label: string) => `${label} not found`,
+  pathNotFound: 'There is no such path. See /docs for those that exist.',
+  methodNotAllowed: (method: string, allow: readonly string[]) =>
+    `${method} is not possible on this path. Allowed: ${allow.join(', ')}.`,
+  requestTimeout: 'The request did not arrive in time. Send it again.',
+  duplicateValue: (fields: readonly string[]) =>
+    `A record with the same ${fields.join(', ') || 'unique value'} exists. Choose another value.`,
+  bodyTooLarge: (limit: number) => `The body is larger than ${limit} bytes. Send less at a time.`,
+  uriTooLong: 'A part of the path is too long.',
+  unsupportedMediaType: (allowed: readonly string[]) => `The content type must be ${allowed.join(' or ')}.`,
+  headersTooLarge: 'The request headers are too large.',
+  internalError: 'Something went wrong on our side. Quote the requestId when you report it.',
+  authenticationUnavailable: 'The keys that verify tokens cannot be fetched. Try again later.',
+  databaseUnavailable: 'The database cannot be reached or is too slow. Try again later.',
+  shuttingDown: 'This process is shutting down. Try again.',
+};

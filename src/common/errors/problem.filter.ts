@@ -1,0 +1,43 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ERROR_TABLE } from './error-messages.js';
+import { PROBLEM_CONTENT_TYPE, toProblem } from './problem.js';
+import { toDomainError } from './to-domain-error.js';
+
+/** Turns whatever was thrown into `application/problem+json` (RFC 9457), and logs what is the service's own fault. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Problem');
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    sendProblem(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), this.logger);
+  }
+}
+
+/** Answers a request with the problem that was thrown; for errors that arise outside Nest's handlers. */
+export function sendProblem(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  logger: Pick<Logger, 'error'>,
+): void {
+  const error = toDomainError(thrown, { bodyLimit: request.routeOptions.bodyLimit });
+  const { status } = ERROR_TABLE[error.code];
+  if (status >= 500) {
+    logger.error({ requestId: request.id, code: error.code, error: error.cause ?? error }, error.detail);
+  }
+  if (reply.sent) {
+    reply.raw.destroy();
+    return;
+  }
+  const problem = toProblem(error, { path: pathOf(request.url), id: request.id });
+  void reply
+    .code(status)
+    .headers({ ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE })
+    .send(JSON.stringify(problem));
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url;
+}

@@ -1,0 +1,51 @@
+import { HttpException } from '@nestjs/common';
+import { BodyTooLargeError } from './body-too-large.error.js';
+import { DomainError } from './domain.error.js';
+import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
+import { PathNotFoundError } from './path-not-found.error.js';
+import { FrameworkError } from './framework.error.js';
+
+/**
+ * Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/), as rows of the
+ * error table.
+ */
+const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_BAD_URL: ['MALFORMED_REQUEST', errorMessages.malformedUrl],
+  FST_ERR_MAX_PARAM_LENGTH: ['URI_TOO_LONG', errorMessages.uriTooLong],
+};
+
+/**
+ * Anything that was thrown, as an error that a client may see. What is not known becomes an internal error without a
+ * word of the original, which stays in `cause` for the log.
+ *
+ * @param bodyLimit largest body of the route. Unit: bytes.
+ */
+export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: number }): DomainError {
+  if (thrown instanceof DomainError) return thrown;
+  if (fastifyCode(thrown) === 'FST_ERR_CTP_BODY_TOO_LARGE') return new BodyTooLargeError(bodyLimit);
+  const known = FASTIFY_ERRORS[fastifyCode(thrown)];
+  if (known) return new FrameworkError(...known, { cause: thrown });
+  const status = statusOf(thrown);
+  if (status === 404) return new PathNotFoundError();
+  if (status !== undefined && status >= 400 && status < 500) {
+    const code = codeOfStatus(status) ?? 'MALFORMED_REQUEST';
+    return new FrameworkError(code, errorMessages.malformedRequest, { cause: thrown });
+  }
+  return new FrameworkError('INTERNAL_ERROR', errorMessages.internalError, { cause: thrown });
+}
+
+function fastifyCode(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+}
+
+/** The status that Nest or Fastify gave the error, if either did. */
+function statusOf(thrown: unknown): number | undefined {
+  if (thrown instanceof HttpException) return thrown.getStatus();
+  const fromFastify =
+    fastifyCode(thrown).startsWith('FST_') && (thrown as { statusCode?: number }).statusCode;
+  return fromFastify || undefined;
+}
+
+function codeOfStatus(status: number): ErrorCode | undefined {
+  return (Object.keys(ERROR_TABLE) as ErrorCode[]).find((code) => ERROR_TABLE[code].status === status);
+}

@@ -1,0 +1,83 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { EventEmitter2 } from '@nestjs/event-emitter';
+import { type AfterHook, type EntityEvent, entityEventName } from './entity-event.js';
+
+/** Injection token of {@link EventsOptions}. */
+export const EVENTS_OPTIONS = Symbol('EventsOptions');
+
+/** How events are published. */
+export interface EventsOptions {
+  /** A hook or listener that takes longer is logged as slow, and the request goes on without it. Unit: milliseconds. */
+  hookWarnMs: number;
+}
+
+/** A hook of a resource, or a listener to its events. */
+export type EntityListener<Entity> = (event: EntityEvent<Entity>) => unknown;
+
+/** Runs after-hooks and emits their events, so that nothing they do can fail or hold up a request. */
+@Injectable()
+export class EntityEventPublisher {
+  private readonly logger = new Logger('Hooks');
+  private readonly running = new Set<Promise<void>>();
+
+  constructor(
+    private readonly emitter: EventEmitter2,
+    @Inject(EVENTS_OPTIONS) private readonly options: EventsOptions,
+  ) {}
+
+  /**
+   * Calls the resource's own hook, then every listener of `<resource>.<hook>` through EventEmitter2. Resolves when all
+   * are done, or after `hookWarnMs`, whichever comes first; never rejects.
+   */
+  async publish<Entity>(
+    hook: AfterHook,
+    event: EntityEvent<Entity>,
+    ownHook?: EntityListener<Entity>,
+  ): Promise<void> {
+    const name = entityEventName(event.resource, hook);
+    const listeners = [...(ownHook ? [ownHook] : []), ...this.listenersOf<Entity>(name)];
+    if (listeners.length === 0) return;
+    const work = Promise.all(listeners.map((listener) => this.run(name, event, listener)));
+    const done = work.then(() => void this.running.delete(done));
+    this.running.add(done);
+    await this.warnWhenSlow(name, event, done);
+  }
+
+  /** Resolves when no hook is running; for an orderly shutdown. */
+  async drain(): Promise<void> {
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  /** `emitAsync` stops at the first listener that throws; called one by one, none can keep the event from another. */
+  private listenersOf<Entity>(name: string): EntityListener<Entity>[] {
+    const named = this.emitter.listeners(name) as EntityListener<Entity>[];
+    const any = this.emitter.listenersAny().map((listener): EntityListener<Entity> => {
+      return (event) => (listener as (name: string, event: EntityEvent<Entity>) => unknown)(name, event);
+    });
+    return [...named, ...any];
+  }
+
+  private async run<Entity>(name: string, event: EntityEvent<Entity>, listener: EntityListener<Entity>) {
+    try {
+      await listener(event);
+    } catch (error) {
+      this.logger.error({ event: name, payload: event, error }, `A listener of ${name} failed`);
+    }
+  }
+
+  private async warnWhenSlow(name: string, event: EntityEvent, done: Promise<void>): Promise<void> {
+    const { hookWarnMs } = this.options;
+    let timer: NodeJS.Timeout | undefined;
+    const slow = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        this.logger.warn(
+          { event: name, payload: event },
+          `A hook of ${name} takes longer than ${hookWarnMs} ms`,
+        );
+        resolve();
+      }, hookWarnMs);
+    });
+    await Promise.race([done, slow]);
+    clearTimeout(timer);
+  }
+}

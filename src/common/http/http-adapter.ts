@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  ERROR_TABLE,
+  errorMessages,
+  FrameworkError,
+  PROBLEM_CONTENT_TYPE,
+  sendProblem,
+  toProblem,
+} from '../errors/index.js';
+import { useBodyParsing } from './body-parsing.js';
+import { useKnownPaths } from './known-paths.js';
+import { useRequestLog } from './request-log.js';
+
+/** What the HTTP server needs to know. */
+export interface HttpOptions {
+  /** Largest request body. Unit: bytes. */
+  bodyLimit: number;
+  logger: FastifyBaseLogger;
+}
+
+/** How long a request may take to arrive. Unit: milliseconds. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const REQUEST_ID = /^[\w.-]{1,64}$/;
+
+/** The Fastify server that Nest runs on. Every error, down to a broken request line, is a problem (RFC 9457). */
+export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    bodyLimit,
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    genReqId: ({ headers }: IncomingMessage) => {
+      const sent = headers['x-request-id'];
+      return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
+    },
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      reply.header('X-Request-Id', request.id);
+      sendProblem(error, request, reply, {
+        error: (...args: unknown[]) => logger.error(args[0], String(args[1])),
+      });
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  const fastify = adapter.getInstance<FastifyInstance>();
+  fastify.addHook('onRequest', (request, reply, done) => {
+    reply.header('X-Request-Id', request.id);
+    done();
+  });
+  useRequestLog(fastify);
+  useKnownPaths(fastify);
+  useBodyParsing(fastify);
+  return adapter;
+}
+
+/** Answers bytes that Node cannot read as HTTP; there is no request object to answer through. */
+function answerBrokenRequest(cause: Error & { code?: string }, socket: Socket): void {
+  if (cause.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const error = brokenRequestError(cause.code);
+  const { status } = ERROR_TABLE[error.code];
+  const body = JSON.stringify(toProblem(error, { path: '', id: randomUUID() }));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function brokenRequestError(code: string | undefined): FrameworkError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge);
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new FrameworkError('REQUEST_TIMEOUT', errorMessages.requestTimeout);
+  return new FrameworkError('MALFORMED_REQUEST', errorMessages.malformedHttp);
+}

@@ -1,0 +1,60 @@
+import type { LoggerService } from '@nestjs/common';
+import { type Logger, type LoggerOptions, pino } from 'pino';
+import pretty from 'pino-pretty';
+
+/** The process's log: one JSON object a line, or coloured lines where a person watches in a terminal. */
+export function createLog(
+  level: string,
+  out: NodeJS.WritableStream & { isTTY?: boolean } = process.stdout,
+): Logger {
+  const options: LoggerOptions = {
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    errorKey: 'error',
+    serializers: { error: pino.stdSerializers.err },
+  };
+  return out.isTTY ? pino(options, pretty({ colorize: true, sync: true })) : pino(options, out);
+}
+
+/** Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or `logger.warn('message')`. */
+export class PinoLogger implements LoggerService {
+  constructor(private readonly log_: Logger) {}
+
+  log(...args: unknown[]): void {
+    this.write('info', args);
+  }
+
+  error(...args: unknown[]): void {
+    this.write('error', args);
+  }
+
+  warn(...args: unknown[]): void {
+    this.write('warn', args);
+  }
+
+  debug(...args: unknown[]): void {
+    this.write('debug', args);
+  }
+
+  verbose(...args: unknown[]): void {
+    this.write('trace', args);
+  }
+
+  fatal(...args: unknown[]): void {
+    this.write('fatal', args);
+  }
+
+  /** Nest's Logger appends its context, the name of who logs, as the last argument; errors carry a stack before it. */
+  private write(level: 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal', args: unknown[]): void {
+    const [first, ...rest] = args;
+    const context = rest.at(-1);
+    if (typeof first === 'object' && first !== null && !(first instanceof Error)) {
+      this.log_[level]({ context: rest.length > 1 ? context : undefined, ...first }, String(rest[0] ?? ''));
+      return;
+    }
+    const stack = rest.length > 1 ? rest[0] : undefined;
+    this.log_[level]({ context, stack, error: first instanceof Error ? first : undefined }, String(first));
+  }
+}

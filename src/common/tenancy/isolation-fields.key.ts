@@ -1,0 +1,2 @@
+/** Metadata key under which a handler keeps its isolation fields. */
+export const ISOLATION_FIELDS = 'tenancy:isolation-fields';

@@ -1,0 +1,158 @@
+import { ConfigurationError } from './configuration.error.js';
+
+/** The process's settings, read once from the environment variables at the start (contract section 10). */
+export class Environment {
+  readonly nodeEnv!: 'development' | 'production' | 'test';
+  /** TCP port; 0 takes a free one. @default 3000 */
+  readonly port!: number;
+  /** Address to listen on. @default "127.0.0.1" */
+  readonly host!: string;
+  /** Connection string of a MongoDB; unset means the embedded default. */
+  readonly mongodbUri?: string;
+  /** Folder of what the service keeps on disk: the development secret, the embedded default's files. @default "./data" */
+  readonly dataDir!: string;
+  /** Shared secret of HS256 tokens, at least 32 bytes. */
+  readonly jwtSecret?: string;
+  /** Where the public keys of RS256, ES256 and EdDSA tokens are fetched. */
+  readonly jwtJwksUrl?: URL;
+  readonly jwtIssuer?: string;
+  readonly jwtAudience?: string;
+  /** Name of the token claim that carries the tenant. @default "tenant" */
+  readonly jwtTenantClaim!: string;
+  /** Which form of the todo API answers at /todos. @default "generated" */
+  readonly todosApi!: 'generated' | 'handwritten';
+  /** Whether this process delivers notifications itself. @default "inline" */
+  readonly worker!: 'inline' | 'off';
+  /** Origins whose pages may call the API. @default none */
+  readonly corsOrigins!: string[];
+  readonly logLevel!: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** Largest request body. Unit: bytes. @default 1048576 */
+  readonly bodyLimit!: number;
+  /** A hook that takes longer is logged as slow. Unit: milliseconds. @default 50 */
+  readonly hookWarnMs!: number;
+}
+
+/** Any set of variables, such as `process.env`. */
+export type Variables = Record<string, string | undefined>;
+
+/**
+ * Reads the environment; an empty variable counts as unset.
+ *
+ * @throws ConfigurationError that names the variable and what it takes.
+ */
+export function readEnvironment(variables: Variables): Environment {
+  const read = new Reader(variables);
+  const environment: Environment = {
+    nodeEnv: read.oneOf('NODE_ENV', ['development', 'production', 'test'], 'development'),
+    port: read.wholeNumber('PORT', 3000, 0, 65_535),
+    host: read.text('HOST') ?? '127.0.0.1',
+    mongodbUri: read.matching(
+      'MONGODB_URI',
+      /^mongodb(\+srv)?:\/\/\S+$/,
+      'a mongodb:// or mongodb+srv:// URI',
+    ),
+    dataDir: read.text('DATA_DIR') ?? './data',
+    jwtSecret: read.secret('JWT_SECRET', 32),
+    jwtJwksUrl: read.url('JWT_JWKS_URL'),
+    jwtIssuer: read.text('JWT_ISSUER'),
+    jwtAudience: read.text('JWT_AUDIENCE'),
+    jwtTenantClaim: read.text('JWT_TENANT_CLAIM') ?? 'tenant',
+    todosApi: read.oneOf('TODOS_API', ['generated', 'handwritten'], 'generated'),
+    worker: read.oneOf('WORKER', ['inline', 'off'], 'inline'),
+    corsOrigins: read.origins('CORS_ORIGINS'),
+    logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    bodyLimit: read.wholeNumber('BODY_LIMIT', 1_048_576, 1, 1_073_741_824),
+    hookWarnMs: read.wholeNumber('HOOK_WARN_MS', 50, 0, 600_000),
+  };
+  refuseContradictions(environment);
+  return environment;
+}
+
+function refuseContradictions(environment: Environment): void {
+  if (environment.jwtSecret && environment.jwtJwksUrl) {
+    throw new ConfigurationError(
+      'JWT_JWKS_URL',
+      'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them',
+    );
+  }
+  if (environment.nodeEnv !== 'production') return;
+  if (!environment.mongodbUri) {
+    throw new ConfigurationError(
+      'MONGODB_URI',
+      'is required in production: a mongodb:// or mongodb+srv:// URI',
+    );
+  }
+  if (!environment.jwtSecret && !environment.jwtJwksUrl) {
+    throw new ConfigurationError(
+      'JWT_SECRET',
+      'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes',
+    );
+  }
+}
+
+/** Reads one variable a call and refuses what does not fit. */
+class Reader {
+  constructor(private readonly variables: Variables) {}
+
+  text(name: string): string | undefined {
+    const value = this.variables[name]?.trim();
+    return value === '' ? undefined : value;
+  }
+
+  oneOf<const T extends string>(name: string, allowed: readonly T[], fallback: T): T {
+    const value = this.text(name) ?? fallback;
+    const found = allowed.find((candidate) => candidate === value);
+    if (found === undefined) throw new ConfigurationError(name, `must be one of ${allowed.join(', ')}`);
+    return found;
+  }
+
+  wholeNumber(name: string, fallback: number, min: number, max: number): number {
+    const value = this.text(name);
+    if (value === undefined) return fallback;
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : NaN;
+    if (!(number >= min && number <= max)) {
+      throw new ConfigurationError(name, `must be a whole number from ${min} to ${max}`);
+    }
+    return number;
+  }
+
+  matching(name: string, pattern: RegExp, what: string): string | undefined {
+    const value = this.text(name);
+    if (value !== undefined && !pattern.test(value)) throw new ConfigurationError(name, `must be ${what}`);
+    return value;
+  }
+
+  secret(name: string, minBytes: number): string | undefined {
+    const value = this.variables[name];
+    if (value === undefined || value === '') return undefined;
+    if (Buffer.byteLength(value) < minBytes) {
+      throw new ConfigurationError(name, `must have at least ${minBytes} bytes`);
+    }
+    return value;
+  }
+
+  url(name: string): URL | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    if (!url || !['http:', 'https:'].includes(url.protocol)) {
+      throw new ConfigurationError(name, 'must be an http:// or https:// URL');
+    }
+    return url;
+  }
+
+  origins(name: string): string[] {
+    const entries = (this.text(name) ?? '').split(',').map((entry) => entry.trim());
+    return entries
+      .filter((entry) => entry !== '')
+      .map((entry) => {
+        if (!URL.canParse(entry) || new URL(entry).origin !== entry) {
+          throw new ConfigurationError(
+            name,
+            'must be a comma-separated list of origins such as https://app.example.com',
+          );
+        }
+        return entry;
+      });
+  }
+}

@@ -1,0 +1,4 @@
+export * from './config.module.js';
+export * from './configuration.error.js';
+export * from './development-secret.js';
+export * from './environment.js';

@@ -1,0 +1,38 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { Database } from '../common/database/index.js';
+import { ApiProblems, ShuttingDownError } from '../common/errors/index.js';
+import { ShutdownState } from './shutdown-state.js';
+
+class HealthStatus {
+  @ApiProperty({ enum: ['ok'] })
+  status!: 'ok';
+}
+
+/** What an orchestrator asks a process. */
+@ApiTags('Health')
+@Controller('health')
+export class HealthController {
+  constructor(
+    private readonly database: Database,
+    private readonly shutdown: ShutdownState,
+  ) {}
+
+  @Get('live')
+  @ApiOperation({ operationId: 'health_live', summary: 'Whether the process runs; never asks the database' })
+  @ApiOkResponse({ type: HealthStatus })
+  @ApiProblems('VALIDATION_FAILED', 'INTERNAL_ERROR')
+  live(): HealthStatus {
+    return { status: 'ok' };
+  }
+
+  @Get('ready')
+  @ApiOperation({ operationId: 'health_ready', summary: 'Whether the process can serve requests now' })
+  @ApiOkResponse({ type: HealthStatus })
+  @ApiProblems('VALIDATION_FAILED', 'DATABASE_UNAVAILABLE', 'SHUTTING_DOWN', 'INTERNAL_ERROR')
+  async ready(): Promise<HealthStatus> {
+    if (this.shutdown.begun) throw new ShuttingDownError();
+    await this.database.ping();
+    return { status: 'ok' };
+  }
+}

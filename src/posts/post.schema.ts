@@ -1,0 +1,25 @@
+import { Prop, Schema } from '@nestjs/mongoose';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Types } from 'mongoose';
+import { PostInput } from './dto/post-input.js';
+
+/** A post as it is stored: what its author said, whose it is, and whether it is archived. */
+@Schema({ timestamps: true })
+export class Post extends PostInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  @ApiProperty({
+    type: String,
+    pattern: '^[0-9a-f]{24}$',
+    description: 'Owner; from the authenticated session alone',
+    example: '665f1c2ab7e3a90d4c8b0001',
+  })
+  tenant!: Types.ObjectId;
+
+  @Prop({ type: Date })
+  @ApiPropertyOptional({
+    type: String,
+    format: 'date-time',
+    description: 'Absent until the post is archived',
+  })
+  deletedAt?: Date;
+}

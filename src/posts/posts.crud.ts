@@ -1,0 +1,20 @@
+import type { CrudOptions } from '../common/crud/index.js';
+import { currentTenant } from '../common/tenancy/index.js';
+import { PostInput } from './dto/post-input.js';
+import { Post } from './post.schema.js';
+
+/** Posts: public reads, writes within the tenant, and an archive in place of the hard delete. */
+export const postsCrud: CrudOptions<Post, PostInput> = {
+  entity: Post,
+  input: PostInput,
+  name: 'posts',
+  path: 'posts/api',
+  tag: 'CMS',
+  disable: ['del'],
+  isolationFields: {
+    create: { tenant: currentTenant },
+    update: { tenant: currentTenant },
+    del: { tenant: currentTenant },
+  },
+  visible: { deletedAt: null },
+};

@@ -1,0 +1,36 @@
+import { ApiProperty, ApiPropertyOptional, PartialType } from '@nestjs/swagger';
+import type { Stored } from '../../common/crud/index.js';
+import { TodoInput } from '../dto/todo-input.js';
+import type { Todo } from '../todo.schema.js';
+
+/** The body of a create. */
+export class TodoCreate extends TodoInput {}
+
+/** The body of an update (RFC 7396). */
+export class TodoUpdate extends PartialType(TodoInput) {}
+
+/** A todo as clients see it. */
+export class TodoRecord extends TodoInput {
+  @ApiProperty({ pattern: '^[0-9a-f]{24}$', example: '665f1c2ab7e3a90d4c8b4567' })
+  _id!: string;
+
+  @ApiPropertyOptional({ format: 'date-time' })
+  createdAt?: Date;
+
+  @ApiPropertyOptional({ format: 'date-time' })
+  updatedAt?: Date;
+
+  /** Picks what a client may see. */
+  static from({ _id, title, description, completed, dueAt, createdAt, updatedAt }: Stored<Todo>): TodoRecord {
+    return { _id: _id.toHexString(), title, description, completed, dueAt, createdAt, updatedAt };
+  }
+}
+
+/** One page of todos. */
+export class TodoPage {
+  @ApiProperty({ type: [TodoRecord] })
+  results!: TodoRecord[];
+
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  count!: number;
+}

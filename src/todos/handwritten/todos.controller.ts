@@ -1,0 +1,138 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  Param,
+  Patch,
+  Post,
+  Query,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import {
+  ApiCreateBody,
+  ApiIdParam,
+  ApiPaging,
+  ApiSuccess,
+  ApiUpdateBody,
+  type Changes,
+  createBodyPipe,
+  type CreatedResult,
+  type DeletedResult,
+  etagOf,
+  IdPipe,
+  Page,
+  type PageQuery,
+  PageQueryPipe,
+  prefersRepresentation,
+  streamJsonArray,
+  updateBodyPipe,
+  type UpdatedResult,
+} from '../../common/crud/index.js';
+import { ApiProblems } from '../../common/errors/index.js';
+import { TakesQuery } from '../../common/http/index.js';
+import { TodoInput } from '../dto/todo-input.js';
+import { TodoCreate, TodoPage, TodoRecord, TodoUpdate } from './todo.dto.js';
+import { TodosService } from './todos.service.js';
+
+const PATH = 'todos';
+const ANSWERS = { record: TodoRecord, page: TodoPage };
+
+/** The todo API, written by hand (seed, "Todo endpoints, hand-written form"). */
+@ApiTags('Todos')
+@Controller(PATH)
+export class TodosController {
+  constructor(private readonly todos: TodosService) {}
+
+  @Post()
+  @ApiOperation({ operationId: 'todos_create', summary: 'Create a todo' })
+  @ApiCreateBody(TodoCreate)
+  @ApiSuccess('create', PATH, ANSWERS)
+  @ApiProblems(
+    'VALIDATION_FAILED',
+    'BODY_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'DATABASE_UNAVAILABLE',
+    'INTERNAL_ERROR',
+  )
+  async create(
+    @Body(createBodyPipe(TodoInput)) input: TodoInput,
+    @Headers('prefer') prefer: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<CreatedResult | TodoRecord> {
+    const todo = await this.todos.create(input);
+    const record = TodoRecord.from(todo);
+    reply.headers({ Location: `/${PATH}/${record._id}`, ETag: etagOf(todo), Vary: 'Prefer' });
+    if (!prefersRepresentation(prefer)) return { _id: record._id };
+    reply.header('Preference-Applied', 'return=representation');
+    return record;
+  }
+
+  @Get()
+  @TakesQuery('offset', 'limit')
+  @ApiOperation({ operationId: 'todos_list', summary: 'List todos, newest first' })
+  @ApiPaging()
+  @ApiSuccess('list', PATH, ANSWERS)
+  @ApiProblems('VALIDATION_FAILED', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
+  async list(
+    @Query(PageQueryPipe) query: PageQuery | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<StreamableFile | TodoPage> {
+    if (!query) {
+      const stream = await streamJsonArray(this.todos.list(), TodoRecord.from);
+      return new StreamableFile(stream, { type: 'application/json; charset=utf-8' });
+    }
+    const { results, count } = await this.todos.page(query);
+    reply.header('Link', new Page(results, count, query).links(`/${PATH}`));
+    return { results: results.map(TodoRecord.from), count };
+  }
+
+  @Get(':id')
+  @ApiOperation({ operationId: 'todos_get', summary: 'Get one todo' })
+  @ApiIdParam('Todo')
+  @ApiSuccess('get', PATH, ANSWERS)
+  @ApiProblems('INVALID_ID', 'RECORD_NOT_FOUND', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
+  async get(
+    @Param('id', IdPipe) id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<TodoRecord> {
+    const todo = await this.todos.get(id);
+    reply.header('ETag', etagOf(todo));
+    return TodoRecord.from(todo);
+  }
+
+  @Patch(':id')
+  @ApiOperation({ operationId: 'todos_update', summary: 'Update a todo' })
+  @ApiIdParam('Todo')
+  @ApiUpdateBody(TodoUpdate)
+  @ApiSuccess('update', PATH, ANSWERS)
+  @ApiProblems(
+    'VALIDATION_FAILED',
+    'RECORD_NOT_FOUND',
+    'BODY_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'DATABASE_UNAVAILABLE',
+    'INTERNAL_ERROR',
+  )
+  async update(
+    @Param('id', IdPipe) id: string,
+    @Body(updateBodyPipe(TodoInput)) changes: Changes<TodoInput>,
+  ): Promise<UpdatedResult> {
+    await this.todos.update(id, changes);
+    return { updated: true };
+  }
+
+  @Delete(':id')
+  @ApiOperation({ operationId: 'todos_del', summary: 'Delete a todo' })
+  @ApiIdParam('Todo')
+  @ApiSuccess('del', PATH, ANSWERS)
+  @ApiProblems('INVALID_ID', 'RECORD_NOT_FOUND', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
+  async del(@Param('id', IdPipe) id: string): Promise<DeletedResult> {
+    await this.todos.del(id);
+    return { deleted: true };
+  }
+}

@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model } from 'mongoose';
+import type { Changes, PageQuery, Stored } from '../../common/crud/index.js';
+import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import { RecordNotFoundError } from '../../common/errors/index.js';
+import type { TodoInput } from '../dto/todo-input.js';
+import { Todo } from '../todo.schema.js';
+
+const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
+
+/** The verbs of todos, written by hand over the Mongoose model. */
+@Injectable()
+export class TodosService {
+  constructor(
+    @InjectModel(Todo.name) private readonly todos: Model<Todo>,
+    private readonly database: Database,
+  ) {}
+
+  /** Every todo, newest first, read from the database as it is consumed. */
+  list(): AsyncIterable<Stored<Todo>> {
+    return this.database.iterate(() => this.todos.find().sort(NEWEST_FIRST).lean<Stored<Todo>>().cursor());
+  }
+
+  /** One page of the list, and how many todos there are in all. */
+  async page({ offset, limit }: PageQuery): Promise<{ results: Stored<Todo>[]; count: number }> {
+    const [results, count] = await Promise.all([
+      this.database.call(() =>
+        this.todos
+          .find({}, null, OPERATION_LIMITS)
+          .sort(NEWEST_FIRST)
+          .skip(offset)
+          .limit(limit)
+          .lean<Stored<Todo>[]>()
+          .exec(),
+      ),
+      // Without a condition the server would read every record; told so, it counts the keys of the index.
+      this.database.call(() =>
+        this.todos.countDocuments({}, { ...OPERATION_LIMITS, hint: NEWEST_FIRST }).exec(),
+      ),
+    ]);
+    return { results, count };
+  }
+
+  /** @throws RecordNotFoundError where no todo has the id */
+  async get(id: string): Promise<Stored<Todo>> {
+    const query = this.todos.findById(id, null, OPERATION_LIMITS).lean<Stored<Todo>>();
+    const todo = await this.database.call(() => query.exec());
+    if (!todo) throw new RecordNotFoundError(Todo.name);
+    return todo;
+  }
+
+  /** Validates the input strictly as a todo record and stores it. */
+  async create(input: TodoInput): Promise<Stored<Todo>> {
+    const todo = new this.todos({ ...input }, undefined, { strict: 'throw' });
+    await this.database.call(async () => todo.save());
+    return todo.toObject<Stored<Todo>>();
+  }
+
+  /**
+   * Sets the supplied fields and removes those that are null.
+   *
+   * @throws RecordNotFoundError where no todo has the id
+   */
+  async update(id: string, changes: Changes<TodoInput>): Promise<void> {
+    const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
+    if (entries.length === 0) return void (await this.get(id));
+    const $set = Object.fromEntries(entries.filter(([, value]) => value !== null));
+    const $unset = Object.fromEntries(
+      entries.filter(([, value]) => value === null).map(([field]) => [field, 1]),
+    );
+    const change = { $set, $unset, $inc: { __v: 1 } };
+    const options = { ...OPERATION_LIMITS, runValidators: true };
+    const { matchedCount } = await this.database.call(() =>
+      this.todos.updateOne({ _id: id }, change, options).exec(),
+    );
+    if (matchedCount === 0) throw new RecordNotFoundError(Todo.name);
+  }
+
+  /**
+   * Removes the todo for good.
+   *
+   * @throws RecordNotFoundError where no todo has the id
+   */
+  async del(id: string): Promise<void> {
+    const { deletedCount } = await this.database.call(() =>
+      this.todos.deleteOne({ _id: id }, OPERATION_LIMITS).exec(),
+    );
+    if (deletedCount === 0) throw new RecordNotFoundError(Todo.name);
+  }
+}

@@ -1,0 +1,20 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { CrudModule } from '../common/crud/index.js';
+import { TodoInput } from './dto/todo-input.js';
+import { HandwrittenTodosModule } from './handwritten/handwritten-todos.module.js';
+import { Todo } from './todo.schema.js';
+
+/** The todo API in one of its two forms, which answer alike; see `TODOS_API`. */
+@Module({})
+export class TodosModule {
+  static forRoot({ form }: { form: 'generated' | 'handwritten' }): DynamicModule {
+    return {
+      module: TodosModule,
+      imports: [
+        form === 'handwritten'
+          ? HandwrittenTodosModule
+          : CrudModule.forFeature({ entity: Todo, input: TodoInput, name: 'todos', tag: 'Todos' }),
+      ],
+    };
+  }
+}

@@ -1,0 +1,67 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+
+interface OperationObject {
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+}
+
+/** A response, as far as the document speaks of it. */
+export interface ObservedResponse {
+  method: string;
+  path: string;
+  status: number;
+  contentType: string | null;
+  body: unknown;
+}
+
+/** Checks responses against the OpenAPI document that the service itself serves. */
+export class ApiDocument {
+  private readonly ajv = new Ajv({ strict: false, allErrors: true });
+  private readonly validators = new Map<object, ValidateFunction>();
+
+  constructor(readonly document: { paths: Record<string, Record<string, OperationObject>> }) {
+    addFormats.default(this.ajv);
+    this.ajv.addSchema(document, 'api');
+  }
+
+  /** @throws Error where the document does not describe the response */
+  check(response: ObservedResponse): void {
+    const operation = this.operationOf(response);
+    // Paths and methods that do not exist are not in the document.
+    if (!operation) return;
+    const name = `${response.method} ${response.path} → ${response.status}`;
+    const documented = operation.responses[response.status];
+    if (!documented) throw new Error(`${name}: the document does not list this status`);
+    if (response.method === 'HEAD') return;
+    const mediaType = response.contentType?.split(';', 1)[0] ?? '';
+    const schema = documented.content?.[mediaType]?.schema;
+    if (!schema)
+      throw new Error(`${name}: the document does not list ${mediaType || 'an answer without a body'}`);
+    const validate = this.validatorOf(schema);
+    if (!validate(response.body)) throw new Error(`${name}: ${this.ajv.errorsText(validate.errors)}`);
+  }
+
+  private operationOf({ method, path }: ObservedResponse): OperationObject | undefined {
+    const segments = path.split('/');
+    const templates = Object.keys(this.document.paths).filter((template) => {
+      const parts = template.split('/');
+      return (
+        parts.length === segments.length &&
+        parts.every((part, i) => part === segments[i] || part.startsWith('{'))
+      );
+    });
+    const template = templates.find((candidate) => !candidate.includes('{')) ?? templates[0];
+    return template
+      ? this.document.paths[template]?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
+      : undefined;
+  }
+
+  private validatorOf(schema: object): ValidateFunction {
+    const known = this.validators.get(schema);
+    if (known) return known;
+    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
+    const validate = this.ajv.compile(absolute);
+    this.validators.set(schema, validate);
+    return validate;
+  }
+}

@@ -1,0 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Repeats an assertion until it holds, for what happens in the background; fails with its last error. */
+export async function eventually<T>(assertion: () => T | Promise<T>, withinMs = 5_000): Promise<T> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await pause(20);
+    }
+  }
+}

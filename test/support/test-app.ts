@@ -1,0 +1,142 @@
+import { Writable } from 'node:stream';
+import type { DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import mongoose from 'mongoose';
+import { AppModule } from '../../src/app.module.js';
+import { createApp } from '../../src/app.setup.js';
+import { createLog } from '../../src/common/http/index.js';
+import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
+import { ApiDocument } from './api-document.js';
+import { freshDatabaseUri } from './mongodb.js';
+import { TEST_SECRET } from './tenants.js';
+
+/** What a test sends; `body` is JSON unless it is a string, which is sent as it is. */
+export interface TestRequest {
+  body?: unknown;
+  headers?: Record<string, string>;
+  token?: string;
+}
+
+/** What came back. */
+export interface TestResponse {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON body; the text where it is not JSON; undefined where there is none. */
+  // Tests read into bodies whose shape they then assert.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  body: any;
+  text: string;
+}
+
+/** A running service on a database of its own, and a client that checks every response against its OpenAPI document. */
+export class TestApp {
+  private document?: ApiDocument;
+
+  constructor(
+    readonly app: NestFastifyApplication,
+    readonly url: string,
+    /** The service's own database, to look behind it. */
+    readonly database: mongoose.mongo.Db,
+    /** Every line of the log so far, parsed. */
+    readonly logLines: Record<string, unknown>[],
+    private readonly client: mongoose.mongo.MongoClient,
+  ) {}
+
+  /** Sends one request; `path` may carry a query. */
+  async request(
+    method: string,
+    path: string,
+    { body, headers, token }: TestRequest = {},
+  ): Promise<TestResponse> {
+    const response = await fetch(this.url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      body:
+        body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body),
+    });
+    const text = await response.text();
+    const contentType = response.headers.get('content-type');
+    const parsed: unknown =
+      contentType?.includes('json') && text !== '' ? JSON.parse(text) : text || undefined;
+    const pathname = path.split('?', 1)[0] ?? path;
+    (await this.apiDocument()).check({
+      method,
+      path: pathname,
+      status: response.status,
+      contentType,
+      body: parsed,
+    });
+    return { status: response.status, headers: response.headers, body: parsed, text };
+  }
+
+  get = (path: string, request?: TestRequest) => this.request('GET', path, request);
+  post = (path: string, body: unknown, request?: TestRequest) =>
+    this.request('POST', path, { ...request, body });
+  patch = (path: string, body: unknown, request?: TestRequest) =>
+    this.request('PATCH', path, { ...request, body });
+  del = (path: string, request?: TestRequest) => this.request('DELETE', path, request);
+
+  /** Empties every collection, so that tests do not see each other's records. */
+  async empty(): Promise<void> {
+    const collections = await this.database.collections();
+    await Promise.all(collections.map((collection) => collection.deleteMany({})));
+  }
+
+  /** Stops the service and removes its database. */
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.database.dropDatabase();
+    await this.client.close();
+  }
+
+  private async apiDocument(): Promise<ApiDocument> {
+    this.document ??= new ApiDocument((await (await fetch(`${this.url}/docs/openapi.json`)).json()) as never);
+    return this.document;
+  }
+}
+
+/** What a test wants otherwise than the service's defaults. */
+export interface TestAppOptions {
+  /** Environment variables. */
+  env?: Variables;
+  /** Root module in the place of the service's own. */
+  root?: (environment: Environment) => DynamicModule;
+}
+
+/** Starts a service on a free port and a database of its own. */
+export async function createTestApp({
+  env = {},
+  root = AppModule.forRoot,
+}: TestAppOptions = {}): Promise<TestApp> {
+  const uri = env.MONGODB_URI ?? freshDatabaseUri();
+  const environment = readEnvironment({
+    NODE_ENV: 'test',
+    PORT: '0',
+    JWT_SECRET: env.JWT_JWKS_URL ? undefined : TEST_SECRET,
+    ...env,
+    MONGODB_URI: uri,
+  });
+  const logLines: Record<string, unknown>[] = [];
+  const app = await createApp(
+    root(environment),
+    environment,
+    createLog(environment.logLevel, collecting(logLines)),
+  );
+  await app.listen(environment.port, environment.host);
+  const client = new mongoose.mongo.MongoClient(uri);
+  return new TestApp(app, await app.getUrl(), client.db(), logLines, client);
+}
+
+function collecting(lines: Record<string, unknown>[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n').filter(Boolean)) lines.push(JSON.parse(line) as never);
+      done();
+    },
+  });
+}
