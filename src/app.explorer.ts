@@ -23,7 +23,7 @@ export function createApiDocument(app: INestApplication, environment: Environmen
       description: 'A JSON Web Token with a tenant',
     })
     .build();
-  return closed(SwaggerModule.createDocument(app, config));
+  return explicit(SwaggerModule.createDocument(app, config));
 }
 
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
@@ -36,10 +36,16 @@ export function useExplorer(app: INestApplication, environment: Environment): vo
   });
 }
 
-/** Says of every object that it has no other fields: bodies with more are refused, and responses never have more. */
-function closed(document: OpenAPIObject): OpenAPIObject {
+/**
+ * Says aloud what is so by default: that objects have no other fields (bodies with more are refused, and responses never
+ * have more), and that an operation without a bearer token needs none.
+ */
+function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     if ('properties' in schema) schema.additionalProperties = false;
+  }
+  for (const { get, post, patch, delete: del } of Object.values(document.paths)) {
+    for (const operation of [get, post, patch, del]) if (operation) operation.security ??= [];
   }
   return document;
 }

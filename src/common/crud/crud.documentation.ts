@@ -1,6 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import {
   ApiBody,
+  ApiConsumes,
   ApiExtraModels,
   ApiHeader,
   ApiOperation,
@@ -109,18 +110,14 @@ export function ApiCreateBody(type: Type<unknown>): MethodDecorator {
 
 /** Documents the body of an update, in both of its content types. */
 export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
-  const schema = { $ref: getSchemaPath(type) };
   return applyDecorators(
-    ApiExtraModels(type),
+    ApiConsumes('application/json', 'application/merge-patch+json'),
     ApiBody({
+      type,
       required: true,
       description:
         'JSON Merge Patch (RFC 7396): only the supplied fields change; null removes an optional one.',
-      // The explorer sends the first of the two.
-      ...({
-        content: { 'application/json': { schema }, 'application/merge-patch+json': { schema } },
-      } as object),
-    } as Parameters<typeof ApiBody>[0]),
+    }),
   );
 }
 

@@ -55,6 +55,12 @@ export class ProblemBody {
   errors?: ProblemViolation[];
 }
 
+/** Headers that go with a status. */
+const PROBLEM_HEADERS: Readonly<Record<number, Record<string, { description: string; schema: { type: 'string' } }>>> = {
+  401: { 'WWW-Authenticate': { description: 'How to authenticate (RFC 6750)', schema: { type: 'string' } } },
+  503: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
+};
+
 /** Documents the errors that a handler answers with, one response a status. */
 export function ApiProblems(...codes: ErrorCode[]): MethodDecorator {
   const statuses = [...new Set(codes.map((code) => ERROR_TABLE[code].status))].sort();
@@ -67,6 +73,7 @@ export function ApiProblems(...codes: ErrorCode[]): MethodDecorator {
       return ApiResponse({
         status,
         description: titles.join(', or '),
+        headers: PROBLEM_HEADERS[status],
         content: { [PROBLEM_CONTENT_TYPE]: { schema: { $ref: getSchemaPath(ProblemBody) } } },
       });
     }),
