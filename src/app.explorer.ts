@@ -38,14 +38,16 @@ export function useExplorer(app: INestApplication, environment: Environment): vo
 
 /**
  * Says aloud what is so by default: that objects have no other fields (bodies with more are refused, and responses never
- * have more), and that an operation without a bearer token needs none.
+ * have more), and that an operation without a bearer token needs none. Lists the operations in one order everywhere.
  */
 function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     if ('properties' in schema) schema.additionalProperties = false;
   }
-  for (const { get, post, patch, delete: del } of Object.values(document.paths)) {
+  for (const [path, { get, post, patch, delete: del }] of Object.entries(document.paths)) {
     for (const operation of [get, post, patch, del]) if (operation) operation.security ??= [];
+    document.paths[path] = { post, get, patch, delete: del };
   }
+  document.paths = Object.fromEntries(Object.entries(document.paths).sort(([a], [b]) => (a < b ? -1 : 1)));
   return document;
 }

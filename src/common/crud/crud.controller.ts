@@ -12,6 +12,9 @@ import { IdPipe } from './id.pipe.js';
 import type { Page } from './query/page.js';
 import { type PageQuery, PageQueryPipe } from './query/page-query.js';
 
+/** Metadata key under which a generated controller keeps the definition it was made from. */
+export const CRUD_DEFINITION = 'crud:definition';
+
 /** The handlers of a generated controller; a feature's own controller overrides them by ordinary inheritance. */
 export interface CrudController<Entity extends object, Input extends object> {
   /** Every record as it is read, or one page where the query asks for one. */
@@ -97,6 +100,7 @@ export function CrudController<Entity extends object, Input extends object>(
     if (definition.disabled.has(CRUD_POLICY[handler].action))
       Reflect.deleteProperty(GeneratedController.prototype, handler);
   }
+  Reflect.defineMetadata(CRUD_DEFINITION, definition, GeneratedController);
   Object.defineProperty(GeneratedController, 'name', { value: `${definition.label}Controller` });
   return GeneratedController;
 }

@@ -1,7 +1,7 @@
 import { Controller, type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { CONTROLLER_WATERMARK } from '@nestjs/common/constants.js';
 import { MongooseModule } from '@nestjs/mongoose';
-import { CrudController } from './crud.controller.js';
+import { CRUD_DEFINITION, CrudController } from './crud.controller.js';
 import { type CrudDefinition, defineCrud } from './crud.definition.js';
 import type { CrudOptions } from './crud-options.interface.js';
 import { createCrudProviders } from './crud.providers.js';
@@ -61,6 +61,12 @@ function controllerOf<Entity extends object, Input extends object>(
     throw new Error(
       `CrudModule.forFeature(${definition.label}): ${own.name} does not extend the generated controller. ` +
         `Write: class ${own.name} extends CrudController(options).`,
+    );
+  }
+  if (Reflect.getMetadata(CRUD_DEFINITION, own) !== definition) {
+    throw new Error(
+      `CrudModule.forFeature(${definition.label}): ${own.name} extends a controller of other options. ` +
+        `Write: class ${own.name} extends CrudController(options), with the same options.`,
     );
   }
   inheritHandlers(own);

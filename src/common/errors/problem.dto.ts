@@ -56,7 +56,9 @@ export class ProblemBody {
 }
 
 /** Headers that go with a status. */
-const PROBLEM_HEADERS: Readonly<Record<number, Record<string, { description: string; schema: { type: 'string' } }>>> = {
+const PROBLEM_HEADERS: Readonly<
+  Record<number, Record<string, { description: string; schema: { type: 'string' } }>>
+> = {
   401: { 'WWW-Authenticate': { description: 'How to authenticate (RFC 6750)', schema: { type: 'string' } } },
   503: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
 };
