@@ -1,5 +1,5 @@
-import { Error as MongooseErrors, type Model } from 'mongoose';
-import { type ClosableCursor, type Database, OPERATION_LIMITS } from '../database/index.js';
+import { type Cursor, Error as MongooseErrors, type Model } from 'mongoose';
+import { type Database, OPERATION_LIMITS } from '../database/index.js';
 import { ValidationError, type Violation } from '../errors/index.js';
 import type { Stored } from './crud-options.interface.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreWindow } from './crud.store.js';
@@ -39,10 +39,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const limits = limit > 0 ? OPERATION_LIMITS : {};
     const query = this.model.find(filter, null, limits).sort(NEWEST_FIRST).skip(skip).limit(limit).lean();
     return this.database.iterate(
-      () =>
-        query.cursor({ batchSize: limit > 0 ? limit + 1 : STREAM_BATCH }) as unknown as ClosableCursor<
-          Stored<Entity>
-        >,
+      () => query.cursor({ batchSize: limit > 0 ? limit + 1 : STREAM_BATCH }) as Cursor<Stored<Entity>>,
     );
   }
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
-import type { Connection } from 'mongoose';
+import type { Connection, Cursor, mongo } from 'mongoose';
 import { DatabaseUnavailableError } from '../errors/index.js';
 import { prepareCollections } from './collections.js';
 import { translateDatabaseError } from './database-errors.js';
@@ -12,12 +12,8 @@ export abstract class DatabaseOptions {
   abstract readonly uri: string;
 }
 
-/** What {@link Database.iterate} needs of a cursor. */
-export interface ClosableCursor<T> {
-  /** The next item; null at the end. */
-  next(): Promise<T | null>;
-  close(): Promise<unknown>;
-}
+/** The driver's cursor under a Mongoose one, which Mongoose's types leave out. */
+type DriverCursorOf<T> = () => Promise<mongo.FindCursor<T>>;
 
 /** Keeps the connection open, and stands between every operation and what the database may do to it. */
 @Injectable()
@@ -59,17 +55,25 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** Iterates a cursor, each step within the deadline; closes the cursor when the reader stops early. */
-  async *iterate<T>(open: () => ClosableCursor<T>): AsyncGenerator<T, void, undefined> {
-    const cursor = await this.call(async () => open());
+  /**
+   * Iterates the driver's cursor under that of a lean query, each step within the deadline; closes it when the reader
+   * stops early.
+   */
+  async *iterate<T>(open: () => Cursor<T>): AsyncGenerator<T, void, undefined> {
+    const cursor = await this.call(() =>
+      (open() as unknown as { getDriverCursor: DriverCursorOf<T> }).getDriverCursor(),
+    );
     try {
       for (;;) {
         const item = await this.call(() => cursor.next());
         if (item === null) return;
         yield item;
+        // The rest of the batch has arrived with it and can neither fail nor wait.
+        yield* cursor.readBufferedDocuments();
       }
     } finally {
-      await cursor.close();
+      // Not awaited: a database that hangs must not hold up the error, and the server ends idle cursors by itself.
+      cursor.close().catch(() => undefined);
     }
   }
 

@@ -22,11 +22,11 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
  */
 export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: number }): DomainError {
   if (thrown instanceof DomainError) return thrown;
-  if (fastifyCode(thrown) === 'FST_ERR_CTP_BODY_TOO_LARGE') return new BodyTooLargeError(bodyLimit);
   const known = FASTIFY_ERRORS[fastifyCode(thrown)];
   if (known) return new FrameworkError(...known, { cause: thrown });
   const status = statusOf(thrown);
   if (status === 404) return new PathNotFoundError();
+  if (status === 413) return new BodyTooLargeError(bodyLimit);
   if (status !== undefined && status >= 400 && status < 500) {
     const code = codeOfStatus(status) ?? 'MALFORMED_REQUEST';
     return new FrameworkError(code, errorMessages.malformedRequest, { cause: thrown });

@@ -8,6 +8,9 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
+/** Deepest nesting of a body. Unit: levels of objects and arrays. */
+const MAX_DEPTH = 32;
+
 /** The content types that a method's body may have. JSON Merge Patch (RFC 7396) is for changes. */
 export function bodyTypesOf(method: string): readonly string[] {
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
@@ -25,9 +28,14 @@ export function useBodyParsing(fastify: FastifyInstance): void {
       if (body.length === 0) return done(null, undefined);
       const text = decodeUtf8(body as Buffer);
       if (text === undefined) return done(malformed());
-      parse(request, text, (error, value) => (error ? done(malformed()) : done(null, value)));
+      parse(request, text, (error, value) => {
+        if (error || !isHarmless(value)) done(malformed());
+        else done(null, value);
+      });
     },
   );
+  // Only a body of no bytes gets here in another type; it says nothing, whatever its type.
+  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
 }
 
 function mediaTypeFault(request: FastifyRequest): Error | undefined {
@@ -45,6 +53,22 @@ function mediaTypeFault(request: FastifyRequest): Error | undefined {
   const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
   // A content type without a body describes nothing; some clients send it with every request.
   return fits || !hasBody ? undefined : new UnsupportedMediaTypeError(allowed);
+}
+
+/**
+ * Whether a value can be walked and copied by libraries that recurse into it and ask for its `constructor`. Without
+ * recursion itself, since what it guards against is depth.
+ */
+function isHarmless(value: unknown): boolean {
+  const rest: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  for (let next = rest.pop(); next; next = rest.pop()) {
+    const { value: current, depth } = next;
+    if (typeof current !== 'object' || current === null) continue;
+    // At the top an unknown field is refused by its name, whatever that is.
+    if (depth > MAX_DEPTH || (depth > 0 && Object.hasOwn(current, 'constructor'))) return false;
+    for (const child of Object.values(current)) rest.push({ value: child, depth: depth + 1 });
+  }
+  return true;
 }
 
 /** Undefined where the bytes are not UTF-8: a lenient decoder would store other characters than those sent. */
