@@ -1,4 +1,4 @@
-import { type Cursor, Error as MongooseErrors, type Model } from 'mongoose';
+import { Error as MongooseErrors, type Model } from 'mongoose';
 import { type Database, OPERATION_LIMITS } from '../database/index.js';
 import { ValidationError, type Violation } from '../errors/index.js';
 import type { Stored } from './crud-options.interface.js';
@@ -38,8 +38,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     // A stream as a whole may take longer than one operation; its steps have the socket's limit each.
     const limits = limit > 0 ? OPERATION_LIMITS : {};
     const query = this.model.find(filter, null, limits).sort(NEWEST_FIRST).skip(skip).limit(limit).lean();
-    return this.database.iterate(
-      () => query.cursor({ batchSize: limit > 0 ? limit + 1 : STREAM_BATCH }) as Cursor<Stored<Entity>>,
+    return this.database.iterate<Stored<Entity>>(
+      () => query.cursor({ batchSize: limit > 0 ? limit + 1 : STREAM_BATCH }) as never,
     );
   }
 

@@ -12,8 +12,13 @@ export abstract class DatabaseOptions {
   abstract readonly uri: string;
 }
 
-/** The driver's cursor under a Mongoose one, which Mongoose's types leave out. */
-type DriverCursorOf<T> = () => Promise<mongo.FindCursor<T>>;
+/** What a lean Mongoose query's `cursor()` gives. */
+type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
+
+/** The method of every Mongoose cursor that its types leave out. */
+interface WithDriverCursor<T> {
+  getDriverCursor(): Promise<mongo.FindCursor<T>>;
+}
 
 /** Keeps the connection open, and stands between every operation and what the database may do to it. */
 @Injectable()
@@ -59,10 +64,8 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    * Iterates the driver's cursor under that of a lean query, each step within the deadline; closes it when the reader
    * stops early.
    */
-  async *iterate<T>(open: () => Cursor<T>): AsyncGenerator<T, void, undefined> {
-    const cursor = await this.call(() =>
-      (open() as unknown as { getDriverCursor: DriverCursorOf<T> }).getDriverCursor(),
-    );
+  async *iterate<T>(open: () => LeanCursor<T>): AsyncGenerator<T, void, undefined> {
+    const cursor = await this.call(() => (open() as LeanCursor<T> & WithDriverCursor<T>).getDriverCursor());
     try {
       for (;;) {
         const item = await this.call(() => cursor.next());

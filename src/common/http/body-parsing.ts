@@ -29,7 +29,8 @@ export function useBodyParsing(fastify: FastifyInstance): void {
       const text = decodeUtf8(body as Buffer);
       if (text === undefined) return done(malformed());
       parse(request, text, (error, value) => {
-        if (error || !isHarmless(value)) done(malformed());
+        if (error) done(malformed());
+        else if (!isHarmless(value)) done(new MalformedRequestError(errorMessages.harmfulJson));
         else done(null, value);
       });
     },
