@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import mongoose from 'mongoose';
+import { ContractModel, type ModelRecord, type Prediction, present } from './support/contract-model.js';
+import { type Operation, operations } from './support/contract-operations.js';
+import { eventually } from './support/eventually.js';
+import { tokenOf } from './support/tenants.js';
+import { createTestApp, type TestApp, type TestResponse } from './support/test-app.js';
+
+const METHODS = {
+  create: 'POST',
+  list: 'GET',
+  count: 'GET',
+  page: 'GET',
+  get: 'GET',
+  update: 'PATCH',
+  del: 'DELETE',
+};
+
+/** The same sequences every time; a failure prints the shortest sequence that still fails. */
+const PARAMETERS = {
+  seed: 20_260_101,
+  numRuns: 50,
+  interruptAfterTimeLimit: 90_000,
+  markInterruptAsFailure: true,
+};
+
+describe.each(['generated', 'handwritten'])('random sequences of requests, todos %s', (form) => {
+  let app: TestApp;
+  const tokens = new Map<string, string>();
+  beforeAll(async () => {
+    app = await createTestApp({ env: { TODOS_API: form } });
+  });
+  afterAll(() => app.close());
+
+  it('are answered as the contract says, and change what it says and nothing else', async () => {
+    const property = fc.asyncProperty(operations, async (sequence) => {
+      await app.empty();
+      const model = new ContractModel(form);
+      for (const operation of sequence) await carryOut(operation, model);
+      await expectDatabaseToAgreeWith(model);
+    });
+    await fc.assert(property, PARAMETERS);
+  }, 120_000);
+
+  async function carryOut(operation: Operation, model: ContractModel): Promise<void> {
+    const path = model.pathOf(operation);
+    const prediction = model.predict(operation);
+    const begun = Date.now();
+    const response = await send(operation, path);
+    expect(response.status).toBe(prediction.status);
+    if (prediction.writes) await learn(prediction.writes, operation, response, [begun, Date.now()]);
+    expectAnswer(response, prediction);
+    if (operation.action === 'create' && operation.resource === 'posts' && prediction.writes) {
+      model.notified.push({ tenant: operation.caller, data: present(prediction.writes) });
+    }
+  }
+
+  async function send(operation: Operation, path: string): Promise<TestResponse> {
+    const { caller } = operation;
+    return app.request(METHODS[operation.action], path, {
+      ...('body' in operation && { body: JSON.stringify(operation.body.json) }),
+      ...(caller !== undefined && { token: await tokenFor(caller) }),
+      ...('prefersRecord' in operation &&
+        operation.prefersRecord && { headers: { Prefer: 'return=representation' } }),
+    });
+  }
+
+  /** Takes the id and timestamps that the service chose for the one record it wrote, where they can be right. */
+  async function learn(
+    record: ModelRecord,
+    { action, resource }: Operation,
+    response: TestResponse,
+    [begun, ended]: [number, number],
+  ): Promise<void> {
+    if (action === 'create') record._id = (response.body as { _id: string })._id;
+    const stored = await app.database
+      .collection(resource)
+      .findOne({ _id: new mongoose.mongo.ObjectId(record._id) });
+    const during = (time: unknown) => {
+      expect(time).toBeInstanceOf(Date);
+      expect((time as Date).getTime()).toBeGreaterThanOrEqual(begun);
+      expect((time as Date).getTime()).toBeLessThanOrEqual(ended);
+      return time as Date;
+    };
+    record.updatedAt = during(stored?.updatedAt);
+    if (action === 'create') record.createdAt = during(stored?.createdAt);
+    if (action === 'del') record.deletedAt = during(stored?.deletedAt);
+  }
+
+  function expectAnswer(response: TestResponse, { body, etag }: Prediction): void {
+    expect(response.body).toStrictEqual(body);
+    expect(response.headers.get('etag')).toBe(etag ?? null);
+  }
+
+  async function expectDatabaseToAgreeWith(model: ContractModel): Promise<void> {
+    const collections = await app.database.collections();
+    expect(collections.map(({ collectionName }) => collectionName).sort()).toEqual([
+      'notifications',
+      'posts',
+      'todos',
+    ]);
+    for (const resource of ['posts', 'todos'] as const) {
+      expect(await contentOf(resource)).toStrictEqual(model.stored(resource));
+    }
+    // A slow listener may still be at work when the last request has been answered.
+    await eventually(async () => {
+      const notifications = (await contentOf('notifications')).map(({ type, tenant, data }) => {
+        return { type, tenant, data: JSON.parse(JSON.stringify(data)) as unknown };
+      });
+      const expected = model.notified.map((notified) => ({ type: 'posts.created', ...notified }));
+      expect(sorted(notifications)).toEqual(sorted(expected));
+    });
+  }
+
+  const contentOf = (name: string) => app.database.collection(name).find().sort({ _id: 1 }).toArray();
+
+  async function tokenFor(tenant: string): Promise<string> {
+    const token = tokens.get(tenant) ?? (await tokenOf(tenant));
+    tokens.set(tenant, token);
+    return token;
+  }
+});
+
+/** Listeners may finish in another order than the requests. */
+function sorted<T>(items: readonly T[]): T[] {
+  return items.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}
