@@ -1,0 +1,86 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * Starts the built service and walks the README's curl tour on it: every curl line that states a status must get it.
+ * `node scripts/smoke.js [file]` also saves the OpenAPI document as served. The environment's variables go to the service.
+ */
+const READY_MS = 30_000;
+const EXIT_MS = 12_000;
+
+/** The tour as a bash script in which each stated curl is a check. */
+function tourScript(port) {
+  const tour = /^```sh tour\n(.*?)^```/ms.exec(readFileSync('README.md', 'utf8'))?.[1];
+  if (!tour) throw new Error('README.md has no block that begins with ```sh tour.');
+  const lines = tour.replaceAll('localhost:3000', `127.0.0.1:${port}`).split('\n');
+  const checks = lines.map((line) => {
+    const stated = /^curl (.*) # (\d{3})$/.exec(line);
+    if (!stated && line.startsWith('curl ')) throw new Error(`No status is stated beside: ${line}`);
+    return stated ? `check ${stated[2]} ${stated[1]}` : line;
+  });
+  return `
+    passed=0 failed=0
+    check() {
+      local wanted=$1; shift
+      local got; got=$(curl --silent --show-error --max-time 20 --output /dev/null --write-out '%{http_code}' "$@")
+      if [ "$got" = "$wanted" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "expected $wanted, got $got: curl $*"; fi
+    }
+    ${checks.join('\n')}
+    echo "The README's tour: $passed passed, $failed failed"
+    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  `;
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function untilReady(url, service) {
+  const deadline = Date.now() + READY_MS;
+  while (service.exitCode === null && Date.now() < deadline) {
+    const answer = await fetch(`${url}/health/ready`).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('The service did not become ready.');
+}
+
+const port = await freePort();
+const dataDir = mkdtempSync(join(tmpdir(), 'smoke-'));
+const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1', DATA_DIR: dataDir };
+const service = spawn(process.execPath, ['dist/main.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+let log = '';
+service.stdout.on('data', (chunk) => (log += chunk));
+const exited = once(service, 'exit');
+let failure;
+try {
+  const url = `http://127.0.0.1:${port}`;
+  await untilReady(url, service);
+  const document = await fetch(`${url}/docs/openapi.json`);
+  if (process.argv[2]) writeFileSync(process.argv[2], await document.text());
+  const { status } = spawnSync('bash', ['-c', tourScript(port)], {
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (status !== 0) failure = 'A line of the tour did not answer as stated.';
+} catch (error) {
+  failure = error.message;
+}
+service.kill('SIGTERM');
+setTimeout(() => service.kill('SIGKILL'), EXIT_MS).unref();
+const [code] = await exited;
+rmSync(dataDir, { recursive: true });
+if (code !== 0) failure ??= `The service ended with ${code} on SIGTERM, not with 0.`;
+if (failure) {
+  console.error(log + failure);
+  process.exitCode = 1;
+}
