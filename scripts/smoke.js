@@ -81,6 +81,6 @@ const [code] = await exited;
 rmSync(dataDir, { recursive: true });
 if (code !== 0) failure ??= `The service ended with ${code} on SIGTERM, not with 0.`;
 if (failure) {
-  console.error(log + failure);
+  console.error(log.split('\n').slice(-20).join('\n') + failure);
   process.exitCode = 1;
 }
