@@ -81,7 +81,7 @@ function resolve<Entity extends object, Input extends object>(
   if (stray) fail(`disable names "${String(stray)}". The actions are ${ACTIONS.join(', ')}.`);
 
   const visible = { ...options.visible };
-  addListIndex(schema, [...Object.keys(visible), ...Object.keys(isolationFields.get)]);
+  for (const equalities of readEqualities(visible, isolationFields)) addListIndex(schema, equalities);
   return {
     entity,
     name,
@@ -119,6 +119,15 @@ function schemaOf(entity: Type, fail: (problem: string) => never): Schema {
     );
   }
   return schema;
+}
+
+/** The fields that lists are filtered by, and those that counts are, where they are others. */
+function readEqualities(visible: object, isolation: Record<CrudAction, object>): string[][] {
+  const [list, count] = [isolation.get, isolation.count].map((fields) => [
+    ...Object.keys(visible),
+    ...Object.keys(fields),
+  ]) as [string[], string[]];
+  return [...list].sort().join() === [...count].sort().join() ? [list] : [list, count];
 }
 
 /** Serves the list, newest first, its pages and its count; equality fields come before the sorted ones. */

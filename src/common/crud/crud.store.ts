@@ -11,8 +11,8 @@ export interface StoreChange {
 
 /** Which part of the matching records to read, newest first. Unit: records. */
 export interface StoreWindow {
-  readonly skip?: number;
-  readonly limit?: number;
+  readonly skip: number;
+  readonly limit: number;
 }
 
 /**

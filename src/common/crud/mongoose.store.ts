@@ -1,14 +1,11 @@
 import { Error as MongooseErrors, type Model } from 'mongoose';
-import { type Database, OPERATION_LIMITS } from '../database/index.js';
+import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../database/index.js';
 import { ValidationError, type Violation } from '../errors/index.js';
 import type { Stored } from './crud-options.interface.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreWindow } from './crud.store.js';
 
 /** Newest first. `_id` breaks ties: createdAt repeats within a millisecond. */
 export const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
-
-/** Records fetched from the server at a time while a list is streamed. Unit: records. */
-const STREAM_BATCH = 500;
 
 /** The store over a Mongoose model. */
 export class MongooseStore<Entity> implements CrudStore<Entity> {
@@ -34,13 +31,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return (found as Stored<Entity> | null) ?? undefined;
   }
 
-  find(filter: StoreFilter, { skip = 0, limit = 0 }: StoreWindow = {}): AsyncIterable<Stored<Entity>> {
-    // A stream as a whole may take longer than one operation; its steps have the socket's limit each.
-    const limits = limit > 0 ? OPERATION_LIMITS : {};
-    const query = this.model.find(filter, null, limits).sort(NEWEST_FIRST).skip(skip).limit(limit).lean();
-    return this.database.iterate<Stored<Entity>>(
-      () => query.cursor({ batchSize: limit > 0 ? limit + 1 : STREAM_BATCH }) as never,
-    );
+  find(filter: StoreFilter, window?: StoreWindow): AsyncIterable<Stored<Entity>> {
+    const query = this.model.find(filter).sort(NEWEST_FIRST).lean();
+    // A stream as a whole may take longer than one operation; its steps have the socket's limit each. Nor has it a
+    // limit of 0: the driver would count batches against it and ask for ever larger ones.
+    if (window) query.setOptions({ ...OPERATION_LIMITS, ...window });
+    const batchSize = window ? window.limit + 1 : STREAM_BATCH;
+    return this.database.iterate<Stored<Entity>>(() => query.cursor({ batchSize }) as never);
   }
 
   count(filter: StoreFilter): Promise<number> {

@@ -11,6 +11,9 @@ const PASSING_CODES = new Set([
   6, 7, 50, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436,
 ]);
 
+/** Node's codes of a connection that has gone (https://nodejs.org/api/errors.html#common-system-errors). */
+const SOCKET_CODES = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
+
 /** What the driver threw, as an error that a client may see where there is one; anything else as it came. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof mongo.MongoServerError) {
@@ -31,6 +34,12 @@ function isConnectionError(error: unknown): boolean {
     error instanceof mongo.MongoNotConnectedError ||
     error instanceof mongo.MongoTopologyClosedError ||
     error instanceof mongo.MongoClientClosedError ||
-    (error instanceof mongo.MongoError && error.name === 'MongoWaitQueueTimeoutError')
+    (error instanceof mongo.MongoError && error.name === 'MongoWaitQueueTimeoutError') ||
+    isSocketError(error)
   );
+}
+
+/** The driver lets a write to a connection that the server has just closed through as Node's own error. */
+function isSocketError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && SOCKET_CODES.has(String(error.code));
 }

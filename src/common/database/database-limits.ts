@@ -23,3 +23,6 @@ export const CALL_DEADLINE_MS = 4_500;
 
 /** How often opening the database is tried again at the start. Unit: milliseconds. */
 export const OPEN_RETRY_MS = 1_000;
+
+/** Records fetched from the server at a time while a list is streamed: what a stream holds in memory. Unit: records. */
+export const STREAM_BATCH = 500;

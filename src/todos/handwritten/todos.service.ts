@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
 import type { Changes, PageQuery, Stored } from '../../common/crud/index.js';
-import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import { Database, OPERATION_LIMITS, STREAM_BATCH } from '../../common/database/index.js';
 import { RecordNotFoundError } from '../../common/errors/index.js';
 import type { TodoInput } from '../dto/todo-input.js';
 import { Todo } from '../todo.schema.js';
@@ -19,7 +19,8 @@ export class TodosService {
 
   /** Every todo, newest first, read from the database as it is consumed. */
   list(): AsyncIterable<Stored<Todo>> {
-    return this.database.iterate(() => this.todos.find().sort(NEWEST_FIRST).lean<Stored<Todo>>().cursor());
+    const query = this.todos.find().sort(NEWEST_FIRST).lean<Stored<Todo>>();
+    return this.database.iterate(() => query.cursor({ batchSize: STREAM_BATCH }));
   }
 
   /** One page of the list, and how many todos there are in all. */
