@@ -35,7 +35,8 @@ export function sendProblem(
   void reply
     .code(status)
     .headers({ ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE })
-    .send(JSON.stringify(problem));
+    // As bytes: to a string Fastify adds a charset, a parameter that the media type does not have.
+    .send(Buffer.from(JSON.stringify(problem)));
 }
 
 function pathOf(url: string): string {

@@ -1,0 +1,59 @@
+import type { Violation } from '../../src/common/errors/index.js';
+import { describeCreate } from './crud-contract/create.js';
+import { describeFields } from './crud-contract/fields.js';
+import { describeCount, describeGet, describeList } from './crud-contract/read.js';
+import { describePages } from './crud-contract/page.js';
+import { describeUpdate } from './crud-contract/update.js';
+import type { TestApp } from './test-app.js';
+
+/** A body that is accepted (a title is added), and the fields of the record where they differ from those sent. */
+export interface ValidBody {
+  name: string;
+  body: Record<string, unknown>;
+  stored?: Record<string, unknown>;
+}
+
+/** A body that is refused, and what the answer says about it. A title is added where it may be. */
+export interface InvalidBody {
+  name: string;
+  body: Record<string, unknown>;
+  errors: Violation[];
+  /** Whether only a create refuses it, such as a body without a required field. @default false */
+  createOnly?: boolean;
+}
+
+/** What the contract suite must know of a resource. */
+export interface CrudContract {
+  app: () => TestApp;
+  /** Token of a caller who may write; undefined where everybody may. */
+  token?: () => string;
+  /** Path of the collection. */
+  path: string;
+  /** What a 404 calls one record. */
+  label: string;
+  /** Whether the resource counts by a route of its own. */
+  counts: boolean;
+  /** A body with every input field; `title` is among them. */
+  full: Record<string, unknown>;
+  /** Names of the optional input fields. */
+  optional: string[];
+  /** What a record has beside the fields that were sent. */
+  defaults: Record<string, unknown>;
+  /** Every accepted shape of the fields, each tried in a create and in an update. */
+  valid: ValidBody[];
+  /** Every refused shape of the fields, each tried in a create and in an update. */
+  invalid: InvalidBody[];
+}
+
+/** The endpoint tables of the contract, run against one resource. */
+export function describeCrudContract(name: string, contract: CrudContract): void {
+  describe(`${name}, by the contract`, () => {
+    describeCreate(contract);
+    describeList(contract);
+    describePages(contract);
+    describeCount(contract);
+    describeGet(contract);
+    describeUpdate(contract);
+    describeFields(contract);
+  });
+}

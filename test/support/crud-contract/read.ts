@@ -1,0 +1,149 @@
+import type { CrudContract } from '../crud-contract.js';
+import { expectInvalid, expectNotFound, expectProblem } from '../problems.js';
+import { create, createMany, idsOf, NOBODY, recordOf } from './records.js';
+
+export function describeList(contract: CrudContract): void {
+  const { app, path, full } = contract;
+
+  describe(`GET ${path}`, () => {
+    it('is an empty array where there is no record', async () => {
+      const { status, body, headers } = await app().get(path);
+      expect(status).toBe(200);
+      expect(body).toEqual([]);
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(headers.get('link')).toBeNull();
+    });
+
+    it('is an array of whole records', async () => {
+      const id = await create(contract, full);
+      expect((await app().get(path)).body).toEqual([recordOf(contract, full, id)]);
+    });
+
+    it('gives every record, newest first', async () => {
+      const ids = await createMany(contract, 25);
+      expect(idsOf((await app().get(path)).body)).toEqual(ids);
+    });
+
+    it('orders records of the same millisecond by id, descending, in the array as in pages', async () => {
+      const ids = await createMany(contract, 6);
+      const collections = await app().database.collections();
+      const sameMoment = { $set: { createdAt: new Date('2026-01-31T09:00:00.000Z') } };
+      await Promise.all(collections.map((collection) => collection.updateMany({}, sameMoment)));
+      const expected = ids.sort().reverse();
+      expect(idsOf((await app().get(path)).body)).toEqual(expected);
+      expect(idsOf((await app().get(`${path}?limit=4`)).body.results)).toEqual(expected.slice(0, 4));
+      expect(idsOf((await app().get(`${path}?offset=4`)).body.results)).toEqual(expected.slice(4));
+    });
+
+    it('orders by createdAt, not by the order in which ids were made', async () => {
+      const [newest, older] = await createMany(contract, 2);
+      await app().patch(`${path}/${older}`, { title: 'Changed last' }, { token: contract.token?.() });
+      expect(idsOf((await app().get(path)).body)).toEqual([newest, older]);
+    });
+
+    it('answers HEAD like GET, without the body', async () => {
+      await create(contract, full);
+      const { status, text, headers } = await app().request('HEAD', path);
+      expect({ status, text }).toEqual({ status: 200, text: '' });
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    });
+
+    it('refuses parameters that it does not have, and lists those it has', async () => {
+      expectInvalid(await app().get(`${path}?page=2`), path, {
+        parameter: 'page',
+        detail: '"page" is not a parameter here. Allowed: offset, limit.',
+      });
+    });
+  });
+}
+
+export function describeCount(contract: CrudContract): void {
+  const { app, path } = contract;
+  if (!contract.counts) return;
+
+  describe(`GET ${path}/count`, () => {
+    it('counts the records', async () => {
+      expect((await app().get(`${path}/count`)).body).toEqual({ count: 0 });
+      await createMany(contract, 3);
+      const { status, body } = await app().get(`${path}/count`);
+      expect(status).toBe(200);
+      expect(body).toEqual({ count: 3 });
+    });
+
+    it('answers HEAD like GET, without the body', async () => {
+      const { status, text } = await app().request('HEAD', `${path}/count`);
+      expect({ status, text }).toEqual({ status: 200, text: '' });
+    });
+
+    it('takes no parameter', async () => {
+      expectInvalid(await app().get(`${path}/count?limit=1`), `${path}/count`, {
+        parameter: 'limit',
+        detail: '"limit" is not a parameter here; this path takes none.',
+      });
+    });
+  });
+}
+
+export function describeGet(contract: CrudContract): void {
+  const { app, path, full, label } = contract;
+
+  describe(`GET ${path}/:id`, () => {
+    it('gives the whole record and its revision', async () => {
+      const id = await create(contract, full);
+      const { status, body, headers } = await app().get(`${path}/${id}`);
+      expect(status).toBe(200);
+      expect(body).toEqual(recordOf(contract, full, id));
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(headers.get('etag')).toMatch(/^"[^"]+"$/);
+    });
+
+    it('leaves out the optional fields that were not sent', async () => {
+      const id = await create(contract, { title: 'Title alone' });
+      expect((await app().get(`${path}/${id}`)).body).toEqual(
+        recordOf(contract, { title: 'Title alone' }, id),
+      );
+    });
+
+    it('finds a record by its id in upper case', async () => {
+      const id = await create(contract, full);
+      expect((await app().get(`${path}/${id.toUpperCase()}`)).body).toEqual(recordOf(contract, full, id));
+    });
+
+    it('answers HEAD like GET, without the body', async () => {
+      const id = await create(contract, full);
+      const got = await app().get(`${path}/${id}`);
+      const { status, text, headers } = await app().request('HEAD', `${path}/${id}`);
+      expect({ status, text }).toEqual({ status: 200, text: '' });
+      for (const name of ['etag', 'content-type', 'content-length']) {
+        expect(headers.get(name)).toBe(got.headers.get(name));
+      }
+    });
+
+    it(`answers 404 "${label} not found" where there is none`, async () => {
+      expectNotFound(await app().get(`${path}/${NOBODY}`), `${path}/${NOBODY}`, label);
+      expect((await app().request('HEAD', `${path}/${NOBODY}`)).status).toBe(404);
+    });
+
+    it.each(['1', NOBODY.slice(1), `${NOBODY}0`, `g${NOBODY.slice(1)}`, 'todoitem0001', '%20'.repeat(24)])(
+      'refuses the id %s',
+      async (id) => {
+        const detail = 'The id must be 24 hexadecimal digits.';
+        expectProblem(await app().get(`${path}/${id}`), {
+          status: 400,
+          code: 'INVALID_ID',
+          detail,
+          instance: `${path}/${id}`,
+          errors: [{ parameter: 'id', detail }],
+        });
+      },
+    );
+
+    it('takes no parameter', async () => {
+      const id = await create(contract, full);
+      expectInvalid(await app().get(`${path}/${id}?fields=title`), `${path}/${id}`, {
+        parameter: 'fields',
+        detail: '"fields" is not a parameter here; this path takes none.',
+      });
+    });
+  });
+}

@@ -1,0 +1,63 @@
+import { ERROR_TABLE, type ErrorCode, type Violation } from '../../src/common/errors/index.js';
+import type { TestResponse } from './test-app.js';
+
+/** What a test says of an error; everything else in its body follows from it. */
+export interface ExpectedProblem {
+  status: number;
+  code: ErrorCode;
+  detail: string;
+  /** Path of the request. */
+  instance: string;
+  errors?: Violation[];
+}
+
+/** Asserts a whole error response: status, content type, and every member of contract section 9. */
+export function expectProblem(response: TestResponse, { errors, ...expected }: ExpectedProblem): void {
+  expect(response.body).toEqual({
+    ...expected,
+    type: `urn:problem:${expected.code.toLowerCase().replaceAll('_', '-')}`,
+    title: ERROR_TABLE[expected.code].title,
+    message: expected.detail,
+    requestId: response.headers.get('x-request-id'),
+    ...(errors && { errors }),
+  });
+  expect(response.status).toBe(expected.status);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+}
+
+/** Asserts a validation error that has exactly these faults. */
+export function expectInvalid(response: TestResponse, instance: string, ...errors: Violation[]): void {
+  const [first] = errors;
+  const detail =
+    errors.length === 1
+      ? `The request is not valid: ${first?.detail}`
+      : `The request has ${errors.length} faults; the first: ${first?.detail}`;
+  expectProblem(response, { status: 400, code: 'VALIDATION_FAILED', detail, instance, errors });
+}
+
+/** Asserts the 404 of a record that is not there for the caller. */
+export function expectNotFound(response: TestResponse, instance: string, label: string): void {
+  expectProblem(response, { status: 404, code: 'RECORD_NOT_FOUND', detail: `${label} not found`, instance });
+}
+
+/** Asserts the 401 of a request without credentials. */
+export function expectUnauthenticated(response: TestResponse, instance: string): void {
+  const detail = 'This operation needs a token: send "Authorization: Bearer <token>".';
+  expectProblem(response, { status: 401, code: 'UNAUTHENTICATED', detail, instance });
+  expect(response.headers.get('www-authenticate')).toBe('Bearer');
+}
+
+/** Asserts the 401 of a token that does not verify. */
+export function expectInvalidToken(response: TestResponse, instance: string): void {
+  const detail = 'The token does not verify or has expired. Get a new one.';
+  expectProblem(response, { status: 401, code: 'INVALID_TOKEN', detail, instance });
+  expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+}
+
+/** Asserts the 403 of a token without a tenant in the claim. */
+export function expectNoTenant(claim: string) {
+  return (response: TestResponse, instance: string): void => {
+    const detail = `The token must carry a tenant: claim "${claim}", 24 hexadecimal digits.`;
+    expectProblem(response, { status: 403, code: 'TENANT_REQUIRED', detail, instance });
+  };
+}

@@ -1,0 +1,20 @@
+import { createHmac } from 'node:crypto';
+import { ACME, TEST_SECRET } from './tenants.js';
+
+/** Seconds since the epoch, as tokens count; `later` may be negative. */
+export const inSeconds = (later: number) => Math.floor(Date.now() / 1000) + later;
+
+const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
+
+/** The claims of a token that is good in every respect. */
+export const goodClaims = () => ({ tenant: ACME, exp: inSeconds(3600) });
+
+/** A token put together by hand, for what no library would sign; `hash` null leaves the signature empty. */
+export function forgedToken(
+  header: unknown,
+  claims: unknown = goodClaims(),
+  { hash = 'sha256' as string | null, secret = TEST_SECRET as string | Buffer } = {},
+): string {
+  const input = `${encode(header)}.${encode(claims)}`;
+  return `${input}.${hash === null ? '' : createHmac(hash, secret).update(input).digest('base64url')}`;
+}
