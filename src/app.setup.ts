@@ -55,6 +55,8 @@ export async function configureApp(app: NestFastifyApplication, environment: Env
         'X-Request-Id',
       ],
       maxAge: 600,
+      // Otherwise an OPTIONS without an origin gets an error that is no problem+json.
+      strictPreflight: false,
     });
   }
   app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));

@@ -16,7 +16,8 @@ export function useKnownPaths(fastify: FastifyInstance): void {
     if (path.methods.has('GET')) path.methods.add('HEAD');
     known.set(url, path);
   });
-  fastify.addHook('onRequest', (request, _reply, done) => {
+  // After every onRequest hook: CORS answers preflights there, and adds its headers to these errors, too.
+  fastify.addHook('preParsing', (request, _reply, _payload, done) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const match = bestMatch(known.values(), path.split('/'));
     if (!request.is404 && (!match || match.methods.has(request.method))) return done();

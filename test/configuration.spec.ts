@@ -1,0 +1,257 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decodeJwt, jwtVerify } from 'jose';
+import { readEnvironment, type Variables } from '../src/config/index.js';
+import { freshDatabaseUri } from './support/mongodb.js';
+import { buildService, ServiceProcess } from './support/service-process.js';
+import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
+import { createTestApp, type TestApp } from './support/test-app.js';
+
+const MONGODB_URI = 'mongodb://127.0.0.1:27017';
+const JWKS_URL = 'https://issuer.example.com/keys';
+
+describe('the environment', () => {
+  it('has a default for everything', () => {
+    expect(readEnvironment({})).toEqual({
+      nodeEnv: 'development',
+      port: 3000,
+      host: '127.0.0.1',
+      mongodbUri: undefined,
+      dataDir: './data',
+      jwtSecret: undefined,
+      jwtJwksUrl: undefined,
+      jwtIssuer: undefined,
+      jwtAudience: undefined,
+      jwtTenantClaim: 'tenant',
+      todosApi: 'generated',
+      worker: 'inline',
+      corsOrigins: [],
+      logLevel: 'info',
+      bodyLimit: 1_048_576,
+      hookWarnMs: 50,
+    });
+  });
+
+  it.each<[Variables, object]>([
+    [{ PORT: '8080' }, { port: 8080 }],
+    [{ PORT: '' }, { port: 3000 }],
+    [{ HOST: '0.0.0.0' }, { host: '0.0.0.0' }],
+    [{ MONGODB_URI: 'mongodb+srv://db.example.com/app' }, { mongodbUri: 'mongodb+srv://db.example.com/app' }],
+    [{ DATA_DIR: '/var/lib/service' }, { dataDir: '/var/lib/service' }],
+    [{ NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET }, { nodeEnv: 'production' }],
+    [{ NODE_ENV: 'production', MONGODB_URI, JWT_JWKS_URL: JWKS_URL }, { jwtJwksUrl: new URL(JWKS_URL) }],
+    [{ JWT_SECRET: TEST_SECRET }, { jwtSecret: TEST_SECRET }],
+    [{ JWT_ISSUER: 'https://issuer.example.com' }, { jwtIssuer: 'https://issuer.example.com' }],
+    [{ JWT_AUDIENCE: 'posts' }, { jwtAudience: 'posts' }],
+    [{ JWT_TENANT_CLAIM: 'org' }, { jwtTenantClaim: 'org' }],
+    [{ TODOS_API: 'handwritten' }, { todosApi: 'handwritten' }],
+    [{ WORKER: 'off' }, { worker: 'off' }],
+    [
+      { CORS_ORIGINS: 'https://a.example.com, http://localhost:5173' },
+      { corsOrigins: ['https://a.example.com', 'http://localhost:5173'] },
+    ],
+    [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+    [{ BODY_LIMIT: '2048' }, { bodyLimit: 2048 }],
+    [{ HOOK_WARN_MS: '100' }, { hookWarnMs: 100 }],
+  ])('takes %j', (variables, expected) => {
+    expect(readEnvironment(variables)).toMatchObject(expected);
+  });
+});
+
+describe('a process', () => {
+  let folder: string;
+  beforeAll(() => buildService(), 60_000);
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'service-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const wholeNumber = (from: number, to: number) => `must be a whole number from ${from} to ${to}.`;
+  const oneOf = (...values: string[]) => `must be one of ${values.join(', ')}.`;
+
+  it.each<[string, Variables, string]>([
+    ['PORT', { PORT: '65536' }, wholeNumber(0, 65_535)],
+    ['PORT', { PORT: '80.5' }, wholeNumber(0, 65_535)],
+    ['MONGODB_URI', { MONGODB_URI: 'postgres://db' }, 'must be a mongodb:// or mongodb+srv:// URI.'],
+    ['NODE_ENV', { NODE_ENV: 'prod' }, oneOf('development', 'production', 'test')],
+    [
+      'MONGODB_URI',
+      { NODE_ENV: 'production', MONGODB_URI: '', JWT_SECRET: TEST_SECRET },
+      'is required in production: a mongodb:// or mongodb+srv:// URI.',
+    ],
+    [
+      'JWT_SECRET',
+      { NODE_ENV: 'production' },
+      'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes.',
+    ],
+    ['JWT_SECRET', { JWT_SECRET: 'short' }, 'must have at least 32 bytes.'],
+    ['JWT_JWKS_URL', { JWT_JWKS_URL: 'file:///etc/keys' }, 'must be an http:// or https:// URL.'],
+    [
+      'JWT_JWKS_URL',
+      { JWT_JWKS_URL: JWKS_URL, JWT_SECRET: TEST_SECRET },
+      'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them.',
+    ],
+    ['TODOS_API', { TODOS_API: 'both' }, oneOf('generated', 'handwritten')],
+    ['WORKER', { WORKER: 'on' }, oneOf('inline', 'off')],
+    [
+      'CORS_ORIGINS',
+      { CORS_ORIGINS: 'https://a.example.com/' },
+      'must be a comma-separated list of origins such as https://app.example.com.',
+    ],
+    [
+      'CORS_ORIGINS',
+      { CORS_ORIGINS: '*' },
+      'must be a comma-separated list of origins such as https://app.example.com.',
+    ],
+    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')],
+    ['BODY_LIMIT', { BODY_LIMIT: '1MB' }, wholeNumber(1, 1_073_741_824)],
+    ['HOOK_WARN_MS', { HOOK_WARN_MS: '-1' }, wholeNumber(0, 600_000)],
+  ])('does not start with a wrong %s: %j', async (name, variables, detail) => {
+    const ended = await ServiceProcess.spawn({ MONGODB_URI, DATA_DIR: folder, ...variables }).ended();
+    expect(ended).toEqual({ code: 1, stdout: '', stderr: `${name} ${detail}\n` });
+  });
+
+  it('does not start where DATA_DIR cannot be a folder', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const { code, stderr } = await ServiceProcess.spawn({ MONGODB_URI, DATA_DIR: file }).ended();
+    expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
+  });
+
+  it('makes its development secret once, for its owner alone, and shares it with the token command', async () => {
+    const token = () =>
+      ServiceProcess.spawn({ DATA_DIR: folder }, ['dist/token.js', '--tenant', ACME]).ended();
+    const first = await token();
+    const file = join(folder, 'jwt-secret');
+    const secret = readFileSync(file, 'utf8');
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const second = await token();
+    expect(readFileSync(file, 'utf8')).toBe(secret);
+    for (const { code, stdout } of [first, second]) {
+      expect(code).toBe(0);
+      const { payload } = await jwtVerify(stdout.trim(), new TextEncoder().encode(secret));
+      expect(payload.tenant).toBe(ACME);
+    }
+    const service = ServiceProcess.spawn({ MONGODB_URI: freshDatabaseUri(), DATA_DIR: folder, PORT: '0' });
+    const response = await fetch(`${await service.url()}/posts/api/${ACME}`, {
+      method: 'DELETE',
+      headers: { Authorization: `Bearer ${first.stdout.trim()}` },
+    });
+    expect([response.status, await response.json()]).toEqual([200, { archived: true }]);
+    service.signal('SIGKILL');
+  });
+
+  it('refuses to make tokens in production, or without a tenant', async () => {
+    const run = (args: string[], env: Variables) =>
+      ServiceProcess.spawn({ DATA_DIR: folder, ...env }, ['dist/token.js', ...args]).ended();
+    const production = { NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET };
+    expect(await run(['--tenant', ACME], production)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^JWT_SECRET signs development tokens alone/),
+    });
+    expect(await run(['--tenant', 'acme'], {})).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Usage: npm run token/),
+    });
+  });
+});
+
+describe('a running service', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { CORS_ORIGINS: 'https://a.example.com' } });
+  });
+  beforeEach(() => void (app.logLines.length = 0));
+  afterAll(() => app.close());
+
+  const preflight = (origin: string, target = app) =>
+    fetch(`${target.url}/todos`, {
+      method: 'OPTIONS',
+      headers: { Origin: origin, 'Access-Control-Request-Method': 'POST' },
+    });
+
+  it('lets pages of an allowed origin call it', async () => {
+    const asked = await preflight('https://a.example.com');
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get('access-control-allow-origin')).toBe('https://a.example.com');
+    expect(asked.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, PATCH, DELETE');
+    const got = await app.get('/todos', { headers: { Origin: 'https://a.example.com' } });
+    expect(got.headers.get('access-control-allow-origin')).toBe('https://a.example.com');
+    expect(got.headers.get('access-control-expose-headers')).toContain('ETag');
+  });
+
+  it('lets pages of no other origin call it, and of none by default', async () => {
+    const closed = await createTestApp();
+    for (const [origin, target] of [
+      ['https://b.example.com', app],
+      ['https://a.example.com', closed],
+    ] as const) {
+      expect((await preflight(origin, target)).headers.get('access-control-allow-origin')).toBeNull();
+      const got = await target.get('/todos', { headers: { Origin: origin } });
+      expect(got.headers.get('access-control-allow-origin')).toBeNull();
+    }
+    await closed.close();
+  });
+
+  it('sends security headers', async () => {
+    const { headers } = await app.get('/todos');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-frame-options')).toBe('SAMEORIGIN');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('strict-transport-security')).toContain('max-age=');
+    expect(headers.get('x-powered-by')).toBeNull();
+  });
+
+  it('takes over a request id, and makes one where there is none or a doubtful one', async () => {
+    const idOf = async (sent?: string) =>
+      (await app.get('/todos', { headers: sent ? { 'X-Request-Id': sent } : {} })).headers.get(
+        'x-request-id',
+      );
+    expect(await idOf('order-17.a_B')).toBe('order-17.a_B');
+    const made = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+    for (const sent of [undefined, 'with space', 'x'.repeat(65), '{"a":1}']) {
+      expect(await idOf(sent)).toMatch(made);
+    }
+  });
+
+  it('logs one line a request, with its id and tenant, and neither its query nor its token', async () => {
+    const token = await tokenOf(ACME, { jti: 'unmistakable' });
+    await app.get('/todos?limit=17', { headers: { 'X-Request-Id': 'first' } });
+    await app.del(`/posts/api/${ACME}`, { token, headers: { 'X-Request-Id': 'second' } });
+    const lines = app.logLines.filter(({ msg }) => msg === 'answered');
+    const common = {
+      level: 'info',
+      time: expect.any(String),
+      ms: expect.any(Number),
+      msg: 'answered',
+      status: 200,
+    };
+    expect(lines.filter(({ requestId }) => requestId === 'first')).toEqual([
+      expect.objectContaining({ ...common, requestId: 'first', method: 'GET', path: '/todos' }),
+    ]);
+    expect(lines.filter(({ requestId }) => requestId === 'second')).toEqual([
+      expect.objectContaining({
+        ...common,
+        requestId: 'second',
+        method: 'DELETE',
+        path: `/posts/api/${ACME}`,
+        tenant: ACME,
+      }),
+    ]);
+    const written = JSON.stringify(app.logLines);
+    expect(written).not.toContain('limit=17');
+    expect(written).not.toContain(token.split('.')[1]);
+    expect(decodeJwt(token).jti).toBe('unmistakable');
+  });
+
+  it('logs nothing below LOG_LEVEL', async () => {
+    const quiet = await createTestApp({ env: { LOG_LEVEL: 'warn' } });
+    await quiet.get('/todos');
+    expect(quiet.logLines).toEqual([]);
+    await quiet.close();
+  });
+});

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** How a process ended, and what it said. */
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Builds the service where there is no build or an old one. */
+export function buildService(): void {
+  const { status } = spawnSync(process.execPath, ['scripts/build-if-missing.js'], { stdio: 'ignore' });
+  if (status !== 0) throw new Error('The build failed; try: npm run build');
+}
+
+/** Variables that a shell may have set and that would change what a test sees. */
+const OWN =
+  /^(PORT|HOST|MONGODB_URI|DATA_DIR|NODE_ENV|JWT_.*|TODOS_API|WORKER|CORS_ORIGINS|LOG_LEVEL|BODY_LIMIT|HOOK_WARN_MS)$/;
+
+/** A process of the built service with nothing in its environment but what the test sets. */
+export class ServiceProcess {
+  readonly lines: Record<string, unknown>[] = [];
+  private stdout = '';
+  private stderr = '';
+  private readonly exit: Promise<Ended>;
+
+  private constructor(private readonly child: ChildProcess) {
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.exit = once(child, 'close').then(([code]) => ({
+      code: code as number | null,
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }));
+  }
+
+  /** Starts `node dist/<entry>`. */
+  static spawn(env: Record<string, string | undefined>, args: string[] = ['dist/main.js']): ServiceProcess {
+    const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
+    const child = spawn(process.execPath, args, {
+      env: { ...inherited, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return new ServiceProcess(child);
+  }
+
+  /** Resolves with the URL where the service listens; rejects where it ends before. */
+  async url(): Promise<string> {
+    if (!this.child.stdout) throw new Error('No output to read.');
+    for await (const line of createInterface({ input: this.child.stdout })) {
+      const url = /Listening on (http:\S+?);/.exec(line)?.[1];
+      if (url) {
+        this.child.stdout.resume();
+        return url;
+      }
+    }
+    throw new Error(`The service did not start: ${this.stderr}`);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** Waits for the end of the process. */
+  ended(): Promise<Ended> {
+    return this.exit;
+  }
+}
