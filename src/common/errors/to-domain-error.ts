@@ -25,7 +25,8 @@ export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: numbe
   const known = FASTIFY_ERRORS[fastifyCode(thrown)];
   if (known) return new FrameworkError(...known, { cause: thrown });
   const status = statusOf(thrown);
-  if (status === 404) return new PathNotFoundError();
+  // The explorer's file server forbids paths that lead out of its folder: to a client they do not exist.
+  if (status === 404 || status === 403) return new PathNotFoundError();
   if (status === 413) return new BodyTooLargeError(bodyLimit);
   if (status !== undefined && status >= 400 && status < 500) {
     const code = codeOfStatus(status) ?? 'MALFORMED_REQUEST';

@@ -8,6 +8,7 @@ import {
   ERROR_TABLE,
   errorMessages,
   FrameworkError,
+  MalformedRequestError,
   PROBLEM_CONTENT_TYPE,
   sendProblem,
   toProblem,
@@ -35,6 +36,8 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false,
+    // Node's own answer would have no body; the hook below refuses in its place.
+    http: { requireHostHeader: false },
     forceCloseConnections: 'idle',
     genReqId: ({ headers }: IncomingMessage) => {
       const sent = headers['x-request-id'];
@@ -51,7 +54,8 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
-    done();
+    const lacksHost = request.headers.host === undefined && request.raw.httpVersion === '1.1';
+    done(lacksHost ? new MalformedRequestError(errorMessages.malformedHttp) : undefined);
   });
   useRequestLog(fastify);
   useKnownPaths(fastify);

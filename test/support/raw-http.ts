@@ -1,0 +1,55 @@
+import { connect } from 'node:net';
+import type { TestResponse } from './test-app.js';
+
+/** A request byte by byte, for what `fetch` would mend or refuse to send. */
+export interface RawRequest {
+  method?: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+}
+
+/** Sends a request without touching its path or headers, and reads the answer. */
+export function sendRaw(
+  url: string,
+  { method = 'GET', path, headers, body = '' }: RawRequest,
+): Promise<TestResponse> {
+  const content = Buffer.from(body as Uint8Array);
+  const lines = {
+    Host: new URL(url).host,
+    Connection: 'close',
+    ...(content.length > 0 && { 'Content-Length': String(content.length) }),
+    ...headers,
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  return sendBytes(
+    url,
+    Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n`), content]),
+  );
+}
+
+/** Sends any bytes and reads the one answer to them, up to the end of the connection. */
+export function sendBytes(url: string, bytes: string | Uint8Array): Promise<TestResponse> {
+  return new Promise((resolve, reject) => {
+    const received: Buffer[] = [];
+    const socket = connect(Number(new URL(url).port), new URL(url).hostname, () => socket.write(bytes));
+    socket.setTimeout(10_000, () => socket.destroy(new Error('No answer, or no end of it, within 10 s')));
+    socket.on('data', (chunk) => received.push(chunk));
+    socket.on('error', (error) => (received.length > 0 ? resolve(parse(received)) : reject(error)));
+    socket.on('end', () => resolve(parse(received)));
+  });
+}
+
+function parse(received: Buffer[]): TestResponse {
+  const text = Buffer.concat(received).toString();
+  const [head = '', content = ''] = text.split(/\r\n\r\n([\s\S]*)/);
+  const [statusLine = '', ...fields] = head.split('\r\n');
+  const headers = new Headers(fields.map((field) => field.split(/: ?([\s\S]*)/, 2) as [string, string]));
+  const isJson = headers.get('content-type')?.includes('json') && content !== '';
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers,
+    body: isJson ? JSON.parse(content) : content || undefined,
+    text: content,
+  };
+}
