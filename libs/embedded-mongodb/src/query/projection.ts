@@ -1,0 +1,11 @@
+import type { BsonDocument } from '../bson/types.js';
+
+/** A compiled projection. */
+export interface Projection {
+  /** Whether `{ $meta: 'textScore' }` occurs. */
+  readonly needsTextScore: boolean;
+  apply(document: BsonDocument, textScore?: number): BsonDocument;
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/method/db.collection.find/#projection */
+export declare function compileProjection(spec: BsonDocument): Projection;
