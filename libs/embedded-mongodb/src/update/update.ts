@@ -1,4 +1,20 @@
-import type { BsonDocument, BsonValue } from '../bson/types.js';
+import { describeField } from '../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
+import { failure, unsupported } from '../errors.js';
+import { addToSet, pop, pull, pullAll, push } from './array-modifier.js';
+import {
+  arithmetic,
+  currentDate,
+  extreme,
+  identical,
+  type Modifier,
+  setOnInsert,
+  setTo,
+  unset,
+} from './modifier.js';
+import { applySteps, orderSteps, type Step } from './apply.js';
+import { parseUpdatePath } from './path.js';
+import { parseRename } from './rename.js';
 
 /** What an update made of a document. */
 export interface Updated {
@@ -11,8 +27,11 @@ export interface Updated {
 export interface Update {
   /** Whether it replaces the whole document; `multi: true` is then refused by the caller. */
   readonly replacement: boolean;
-  /** The given document is left as it is. */
-  apply(document: BsonDocument): Updated;
+  /**
+   * @param document Left as it is.
+   * @param insert Whether an upsert is about to insert the document. @default false
+   */
+  apply(document: BsonDocument, insert?: boolean): Updated;
 }
 
 export interface UpdateOptions {
@@ -22,20 +41,90 @@ export interface UpdateOptions {
   arrayFilters?: BsonValue;
 }
 
+type Parser = (path: string, argument: BsonValue) => Modifier;
+
+const parsers: Record<string, Parser> = {
+  $set: (_path, argument) => setTo(argument),
+  $setOnInsert: (_path, argument) => setOnInsert(argument),
+  $unset: () => unset(),
+  $inc: (path, argument) => arithmetic('$inc', path, argument),
+  $mul: (path, argument) => arithmetic('$mul', path, argument),
+  $min: (_path, argument) => extreme('$min', argument),
+  $max: (_path, argument) => extreme('$max', argument),
+  $currentDate: (_path, argument) => currentDate(argument),
+  $push: (_path, argument) => push(argument),
+  $addToSet: (_path, argument) => addToSet(argument),
+  $pop: pop,
+  $pull: (_path, argument) => pull(argument),
+  $pullAll: (_path, argument) => pullAll(argument),
+};
+
 /**
  * @param update Operators (`{ $set: … }`) or a whole document to put in place; a pipeline is refused.
  * @see https://www.mongodb.com/docs/manual/reference/operator/update/
  */
-export declare function compileUpdate(update: BsonValue, options: UpdateOptions): Update;
+export function compileUpdate(update: BsonValue, options: UpdateOptions): Update {
+  if (Array.isArray(update)) throw unsupported('A pipeline as an update');
+  if (!isDocument(update))
+    throw failure('FailedToParse', 'Update argument must be either an object or an array');
+  if (Array.isArray(options.arrayFilters) && options.arrayFilters.length > 0)
+    throw unsupported('arrayFilters');
+  return update.keys().next().value?.startsWith('$') ? modification(update, options) : replacement(update);
+}
 
-/**
- * The document that an upsert inserts when nothing matched: the equalities of the filter, then the update with
- * `$setOnInsert`, `_id` first.
- *
- * @param createId Makes the `_id` when neither filter nor update gives one.
- */
-export declare function upsertDocument(
-  filter: BsonDocument,
-  update: Update,
-  createId: () => BsonValue,
-): BsonDocument;
+function replacement(update: BsonDocument): Update {
+  for (const name of update.keys()) {
+    if (name.startsWith('$')) {
+      throw failure(
+        'DollarPrefixedFieldName',
+        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.`,
+      );
+    }
+  }
+  return {
+    replacement: true,
+    apply(document) {
+      const id = document.get('_id');
+      const ownId = update.get('_id');
+      if (id !== undefined && ownId !== undefined && !identical(ownId, id)) {
+        throw failure(
+          'ImmutableField',
+          `After applying the update, the (immutable) field '_id' was found to have been altered to ${describeField('_id', ownId)}`,
+        );
+      }
+      const after = id === undefined || ownId !== undefined ? update : new Map([['_id', id], ...update]);
+      return { document: after, changed: !identical(document, after) };
+    },
+  };
+}
+
+function modification(update: BsonDocument, options: UpdateOptions): Update {
+  const steps: Step[] = [];
+  for (const [operator, fields] of update) {
+    if (operator === '$bit') throw unsupported('The operator $bit');
+    if (!Object.hasOwn(parsers, operator) && operator !== '$rename') {
+      throw failure(
+        'FailedToParse',
+        `Unknown modifier: ${operator}. Expected a valid update modifier or pipeline-style update specified as an array`,
+      );
+    }
+    if (!isDocument(fields)) {
+      throw failure(
+        'FailedToParse',
+        `Modifiers operate on fields but we found type ${typeName(fields)} instead. For example: {$mod: {<field>: ...}} not {${describeField(operator, fields)}}`,
+      );
+    }
+    for (const [path, argument] of fields) steps.push(...parseStep(operator, path, argument));
+  }
+  const ordered = orderSteps(steps);
+  return {
+    replacement: false,
+    apply: (document, insert = false) => applySteps(ordered, document, { insert, now: options.now }),
+  };
+}
+
+function parseStep(operator: string, path: string, argument: BsonValue): Step[] {
+  if (operator === '$rename') return parseRename(path, argument);
+  const names = parseUpdatePath(path);
+  return [{ path, names, modifier: parsers[operator]?.(path, argument) }];
+}

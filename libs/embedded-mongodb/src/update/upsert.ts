@@ -1,0 +1,73 @@
+import { BSONRegExp } from 'bson';
+import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { failure } from '../errors.js';
+import { isReference } from '../query/operators.js';
+import { applySteps, orderSteps } from './apply.js';
+import { setTo } from './modifier.js';
+import type { Update } from './update.js';
+
+/**
+ * The document that an upsert inserts when nothing matched: the equalities of the filter, then the update with
+ * `$setOnInsert`, `_id` first.
+ *
+ * @param createId Makes the `_id` when neither filter nor update gives one.
+ */
+export function upsertDocument(
+  filter: BsonDocument,
+  update: Update,
+  createId: () => BsonValue,
+): BsonDocument {
+  const seed = upsertSeed(filter, update.replacement);
+  const { document } = update.apply(seed, true);
+  return new Map([['_id', document.get('_id') ?? createId()], ...document]);
+}
+
+/** What the filter says must be in a match; of this a replacement takes the `_id` alone. */
+function upsertSeed(filter: BsonDocument, idOnly: boolean): BsonDocument {
+  const equalities: [string, BsonValue][] = [];
+  collect(filter, equalities);
+  const wanted = equalities.filter(([path]) => !idOnly || path === '_id' || path.startsWith('_id.'));
+  wanted.forEach(([path], index) => {
+    for (const [other] of wanted.slice(0, index)) checkDistinct(other, path);
+  });
+  const steps = wanted.map(([path, value]) => ({ path, names: path.split('.'), modifier: setTo(value) }));
+  return applySteps(orderSteps(steps), new Map(), { insert: true, now: new Date(0) }).document;
+}
+
+function collect(filter: BsonDocument, equalities: [string, BsonValue][]): void {
+  for (const [key, value] of filter) {
+    if (key === '$and' || key === '$or') {
+      const clauses = value as BsonDocument[];
+      if (key === '$and' || clauses.length === 1) clauses.forEach((clause) => collect(clause, equalities));
+    } else if (!key.startsWith('$')) {
+      equalities.push(...equalitiesOf(value).map((each): [string, BsonValue] => [key, each]));
+    }
+  }
+}
+
+function equalitiesOf(condition: BsonValue): BsonValue[] {
+  if (condition instanceof BSONRegExp) return [];
+  const first = isDocument(condition) ? condition.keys().next().value : undefined;
+  if (!isDocument(condition) || !first?.startsWith('$') || isReference(condition)) return [condition];
+  return [...condition].flatMap(([operator, argument]) => {
+    if (operator === '$eq') return [argument];
+    if ((operator === '$in' || operator === '$all') && Array.isArray(argument) && argument.length === 1) {
+      const [only] = argument;
+      const isElementMatch = isDocument(only) && only.has('$elemMatch');
+      return only === undefined || only instanceof BSONRegExp || isElementMatch ? [] : [only];
+    }
+    return [];
+  });
+}
+
+function checkDistinct(a: string, b: string): void {
+  if (a === b) {
+    throw failure('NotSingleValueField', `cannot infer query fields to set, path '${a}' is matched twice`);
+  }
+  if (a.startsWith(`${b}.`) || b.startsWith(`${a}.`)) {
+    throw failure(
+      'NotSingleValueField',
+      `cannot infer query fields to set, both paths '${a}' and '${b}' are matched`,
+    );
+  }
+}
