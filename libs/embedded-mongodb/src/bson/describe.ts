@@ -18,6 +18,11 @@ export function describeDocument(document: BsonDocument): string {
   return `{ ${[...document].map(([name, value]) => `${name}: ${describe(value)}`).join(', ')} }`;
 }
 
+/** A field as MongoDB writes it in messages: `a: 1`. */
+export function describeField(name: string, value: BsonValue): string {
+  return `${name}: ${describe(value)}`;
+}
+
 /** A value as MongoDB writes it in messages. */
 export function describe(value: BsonValue): string {
   if (value === null) return 'null';

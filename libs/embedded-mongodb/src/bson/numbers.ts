@@ -79,6 +79,26 @@ export function toDecimal(value: BsonNumber): Decimal {
   return value instanceof Double ? roundedDecimal(value.value) : exact(value);
 }
 
+/**
+ * The whole part of a number.
+ *
+ * @returns `undefined` when it does not fit a Long.
+ */
+export function truncate(value: BsonNumber): bigint | undefined {
+  let whole: bigint;
+  if (value instanceof Decimal128) {
+    const parts = fromDecimal128(value);
+    if (parts.kind !== 'finite' || parts.exponent > 20) return undefined;
+    whole = parts.coefficient * 10n ** BigInt(Math.max(0, parts.exponent));
+    whole /= 10n ** BigInt(Math.max(0, -parts.exponent));
+    if (parts.negative) whole = -whole;
+  } else if (value instanceof Double) {
+    if (!Number.isFinite(value.value)) return undefined;
+    whole = BigInt(Math.trunc(value.value));
+  } else whole = toInteger(value);
+  return whole < minLong || whole > maxLong ? undefined : whole;
+}
+
 interface Operation {
   decimal(a: Decimal, b: Decimal): Decimal;
   double(a: number, b: number): number;

@@ -16,6 +16,8 @@ import {
 /** The deprecated BSON type 6; JavaScript's `undefined` stays free to mean "no such field". */
 export class BsonUndefined {
   static readonly value = new BsonUndefined();
+
+  readonly bsonType = 'undefined';
 }
 
 /** The deprecated BSON type 12. */
@@ -128,11 +130,10 @@ export function isDocument(value: BsonValue | undefined): value is BsonDocument 
   return value instanceof Map;
 }
 
-/** Whether a value is one of the four numeric types. */
+/** Whether a value is one of the four numeric types; a Timestamp extends Long and is none. */
 export function isNumber(value: BsonValue | undefined): value is BsonNumber {
-  return (
-    value instanceof Int32 || value instanceof Double || value instanceof Long || value instanceof Decimal128
-  );
+  if (value instanceof Int32 || value instanceof Double || value instanceof Decimal128) return true;
+  return value instanceof Long && !(value instanceof Timestamp);
 }
 
 /** A decoded document from plain JavaScript; whole numbers below 2^31 become Int32, all others Double. */

@@ -1,5 +1,6 @@
 import { BSONRegExp } from 'bson';
 import { compileExpression } from '../aggregate/expression.js';
+import { scopeOf } from '../aggregate/scope.js';
 import { type BsonDocument, BsonUndefined, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
 import { type Condition, conjunction, negation, wholeCondition } from './condition.js';
@@ -112,7 +113,7 @@ function topLevel(operator: string, argument: BsonValue): Filter {
       const evaluate = compileExpression(argument);
       return {
         ...everyDocument,
-        matches: (document) => isTruthy(evaluate({ root: document, variables: new Map() })),
+        matches: (document) => isTruthy(evaluate(scopeOf(document))),
       };
     }
     case '$text':
@@ -262,22 +263,30 @@ function regexArgument(pattern: BsonValue, options: BsonValue | undefined): BSON
 
 /** `$elemMatch` with operators asks its elements as values, otherwise as documents. */
 function elementMatch(argument: BsonValue): Condition {
+  const { matches, predicates } = compileElementMatch(argument);
+  return wholeCondition((value) => Array.isArray(value) && value.some(matches), predicates);
+}
+
+/** What the `$elemMatch` of a projection asks of one element. */
+export function elementMatcher(argument: BsonValue): (element: BsonValue) => boolean {
+  return compileElementMatch(argument).matches;
+}
+
+function compileElementMatch(argument: BsonValue): {
+  matches: (element: BsonValue) => boolean;
+  predicates: (path: string) => Predicate[];
+} {
   if (!isDocument(argument)) throw failure('BadValue', '$elemMatch needs an Object');
-  if (
-    isOperators(argument) &&
-    !['$and', '$or', '$nor', '$where', '$expr'].includes(argument.keys().next().value ?? '')
-  ) {
+  const first = argument.keys().next().value ?? '';
+  if (isOperators(argument) && !['$and', '$or', '$nor', '$where', '$expr'].includes(first)) {
     const asked = conjunction(operatorConditions(argument));
-    return wholeCondition(
-      (value) => Array.isArray(value) && value.some((element) => asked.matchesElement(element)),
-      (path) => asked.predicates?.(path) ?? [],
-    );
+    return { matches: asked.matchesElement, predicates: (path) => asked.predicates?.(path) ?? [] };
   }
   const filter = compileFilter(argument);
-  return wholeCondition(
-    (value) => Array.isArray(value) && value.some((element) => matchesElement(filter, element)),
-    (path) => filter.predicates.map((each) => ({ ...each, path: `${path}.${each.path}` })),
-  );
+  return {
+    matches: (element) => matchesElement(filter, element),
+    predicates: (path) => filter.predicates.map((each) => ({ ...each, path: `${path}.${each.path}` })),
+  };
 }
 
 /** An array among the elements is asked as a document whose names are its positions. */

@@ -1,6 +1,6 @@
 import { BSONRegExp, BSONSymbol } from 'bson';
 import { compareValues, typeRank, valuesEqual } from '../bson/compare.js';
-import { isNaNValue, toDouble } from '../bson/numbers.js';
+import { isNaNValue, toDouble, truncate } from '../bson/numbers.js';
 import {
   BsonUndefined,
   type BsonDocument,
@@ -102,16 +102,16 @@ export function typed(argument: BsonValue): Condition {
 
 /** `$size`. */
 export function size(argument: BsonValue): Condition {
-  const text = isNumber(argument) ? toDouble(argument) : NaN;
-  if (Number.isNaN(text)) {
+  const wanted = isNumber(argument) ? toDouble(argument) : NaN;
+  if (Number.isNaN(wanted)) {
     throw failure('BadValue', `Failed to parse $size. Expected a number in: $size: ${describe(argument)}`);
   }
-  if (!Number.isInteger(text)) {
-    throw failure('BadValue', `Failed to parse $size. Expected an integer: $size: ${text}`);
+  if (!Number.isInteger(wanted)) {
+    throw failure('BadValue', `Failed to parse $size. Expected an integer: $size: ${wanted}`);
   }
-  if (text < 0)
-    throw failure('BadValue', `Failed to parse $size. Expected a non-negative number in: $size: ${text}`);
-  return wholeCondition((value) => Array.isArray(value) && value.length === text);
+  if (wanted < 0)
+    throw failure('BadValue', `Failed to parse $size. Expected a non-negative number in: $size: ${wanted}`);
+  return wholeCondition((value) => Array.isArray(value) && value.length === wanted);
 }
 
 /** `$mod`: the remainder of a division by a whole number. */
@@ -119,14 +119,16 @@ export function modulo(argument: BsonValue): Condition {
   if (!Array.isArray(argument)) throw failure('BadValue', 'malformed mod, needs to be an array');
   if (argument.length < 2) throw failure('BadValue', 'malformed mod, not enough elements');
   if (argument.length > 2) throw failure('BadValue', 'malformed mod, too many elements');
-  const [divisor, remainder] = argument.map((each, index) =>
-    wholeOperand(each, index === 0 ? 'divisor' : 'remainder'),
-  );
+  const [divisor, remainder] = argument.map((each, index) => {
+    const name = index === 0 ? 'divisor' : 'remainder';
+    const whole = isNumber(each) ? truncate(each) : undefined;
+    if (whole === undefined) throw failure('BadValue', `malformed mod, ${name} not a number`);
+    return whole;
+  });
   if (!divisor) throw failure('BadValue', 'divisor cannot be 0');
   return condition((value) => {
-    if (!isNumber(value)) return false;
-    const whole = Math.trunc(toDouble(value));
-    return Number.isFinite(whole) && BigInt(whole) % divisor === remainder;
+    const whole = isNumber(value) ? truncate(value) : undefined;
+    return whole !== undefined && whole % divisor === remainder;
   });
 }
 
@@ -187,12 +189,6 @@ function regexTest(expression: BSONRegExp): { test: Test; prefix: string } {
       return value instanceof BSONRegExp && valuesEqual(value, expression);
     },
   };
-}
-
-function wholeOperand(value: BsonValue, name: string): bigint {
-  const number = isNumber(value) ? Math.trunc(toDouble(value)) : NaN;
-  if (!Number.isFinite(number)) throw failure('BadValue', `malformed mod, ${name} not a number`);
-  return BigInt(number);
 }
 
 function describe(value: BsonValue): string {

@@ -14,7 +14,7 @@ export function parsePath(path: string): Path {
  * Whether a test holds for one of the values at a path.
  *
  * Documents inside arrays are searched one by one, and a number in the path also names an element; arrays directly inside
- * arrays are entered by number only. A path that leads nowhere gives one missing value, except through an array.
+ * arrays are entered by number only, and an element named by the path's last number is tested as a whole. A path that leads nowhere gives one missing value, except through an array.
  *
  * @param elements Whether an array at the path's end is tested element by element before it is tested as a whole.
  */
@@ -45,7 +45,7 @@ function someInArray(
   return array.some((element, position) => {
     if (isDocument(element) && someAt(element, path, elements, test, depth)) return true;
     if (path[depth] !== String(position)) return false;
-    if (depth === path.length - 1) return testLeaf(element, elements, test);
+    if (depth === path.length - 1) return test(element);
     if (isDocument(element)) return someAt(element, path, elements, test, depth + 1);
     return Array.isArray(element) && someInArray(element, path, depth + 1, elements, test);
   });

@@ -10,9 +10,9 @@ export interface CompiledRegex {
 
 /** What the two dialects write differently, by its text in PCRE. Each is valid in JavaScript's `u` mode. */
 const translations: Record<string, string> = {
-  '\\A': '(?<![\\s\\S])',
-  '\\z': '(?![\\s\\S])',
-  '\\Z': '(?=\\n?(?![\\s\\S]))',
+  '\\A': '^',
+  '\\z': '$',
+  '\\Z': '(?=\\n?$)',
   '\\s': '[ \\t\\n\\v\\f\\r]',
   '\\S': '[^ \\t\\n\\v\\f\\r]',
   '\\h': '[ \\t\\u00a0\\u1680\\u180e\\u2000-\\u200a\\u202f\\u205f\\u3000]',
@@ -73,9 +73,9 @@ function translate(pattern: string, flags: ReadonlySet<string>): string {
     } else if (first === '.') {
       take(1, flags.has('s') ? '[\\s\\S]' : '[^\\n]');
     } else if (first === '^') {
-      take(1, flags.has('m') ? '(?<![^\\n])' : '(?<![\\s\\S])');
+      take(1, flags.has('m') ? '(?:^|(?<=\\n))' : '^');
     } else if (first === '$') {
-      take(1, flags.has('m') ? '(?![^\\n])' : '(?=\\n?(?![\\s\\S]))');
+      take(1, flags.has('m') ? '(?=\\n|$)' : '(?=\\n?$)');
     } else if (flags.has('x') && /\s/.test(first)) {
       take(1, '');
     } else if (flags.has('x') && first === '#') {

@@ -1,4 +1,5 @@
 import { BsonUndefined, type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { failureAt } from '../errors.js';
 import type { Path } from './path.js';
 
 /** A field of a compound key that is still to be found, and where to look. */
@@ -6,6 +7,8 @@ interface Pending {
   slot: number;
   base: BsonValue | undefined;
   rest: Path;
+  /** Set for an array that a number picked out of another one: it counts as one value. */
+  whole?: boolean;
 }
 
 /**
@@ -33,9 +36,9 @@ function collect(
 ): void {
   let array: BsonValue[] | undefined;
   const inside: { slot: number; rest: Path }[] = [];
-  for (const { slot, base, rest } of pending) {
+  for (const { slot, base, rest, whole } of pending) {
     const found = descend(base, rest);
-    if (!Array.isArray(found.base)) {
+    if (!Array.isArray(found.base) || (whole && rest.length === 0)) {
       key[slot] = found.base ?? null;
       continue;
     }
@@ -55,7 +58,11 @@ function collect(
         return [];
       }
       return [
-        positional(array, slot, rest) ?? { slot, base: isDocument(element) ? element : undefined, rest },
+        positional(array, element, slot, rest) ?? {
+          slot,
+          base: isDocument(element) ? element : undefined,
+          rest,
+        },
       ];
     });
     collect(deeper, next, result, onParallelArrays);
@@ -73,8 +80,14 @@ function descend(base: BsonValue | undefined, path: Path): { base: BsonValue | u
 }
 
 /** A number in the path picks one element, whichever element is being looked at. */
-function positional(array: BsonValue[], slot: number, rest: Path): Pending | undefined {
+function positional(array: BsonValue[], element: BsonValue, slot: number, rest: Path): Pending | undefined {
   const [name, ...after] = rest;
   if (!/^(?:0|[1-9]\d*)$/.test(name ?? '') || Number(name) >= array.length) return undefined;
-  return { slot, base: array[Number(name)], rest: after };
+  if (isDocument(element) && element.has(name ?? '')) {
+    throw failureAt(
+      16746,
+      `Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '${name}'`,
+    );
+  }
+  return { slot, base: array[Number(name)], rest: after, whole: true };
 }

@@ -61,7 +61,7 @@ function parseField(path: string, direction: BsonValue): SortField {
     return { path, descending: true, textScore: true };
   }
   if (!isNumber(direction)) throw failureAt(15974, `Illegal key in $sort specification: ${path}`);
-  const number = toDouble(direction);
+  const number = direction instanceof Double ? Math.trunc(direction.value) : toDouble(direction);
   if (number !== 1 && number !== -1) {
     throw failureAt(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
   }
