@@ -29,6 +29,13 @@ export function isNaNValue(value: BsonValue | undefined): boolean {
   return value instanceof Decimal128 && fromDecimal128(value).kind === 'nan';
 }
 
+/** Whether a number is zero of either sign; a decimal too small for a double is none. */
+export function isZero(value: BsonNumber): boolean {
+  if (!(value instanceof Decimal128)) return toDouble(value) === 0;
+  const parts = fromDecimal128(value);
+  return parts.kind === 'finite' && parts.coefficient === 0n;
+}
+
 /**
  * Compares by exact value across the four numeric types, as MongoDB does: 2^53 + 1 as a Long is above 2^53 as a Double,
  * and 0.1 as a Double is above 0.1 as a Decimal128. NaN is the least and equals itself.

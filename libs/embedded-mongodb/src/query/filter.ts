@@ -84,6 +84,11 @@ export function compileFilter(filter: BsonDocument): Filter {
   );
 }
 
+/** Whether an operator stands in the place of a field rather than below one. */
+export function isTopLevelOperator(name: string): boolean {
+  return ['$and', '$or', '$nor', '$where', '$expr'].includes(name);
+}
+
 /** What `$pull` asks of a single value: operators or a regular expression, without a look into arrays. */
 export function compileValueFilter(condition: BsonValue): (value: BsonValue) => boolean {
   const asked = fieldCondition(condition);
@@ -278,7 +283,7 @@ function compileElementMatch(argument: BsonValue): {
 } {
   if (!isDocument(argument)) throw failure('BadValue', '$elemMatch needs an Object');
   const first = argument.keys().next().value ?? '';
-  if (isOperators(argument) && !['$and', '$or', '$nor', '$where', '$expr'].includes(first)) {
+  if (isOperators(argument) && !isTopLevelOperator(first)) {
     const asked = conjunction(operatorConditions(argument));
     return { matches: asked.matchesElement, predicates: (path) => asked.predicates?.(path) ?? [] };
   }

@@ -1,6 +1,6 @@
 import { BSONRegExp, BSONSymbol } from 'bson';
 import { compareValues, typeRank, valuesEqual } from '../bson/compare.js';
-import { isNaNValue, toDouble, truncate } from '../bson/numbers.js';
+import { isNaNValue, isZero, toDouble, truncate } from '../bson/numbers.js';
 import {
   BsonUndefined,
   type BsonDocument,
@@ -109,6 +109,9 @@ export function size(argument: BsonValue): Condition {
   if (!Number.isInteger(wanted)) {
     throw failure('BadValue', `Failed to parse $size. Expected an integer: $size: ${wanted}`);
   }
+  if (Math.abs(wanted) > 0x7fffffff) {
+    throw failure('BadValue', `Failed to parse $size. Cannot represent in an int: $size: ${wanted}`);
+  }
   if (wanted < 0)
     throw failure('BadValue', `Failed to parse $size. Expected a non-negative number in: $size: ${wanted}`);
   return wholeCondition((value) => Array.isArray(value) && value.length === wanted);
@@ -139,7 +142,7 @@ export function isReference(document: BsonDocument): boolean {
 
 /** Whether MongoDB takes a value for true where it expects a boolean. */
 export function isTruthy(value: BsonValue | undefined): boolean {
-  if (isNumber(value)) return toDouble(value) !== 0;
+  if (isNumber(value)) return !isZero(value);
   return value !== undefined && value !== null && value !== false && !(value instanceof BsonUndefined);
 }
 

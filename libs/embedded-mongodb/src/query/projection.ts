@@ -3,7 +3,7 @@ import { compileExpression, constant } from '../aggregate/expression.js';
 import { scopeOf } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
-import { failureAt, unsupported } from '../errors.js';
+import { type CommandError, failureAt, unsupported } from '../errors.js';
 import { isTruthy } from './operators.js';
 import { type Leaf, ProjectionTree } from './projection-tree.js';
 import { elementMatchStep, type FindStep, sliceStep } from './projection-steps.js';
@@ -36,7 +36,8 @@ export function compileProjection(spec: BsonDocument, place: ProjectionPlace = '
   }
   const { entries, including } = new ProjectionReader(place).read(spec);
   const tree = new ProjectionTree();
-  if (including && !entries.some(({ path }) => path === '_id')) tree.add(['_id'], 'include');
+  if (including && !entries.some(({ path }) => path === '_id' || path.startsWith('_id.')))
+    tree.add(['_id'], 'include');
   for (const { path, leaf } of entries) {
     const kept = leafOf(path, leaf, including);
     if (kept) tree.add(path.split('.'), kept);
@@ -103,7 +104,11 @@ class ProjectionReader {
     else if (this.place === 'find' && operator === '$slice') this.slice(path, value);
     else if (this.place === 'find' && operator === '$elemMatch') this.elementMatch(path, value);
     else if (operator.startsWith('$')) this.computed(path, value);
-    else for (const [name, inner] of value) this.field(`${path}.${name}`, inner);
+    else {
+      const outer = this.collision(path);
+      if (outer?.code === 31249) throw outer;
+      for (const [name, inner] of value) this.field(`${path}.${name}`, inner);
+    }
   }
 
   private decide(path: string, include: boolean): void {
@@ -121,6 +126,11 @@ class ProjectionReader {
   }
 
   private computed(path: string, value: BsonValue): void {
+    this.checkCollision(path);
+    this.expression(path, value);
+  }
+
+  private expression(path: string, value: BsonValue): void {
     if (this.including === false) {
       if (isDocument(value)) {
         throw failureAt(31252, 'Cannot use expression other than $meta in exclusion projection');
@@ -130,10 +140,8 @@ class ProjectionReader {
         `Cannot use an expression ${describeField(path, value)} in an exclusion projection`,
       );
     }
-    const compute = compileExpression(value);
-    this.checkCollision(path);
     this.including = true;
-    this.entries.push({ path, leaf: { compute } });
+    this.entries.push({ path, leaf: { compute: compileExpression(value) } });
   }
 
   private meta(path: string, value: BsonDocument): void {
@@ -146,7 +154,7 @@ class ProjectionReader {
   private slice(path: string, value: BsonDocument): void {
     const step = this.collision(path) ? undefined : sliceStep(path, value.get('$slice') as BsonValue);
     if (step) this.entries.push({ path, leaf: 'slice', step });
-    else this.computed(path, value);
+    else this.expression(path, value);
   }
 
   private elementMatch(path: string, value: BsonDocument): void {
@@ -161,7 +169,7 @@ class ProjectionReader {
     if (collision) throw collision;
   }
 
-  private collision(path: string): Error | undefined {
+  private collision(path: string): CommandError | undefined {
     for (const { path: other } of this.entries) {
       if (path === other || other.startsWith(`${path}.`))
         return failureAt(31250, `Path collision at ${path}`);

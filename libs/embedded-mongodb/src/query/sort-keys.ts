@@ -39,7 +39,8 @@ function collect(
   for (const { slot, base, rest, whole } of pending) {
     const found = descend(base, rest);
     if (!Array.isArray(found.base) || (whole && rest.length === 0)) {
-      key[slot] = found.base ?? null;
+      const empty = Array.isArray(found.base) && found.base.length === 0;
+      key[slot] = empty ? BsonUndefined.value : (found.base ?? null);
       continue;
     }
     if (array && array !== found.base) onParallelArrays();

@@ -2,14 +2,14 @@ import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { type Change, keep, type Modifier, type ModifierContext, remove } from './modifier.js';
+import { dollarPrefixed } from './id.js';
 import { arrayPosition } from './path.js';
 
 /** One field that an update touches. */
 export interface Step {
   path: string;
   names: readonly string[];
-  /** Without one the path is only reserved: another operator at it would be a conflict. */
-  modifier?: Modifier;
+  modifier: Modifier;
   /** Runs when the modifier did not keep the field. */
   after?: Step;
 }
@@ -18,26 +18,26 @@ export interface Step {
 const largestPadding = 1_500_000;
 
 /**
- * Sorts by path, the order in which MongoDB adds new fields.
+ * Adds a path to those that an update touches.
  *
  * @throws CommandError ConflictingUpdateOperators (40) when one path is, or leads through, another.
  */
-export function orderSteps(steps: readonly Step[]): Step[] {
-  const seen = new Map<string, Step>();
-  for (const step of steps) {
-    const conflict = [...seen.values()].find(
-      (other) => isPrefix(other.names, step.names) || isPrefix(step.names, other.names),
+export function reservePath(reserved: Map<string, readonly string[]>, names: readonly string[]): void {
+  const path = names.join('.');
+  for (const [otherPath, other] of reserved) {
+    if (!isPrefix(other, names) && !isPrefix(names, other)) continue;
+    const at = other.length < names.length ? otherPath : path;
+    throw failure(
+      'ConflictingUpdateOperators',
+      `Updating the path '${path}' would create a conflict at '${at}'`,
     );
-    if (conflict) {
-      const at = conflict.names.length < step.names.length ? conflict.path : step.path;
-      throw failure(
-        'ConflictingUpdateOperators',
-        `Updating the path '${step.path}' would create a conflict at '${at}'`,
-      );
-    }
-    seen.set(step.path, step);
   }
-  return steps.filter((step) => step.modifier).sort((a, b) => comparePaths(a.names, b.names));
+  reserved.set(path, names);
+}
+
+/** Sorts by path, the order in which MongoDB adds new fields. */
+export function orderSteps(steps: readonly Step[]): Step[] {
+  return [...steps].sort((a, b) => comparePaths(a.names, b.names));
 }
 
 /** Runs the steps over a copy of the document. */
@@ -48,7 +48,6 @@ export function applySteps(
 ): { document: BsonDocument; changed: boolean } {
   let current = document;
   const run = (step: Step): void => {
-    if (!step.modifier) return;
     const context = { ...options, document, path: step.path };
     const next = changeAt(current, step.names, 0, step.modifier, context);
     if (next === keep) return;
@@ -58,6 +57,8 @@ export function applySteps(
         `Performing an update on the path '${step.path}' would modify the immutable field '_id'`,
       );
     }
+    const [top = ''] = step.names;
+    if (top.startsWith('$') && !document.has(top)) throw dollarPrefixed(top, top);
     current = next as BsonDocument;
     if (step.after) run(step.after);
   };
@@ -80,7 +81,10 @@ function changeAt(
     const next = changeAt(child, names, depth + 1, modifier, context);
     return next === keep ? keep : withChild(value, name, next);
   }
-  if (!modifier.creates) return keep;
+  if (modifier.missing !== 'create') {
+    if (modifier.missing === 'check') checkTraversable(value, names, depth, context.path);
+    return keep;
+  }
   const leaf = modifier.change(undefined, context);
   if (leaf === keep || leaf === remove) return keep;
   checkViable(value, name, names[depth - 1] ?? '');
@@ -95,7 +99,7 @@ function childOf(value: BsonValue, name: string): BsonValue | undefined {
 
 function withChild(value: BsonValue, name: string, child: BsonValue | typeof remove): BsonValue {
   if (Array.isArray(value)) {
-    const position = Number(name);
+    const position = arrayPosition(name) as number;
     const copy = [...value];
     while (copy.length < position) copy.push(null);
     copy[position] = child === remove ? null : child;
@@ -105,6 +109,16 @@ function withChild(value: BsonValue, name: string, child: BsonValue | typeof rem
   if (child === remove) copy.delete(name);
   else copy.set(name, child);
   return copy;
+}
+
+function checkTraversable(value: BsonValue, names: readonly string[], depth: number, path: string): void {
+  const name = names[depth] as string;
+  if (isDocument(value) || (Array.isArray(value) && arrayPosition(name) !== undefined)) return;
+  const element = describeField(names[depth - 1] ?? '', value);
+  throw failure(
+    'PathNotViable',
+    `Cannot use the part (${name}) of (${path}) to traverse the element ({${element}})`,
+  );
 }
 
 function checkViable(value: BsonValue, name: string, parent: string): void {
@@ -117,7 +131,7 @@ function checkViable(value: BsonValue, name: string, parent: string): void {
     );
   }
   if (position - value.length > largestPadding) {
-    throw failure('CannotIndexParallelArrays', `can't backfill more than ${largestPadding} elements`);
+    throw failure('CannotBackfillArray', `can't backfill more than ${largestPadding} elements`);
   }
 }
 

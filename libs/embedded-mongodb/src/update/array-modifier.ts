@@ -1,7 +1,7 @@
 import { BSONRegExp } from 'bson';
 import { compareValues, valuesEqual } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
-import { describeField } from '../bson/describe.js';
+import { describeDocument, describeField } from '../bson/describe.js';
 import {
   type BsonArray,
   type BsonDocument,
@@ -11,7 +11,7 @@ import {
   typeName,
 } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { compileFilter, compileValueFilter } from '../query/filter.js';
+import { compileFilter, compileValueFilter, isTopLevelOperator } from '../query/filter.js';
 import { describeId, identical, keep, lastName, type Modifier } from './modifier.js';
 
 type Order = (a: BsonValue, b: BsonValue) => number;
@@ -21,7 +21,7 @@ export function push(argument: BsonValue): Modifier {
   const clauses = isDocument(argument) && argument.has('$each') ? argument : new Map([['$each', [argument]]]);
   const { added, position, slice, order } = parsePush(clauses);
   return {
-    creates: true,
+    missing: 'create',
     change(current, { document, path }) {
       if (current !== undefined && !Array.isArray(current)) {
         throw failure(
@@ -44,7 +44,7 @@ export function addToSet(argument: BsonValue): Modifier {
   const added =
     isDocument(argument) && argument.keys().next().value === '$each' ? eachOf(argument) : [argument];
   return {
-    creates: true,
+    missing: 'create',
     change(current, { path }) {
       if (current !== undefined && !Array.isArray(current)) {
         throw failure(
@@ -70,7 +70,7 @@ export function pop(path: string, argument: BsonValue): Modifier {
     throw failure('FailedToParse', `Expected an integer: ${describeField(path, argument)}`);
   if (end !== 1 && end !== -1) throw failure('FailedToParse', `$pop expects 1 or -1, found: ${end}`);
   return {
-    creates: false,
+    missing: 'check',
     change(current) {
       if (!Array.isArray(current)) {
         throw failure(
@@ -99,7 +99,7 @@ export function pullAll(argument: BsonValue): Modifier {
 
 function removal(operator: string, test: (element: BsonValue) => boolean): Modifier {
   return {
-    creates: false,
+    missing: 'check',
     change(current) {
       if (!Array.isArray(current)) throw failure('BadValue', `Cannot apply ${operator} to a non-array value`);
       const after = current.filter((element) => !test(element));
@@ -111,7 +111,8 @@ function removal(operator: string, test: (element: BsonValue) => boolean): Modif
 function pullTest(argument: BsonValue): (element: BsonValue) => boolean {
   if (argument instanceof BSONRegExp) return compileValueFilter(argument);
   if (!isDocument(argument)) return (element) => valuesEqual(element, argument);
-  if (argument.keys().next().value?.startsWith('$')) return compileValueFilter(argument);
+  const first = argument.keys().next().value ?? '';
+  if (first.startsWith('$') && !isTopLevelOperator(first)) return compileValueFilter(argument);
   const filter = compileFilter(argument);
   return (element) => isDocument(element) && filter.matches(element);
 }
@@ -124,7 +125,11 @@ function eachOf(argument: BsonDocument): BsonArray {
       `The argument to $each in $addToSet must be an array but it was of type ${typeName(each)}`,
     );
   }
-  if (argument.size > 1) throw failure('BadValue', `Found unexpected fields after $each in $addToSet`);
+  if (argument.size > 1)
+    throw failure(
+      'BadValue',
+      `Found unexpected fields after $each in $addToSet: ${describeDocument(argument)}`,
+    );
   return each;
 }
 

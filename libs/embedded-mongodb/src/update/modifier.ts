@@ -1,4 +1,4 @@
-import { compareValues } from '../bson/compare.js';
+import { compareValues, valuesEqual } from '../bson/compare.js';
 import { encodeDocument } from '../bson/encode.js';
 import { add, multiply } from '../bson/numbers.js';
 import { describeField, describe } from '../bson/describe.js';
@@ -31,28 +31,31 @@ export interface ModifierContext {
 
 /** One operator's work on one field. */
 export interface Modifier {
-  /** Whether a missing field, and the path to it, is created. */
-  readonly creates: boolean;
+  /**
+   * What happens where the path does not lead to the field: it is created; nothing, unless a scalar stands in the way; or
+   * nothing in any case.
+   */
+  readonly missing: 'create' | 'check' | 'ignore';
   /** The field's new value; `current` is `undefined` when the field is missing. */
   change(current: BsonValue | undefined, context: ModifierContext): Change;
 }
 
 /** `$set`. */
 export function setTo(value: BsonValue): Modifier {
-  return { creates: true, change: (current) => (identical(current, value) ? keep : value) };
+  return { missing: 'create', change: (current) => (identical(current, value) ? keep : value) };
 }
 
 /** `$setOnInsert`. */
 export function setOnInsert(value: BsonValue): Modifier {
   return {
-    creates: true,
+    missing: 'create',
     change: (current, { insert }) => (insert && !identical(current, value) ? value : keep),
   };
 }
 
 /** `$unset`. */
 export function unset(): Modifier {
-  return { creates: false, change: () => remove };
+  return { missing: 'ignore', change: () => remove };
 }
 
 /** `$inc` and `$mul`; a missing field counts as zero. */
@@ -66,7 +69,7 @@ export function arithmetic(operator: '$inc' | '$mul', path: string, operand: Bso
   }
   const combine = operator === '$inc' ? add : multiply;
   return {
-    creates: true,
+    missing: 'create',
     change(current, { document }) {
       if (current === undefined)
         return operator === '$inc' ? operand : (multiply(new Int32(0), operand, 'fail') ?? keep);
@@ -78,7 +81,7 @@ export function arithmetic(operator: '$inc' | '$mul', path: string, operand: Bso
       }
       const result = combine(current, operand, 'fail');
       if (!result) throw overflow(operator, current, document);
-      return identical(current, result) ? keep : result;
+      return typeName(current) === typeName(result) && valuesEqual(current, result) ? keep : result;
     },
   };
 }
@@ -87,7 +90,7 @@ export function arithmetic(operator: '$inc' | '$mul', path: string, operand: Bso
 export function extreme(operator: '$min' | '$max', operand: BsonValue): Modifier {
   const direction = operator === '$min' ? 1 : -1;
   return {
-    creates: true,
+    missing: 'create',
     change: (current) =>
       current === undefined || compareValues(current, operand) * direction > 0 ? operand : keep,
   };
@@ -102,7 +105,7 @@ export function currentDate(argument: BsonValue): Modifier {
       `${typeName(argument)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`,
     );
   }
-  return { creates: true, change: (_current, { now }) => (type === 'date' ? now : timestampOf(now)) };
+  return { missing: 'create', change: (_current, { now }) => (type === 'date' ? now : timestampOf(now)) };
 }
 
 /** Whether two values are the same down to their types, so that writing one over the other changes nothing. */

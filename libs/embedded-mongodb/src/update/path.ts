@@ -12,17 +12,11 @@ export function parseUpdatePath(path: string): string[] {
       );
     }
     if (name === '$' || /^\$\[\w*\]$/.test(name)) throw unsupported(`The positional operator in '${path}'`);
-    if (name.startsWith('$') && !['$ref', '$id', '$db'].includes(name)) {
-      throw failure(
-        'DollarPrefixedFieldName',
-        `The dollar ($) prefixed field '${name}' in '${path}' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.`,
-      );
-    }
   }
   return names;
 }
 
 /** The position that a name stands for in an array, or `undefined`. */
 export function arrayPosition(name: string): number | undefined {
-  return /^(?:0|[1-9]\d*)$/.test(name) ? Number(name) : undefined;
+  return /^\d+$/.test(name) ? Number(name) : undefined;
 }

@@ -2,11 +2,11 @@ import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
 import type { Step } from './apply.js';
-import { describeId, identical, keep, remove, unset } from './modifier.js';
+import { describeId, identical, keep, remove } from './modifier.js';
 import { parseUpdatePath } from './path.js';
 
 /** `$rename`: first the value is written to its new place, then the old one is removed. */
-export function parseRename(from: string, argument: BsonValue): Step[] {
+export function parseRename(from: string, argument: BsonValue): Step {
   if (typeof argument !== 'string') {
     throw failure(
       'BadValue',
@@ -27,27 +27,25 @@ export function parseRename(from: string, argument: BsonValue): Step[] {
       `The source and target field for $rename must not be on the same path: ${describeField(from, argument)}`,
     );
   }
-  return [
-    { path: from, names: source },
-    {
-      path: argument,
-      names: target,
-      modifier: {
-        creates: true,
-        change(current, { document }) {
-          const value = valueAt(document, source, 'source');
-          if (value === undefined) return keep;
-          valueAt(document, target, 'destination');
-          return identical(current, value) ? keep : value;
-        },
-      },
-      after: {
-        path: from,
-        names: source,
-        modifier: { ...unset(), change: (current) => (current === undefined ? keep : remove) },
+  const removal: Step = {
+    path: from,
+    names: source,
+    modifier: { missing: 'ignore', change: (current) => (current === undefined ? keep : remove) },
+  };
+  return {
+    path: argument,
+    names: target,
+    after: removal,
+    modifier: {
+      missing: 'create',
+      change(current, { document }) {
+        const value = valueAt(document, source, 'source');
+        if (value === undefined) return keep;
+        valueAt(document, target, 'destination');
+        return identical(current, value) ? keep : value;
       },
     },
-  ];
+  };
 }
 
 /** Renaming into, out of or through an array is an error. */
@@ -64,7 +62,16 @@ function valueAt(
         `The ${role} field cannot be an array element, '${names.join('.')}' in doc with ${describeId(document).slice(1, -1)} has an array field called '${names[index - 1] ?? ''}'`,
       );
     }
-    value = isDocument(value) ? value.get(name) : undefined;
+    if (value === undefined) return undefined;
+    if (!isDocument(value)) {
+      if (role === 'destination') return undefined;
+      const part = names[index - 1] ?? '';
+      throw failure(
+        'PathNotViable',
+        `cannot use the part (${part} of ${names.join('.')}) to traverse the element ({${describeField(part, value)}})`,
+      );
+    }
+    value = value.get(name);
   }
   return value;
 }

@@ -1,3 +1,4 @@
+import { valuesEqual } from '../bson/compare.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
@@ -12,7 +13,8 @@ import {
   setTo,
   unset,
 } from './modifier.js';
-import { applySteps, orderSteps, type Step } from './apply.js';
+import { applySteps, orderSteps, reservePath, type Step } from './apply.js';
+import { checkIdNames, dollarPrefixed } from './id.js';
 import { parseUpdatePath } from './path.js';
 import { parseRename } from './rename.js';
 
@@ -74,25 +76,22 @@ export function compileUpdate(update: BsonValue, options: UpdateOptions): Update
 
 function replacement(update: BsonDocument): Update {
   for (const name of update.keys()) {
-    if (name.startsWith('$')) {
-      throw failure(
-        'DollarPrefixedFieldName',
-        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.`,
-      );
-    }
+    if (name.startsWith('$')) throw dollarPrefixed(name, name);
   }
   return {
     replacement: true,
     apply(document) {
       const id = document.get('_id');
       const ownId = update.get('_id');
-      if (id !== undefined && ownId !== undefined && !identical(ownId, id)) {
+      if (id !== undefined && ownId !== undefined && !valuesEqual(ownId, id)) {
         throw failure(
           'ImmutableField',
           `After applying the update, the (immutable) field '_id' was found to have been altered to ${describeField('_id', ownId)}`,
         );
       }
-      const after = id === undefined || ownId !== undefined ? update : new Map([['_id', id], ...update]);
+      const newId = ownId ?? id;
+      if (isDocument(newId)) checkIdNames(newId);
+      const after: BsonDocument = newId === undefined ? update : new Map([['_id', newId], ...update]);
       return { document: after, changed: !identical(document, after) };
     },
   };
@@ -100,6 +99,7 @@ function replacement(update: BsonDocument): Update {
 
 function modification(update: BsonDocument, options: UpdateOptions): Update {
   const steps: Step[] = [];
+  const reserved = new Map<string, readonly string[]>();
   for (const [operator, fields] of update) {
     if (operator === '$bit') throw unsupported('The operator $bit');
     if (!Object.hasOwn(parsers, operator) && operator !== '$rename') {
@@ -114,7 +114,7 @@ function modification(update: BsonDocument, options: UpdateOptions): Update {
         `Modifiers operate on fields but we found type ${typeName(fields)} instead. For example: {$mod: {<field>: ...}} not {${describeField(operator, fields)}}`,
       );
     }
-    for (const [path, argument] of fields) steps.push(...parseStep(operator, path, argument));
+    for (const [path, argument] of fields) steps.push(parseStep(operator, path, argument, reserved));
   }
   const ordered = orderSteps(steps);
   return {
@@ -123,8 +123,17 @@ function modification(update: BsonDocument, options: UpdateOptions): Update {
   };
 }
 
-function parseStep(operator: string, path: string, argument: BsonValue): Step[] {
-  if (operator === '$rename') return parseRename(path, argument);
+function parseStep(
+  operator: string,
+  path: string,
+  argument: BsonValue,
+  reserved: Map<string, readonly string[]>,
+): Step {
   const names = parseUpdatePath(path);
-  return [{ path, names, modifier: parsers[operator]?.(path, argument) }];
+  reservePath(reserved, names);
+  const parse = parsers[operator];
+  if (parse) return { path, names, modifier: parse(path, argument) };
+  const rename = parseRename(path, argument);
+  reservePath(reserved, rename.names);
+  return rename;
 }

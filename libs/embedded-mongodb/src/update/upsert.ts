@@ -2,7 +2,8 @@ import { BSONRegExp } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { isReference } from '../query/operators.js';
-import { applySteps, orderSteps } from './apply.js';
+import { applySteps } from './apply.js';
+import { checkId } from './id.js';
 import { setTo } from './modifier.js';
 import type { Update } from './update.js';
 
@@ -19,23 +20,42 @@ export function upsertDocument(
 ): BsonDocument {
   const seed = upsertSeed(filter, update.replacement);
   const { document } = update.apply(seed, true);
-  return new Map([['_id', document.get('_id') ?? createId()], ...document]);
+  const id = document.get('_id') ?? createId();
+  if (update.replacement && Array.isArray(id)) {
+    throw failure(
+      'NotSingleValueField',
+      `After applying the update to the document, the (immutable) field '_id' was found to be an array or array descendant.`,
+    );
+  }
+  checkId(id);
+  return new Map([['_id', id], ...document]);
 }
 
 /** What the filter says must be in a match; of this a replacement takes the `_id` alone. */
 function upsertSeed(filter: BsonDocument, idOnly: boolean): BsonDocument {
   const equalities: [string, BsonValue][] = [];
   collect(filter, equalities);
-  const wanted = equalities.filter(([path]) => !idOnly || path === '_id' || path.startsWith('_id.'));
+  const wanted = idOnly
+    ? equalities.filter(([path]) => path === '_id' || path.startsWith('_id.'))
+    : equalities;
   wanted.forEach(([path], index) => {
     for (const [other] of wanted.slice(0, index)) checkDistinct(other, path);
+    if (idOnly && path !== '_id') {
+      throw failure(
+        'NotExactValueField',
+        `field at '_id' must be exactly specified, field at sub-path '${path}'found`,
+      );
+    }
   });
   const steps = wanted.map(([path, value]) => ({ path, names: path.split('.'), modifier: setTo(value) }));
-  return applySteps(orderSteps(steps), new Map(), { insert: true, now: new Date(0) }).document;
+  return applySteps(steps, new Map(), { insert: true, now: new Date(0) }).document;
 }
 
 function collect(filter: BsonDocument, equalities: [string, BsonValue][]): void {
   for (const [key, value] of filter) {
+    if (key === '$expr') {
+      throw failure('QueryFeatureNotAllowed', '$expr is not allowed in the query predicate for an upsert');
+    }
     if (key === '$and' || key === '$or') {
       const clauses = value as BsonDocument[];
       if (key === '$and' || clauses.length === 1) clauses.forEach((clause) => collect(clause, equalities));
