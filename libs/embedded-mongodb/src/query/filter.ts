@@ -79,8 +79,22 @@ const refused = new Set([
  * @see https://www.mongodb.com/docs/manual/reference/operator/query/
  */
 export function compileFilter(filter: BsonDocument): Filter {
+  return compileClauses(filter);
+}
+
+/** The condition of `$pull` over documents; what MongoDB allows only in queries is refused in its words. */
+export function compileElementFilter(filter: BsonDocument): Filter {
+  return compileClauses(filter, () =>
+    failure('QueryFeatureNotAllowed', '$expr is not allowed in this context'),
+  );
+}
+
+/** @param onTopLevel Makes the error for `$expr` and `$text`, where they may not stand. */
+function compileClauses(filter: BsonDocument, onTopLevel?: (operator: string) => Error): Filter {
   return both(
-    [...filter].map(([key, value]) => (key.startsWith('$') ? topLevel(key, value) : field(key, value))),
+    [...filter].map(([key, value]) =>
+      key.startsWith('$') ? topLevel(key, value, onTopLevel) : field(key, value),
+    ),
   );
 }
 
@@ -97,12 +111,13 @@ export function compileValueFilter(condition: BsonValue): (value: BsonValue) => 
 
 const everyDocument: Filter = { matches: () => true, predicates: [], alternatives: [] };
 
-function topLevel(operator: string, argument: BsonValue): Filter {
+function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator: string) => Error): Filter {
+  if (onTopLevel && (operator === '$expr' || operator === '$text')) throw onTopLevel(operator);
   switch (operator) {
     case '$and':
-      return both(clauses(operator, argument));
+      return both(clauses(operator, argument, onTopLevel));
     case '$or': {
-      const branches = withoutText(operator, clauses(operator, argument));
+      const branches = withoutText(operator, clauses(operator, argument, onTopLevel));
       if (branches.length === 1) return branches[0] as Filter;
       return {
         matches: (document) => branches.some((each) => each.matches(document)),
@@ -111,7 +126,7 @@ function topLevel(operator: string, argument: BsonValue): Filter {
       };
     }
     case '$nor': {
-      const branches = withoutText(operator, clauses(operator, argument));
+      const branches = withoutText(operator, clauses(operator, argument, onTopLevel));
       return { ...everyDocument, matches: (document) => !branches.some((each) => each.matches(document)) };
     }
     case '$expr': {
@@ -137,12 +152,12 @@ function topLevel(operator: string, argument: BsonValue): Filter {
   }
 }
 
-function clauses(operator: string, argument: BsonValue): Filter[] {
+function clauses(operator: string, argument: BsonValue, onTopLevel?: (operator: string) => Error): Filter[] {
   if (!Array.isArray(argument)) throw failure('BadValue', `${operator} must be an array`);
   if (argument.length === 0) throw failure('BadValue', `${operator} must be a nonempty array`);
   return argument.map((each) => {
     if (!isDocument(each)) throw failure('BadValue', `$or/$and/$nor entries need to be full objects`);
-    return compileFilter(each);
+    return compileClauses(each, onTopLevel);
   });
 }
 
@@ -277,6 +292,10 @@ export function elementMatcher(argument: BsonValue): (element: BsonValue) => boo
   return compileElementMatch(argument).matches;
 }
 
+function notHere(operator: string): Error {
+  return failure('BadValue', `${operator} can only be applied to the top-level document`);
+}
+
 function compileElementMatch(argument: BsonValue): {
   matches: (element: BsonValue) => boolean;
   predicates: (path: string) => Predicate[];
@@ -287,7 +306,7 @@ function compileElementMatch(argument: BsonValue): {
     const asked = conjunction(operatorConditions(argument));
     return { matches: asked.matchesElement, predicates: (path) => asked.predicates?.(path) ?? [] };
   }
-  const filter = compileFilter(argument);
+  const filter = compileClauses(argument, notHere);
   return {
     matches: (element) => matchesElement(filter, element),
     predicates: (path) => filter.predicates.map((each) => ({ ...each, path: `${path}.${each.path}` })),

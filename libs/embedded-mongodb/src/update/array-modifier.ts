@@ -11,7 +11,7 @@ import {
   typeName,
 } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { compileFilter, compileValueFilter, isTopLevelOperator } from '../query/filter.js';
+import { compileElementFilter, compileValueFilter, isTopLevelOperator } from '../query/filter.js';
 import { describeId, identical, keep, lastName, type Modifier } from './modifier.js';
 
 type Order = (a: BsonValue, b: BsonValue) => number;
@@ -112,8 +112,9 @@ function pullTest(argument: BsonValue): (element: BsonValue) => boolean {
   if (argument instanceof BSONRegExp) return compileValueFilter(argument);
   if (!isDocument(argument)) return (element) => valuesEqual(element, argument);
   const first = argument.keys().next().value ?? '';
-  if (first.startsWith('$') && !isTopLevelOperator(first)) return compileValueFilter(argument);
-  const filter = compileFilter(argument);
+  if (first.startsWith('$') && first !== '$not' && !isTopLevelOperator(first))
+    return compileValueFilter(argument);
+  const filter = compileElementFilter(argument);
   return (element) => isDocument(element) && filter.matches(element);
 }
 

@@ -3,7 +3,7 @@ import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js'
 import { failure } from '../errors.js';
 import type { Step } from './apply.js';
 import { describeId, identical, keep, remove } from './modifier.js';
-import { parseUpdatePath } from './path.js';
+import { arrayPosition, parseUpdatePath } from './path.js';
 
 /** `$rename`: first the value is written to its new place, then the old one is removed. */
 export function parseRename(from: string, argument: BsonValue): Step {
@@ -56,7 +56,11 @@ function valueAt(
 ): BsonValue | undefined {
   let value: BsonValue | undefined = document;
   for (const [index, name] of names.entries()) {
-    if (Array.isArray(value)) {
+    const position = arrayPosition(name);
+    if (Array.isArray(value) && role === 'source' && position !== undefined && position >= value.length) {
+      return undefined;
+    }
+    if (Array.isArray(value) && (role === 'destination' || position !== undefined)) {
       throw failure(
         'BadValue',
         `The ${role} field cannot be an array element, '${names.join('.')}' in doc with ${describeId(document).slice(1, -1)} has an array field called '${names[index - 1] ?? ''}'`,

@@ -75,12 +75,11 @@ export function compileUpdate(update: BsonValue, options: UpdateOptions): Update
 }
 
 function replacement(update: BsonDocument): Update {
-  for (const name of update.keys()) {
-    if (name.startsWith('$')) throw dollarPrefixed(name, name);
-  }
+  const reserved = [...update.keys()].find((name) => name.startsWith('$'));
   return {
     replacement: true,
     apply(document) {
+      if (reserved !== undefined) throw dollarPrefixed(reserved, reserved);
       const id = document.get('_id');
       const ownId = update.get('_id');
       if (id !== undefined && ownId !== undefined && !valuesEqual(ownId, id)) {
