@@ -11,9 +11,6 @@ import { scopedOperators } from './operators/scoped.js';
 import { stringOperators } from './operators/string.js';
 import type { Expression, Result, Scope } from './scope.js';
 
-/** An operator that decides itself which of its arguments are evaluated, and over what. */
-export type SpecialOperator = (argument: BsonValue, compile: typeof compileExpression) => Expression;
-
 const operators: Record<string, Operator> = {
   ...arithmeticOperators,
   ...arrayOperators,
@@ -36,6 +33,11 @@ export function compileExpression(expression: BsonValue): Expression {
   if (!isDocument(expression)) return constant(expression);
   const operator = expression.keys().next().value;
   return operator?.startsWith('$') ? compileOperator(operator, expression) : compileObject(expression);
+}
+
+/** Whether MongoDB has an expression of this name, supported here or not. */
+export function isKnownOperator(name: string): boolean {
+  return Object.hasOwn(operators, name) || Object.hasOwn(scopedOperators, name) || knownOperators.has(name);
 }
 
 /** An expression that always gives the same. */
@@ -71,9 +73,9 @@ function compileOperator(name: string, expression: BsonDocument): Expression {
   if (expression.size !== 1) throw failureAt(15983, exactlyOne(expression));
   const argument = expression.get(name) as BsonValue;
   if (name === '$literal' || name === '$const') return constant(argument);
-  const special = scopedOperators[name];
+  const special = Object.hasOwn(scopedOperators, name) ? scopedOperators[name] : undefined;
   if (special) return special(argument, compileExpression);
-  const operator = operators[name];
+  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
   if (!operator) {
     if (knownOperators.has(name)) throw unsupported(`The expression ${name}`);
     throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);

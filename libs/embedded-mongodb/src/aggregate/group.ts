@@ -3,7 +3,7 @@ import { failureAt } from '../errors.js';
 import { accumulators } from './accumulators.js';
 import { compileExpression } from './expression.js';
 import { groupKey } from './group-key.js';
-import { type Expression, type Result, scopeOf } from './scope.js';
+import { type Expression, type Result, type Scope, scopeOf } from './scope.js';
 import type { Stage } from './stage.js';
 
 interface Field {
@@ -26,12 +26,12 @@ export function groupStage(argument: BsonValue): Stage {
     .filter(([name]) => name !== '_id')
     .map(([name, value]) => parseField(name, value));
   if (id === undefined) throw failureAt(15955, 'a group specification must include an _id');
-  const idOf = compileExpression(id);
+  const idOf = compileId(id);
   return function* group(documents) {
     const groups = new Map<string, { id: BsonValue; values: Accumulator[] }>();
     for (const document of documents) {
       const scope = scopeOf(document);
-      const value = idOf(scope) ?? null;
+      const value = idOf(scope);
       const key = groupKey(value);
       let found = groups.get(key);
       if (!found) groups.set(key, (found = { id: value, values: fields.map(({ create }) => create()) }));
@@ -43,6 +43,20 @@ export function groupStage(argument: BsonValue): Stage {
       fields.forEach(({ name }, index) => document.set(name, values[index]?.result() ?? null));
       yield document;
     }
+  };
+}
+
+/** A missing value counts as null, also where it is the only field of the `_id`; among several it is left out. */
+function compileId(id: BsonValue): (scope: Scope) => BsonValue {
+  const [entry, ...others] = isDocument(id) ? id : [];
+  if (!entry || others.length > 0 || entry[0].startsWith('$')) {
+    const whole = compileExpression(id);
+    return (scope) => whole(scope) ?? null;
+  }
+  const only = compileExpression(new Map([entry]));
+  return (scope) => {
+    const value = only(scope);
+    return isDocument(value) && value.size > 0 ? value : new Map([[entry[0], null]]);
   };
 }
 

@@ -94,9 +94,10 @@ function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage): boole
   const beforeSkip = head.skip === undefined && head.limit === undefined;
   switch (name) {
     case '$match':
-      if (!isDocument(argument) || !beforeSkip || head.sort || head.filter) return false;
+      // A match behind a sort gives the same before it, and leaves less to sort.
+      if (!isDocument(argument) || !beforeSkip) return false;
       compileFilter(argument);
-      head.filter = argument;
+      head.filter = head.filter ? new Map([['$and', [head.filter, argument]]]) : argument;
       return true;
     case '$sort':
       if (!beforeSkip || head.sort) return false;

@@ -111,6 +111,24 @@ export function divideDecimals(a: Decimal, b: Decimal): Decimal {
   return finite(negative, dividend, exponent);
 }
 
+/** What is left of `a` after whole multiples of `b`, with the sign of `a`. */
+export function remainderOfDecimals(a: Decimal, b: Decimal): Decimal {
+  if (a.kind !== 'finite' || b.kind === 'nan' || isZero(b)) return { kind: 'nan' };
+  if (b.kind === 'infinity') return a;
+  const exponent = Math.min(a.exponent, b.exponent);
+  const [left, right] = [scaledTo(a, exponent), scaledTo(b, exponent)];
+  const rest = left % right;
+  return finite(a.negative, rest < 0n ? -rest : rest, exponent);
+}
+
+/** The next whole number above or below. */
+export function wholeDecimal(value: Decimal, direction: 'up' | 'down'): Decimal {
+  if (value.kind !== 'finite' || value.exponent >= 0) return value;
+  const divisor = 10n ** BigInt(-value.exponent);
+  const away = value.negative === (direction === 'down') && value.coefficient % divisor !== 0n;
+  return finite(value.negative, value.coefficient / divisor + (away ? 1n : 0n), 0);
+}
+
 /** Below, equal or above zero as `a` is to `b`; NaN is the least and equals itself, as in MongoDB's sort order. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   if (a.kind === 'nan' || b.kind === 'nan') return Number(b.kind === 'nan') - Number(a.kind === 'nan');

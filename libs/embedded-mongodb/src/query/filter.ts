@@ -52,6 +52,8 @@ export interface Filter {
   /** For each `$or` that every match has to meet, its branches. */
   readonly alternatives: readonly (readonly Filter[])[];
   readonly text?: TextQuery;
+  /** Whether it holds an `$expr`. */
+  readonly evaluates?: boolean;
 }
 
 /** Operators of real MongoDB that a filter of this server refuses. */
@@ -165,8 +167,11 @@ function both(filters: readonly Filter[]): Filter {
   if (filters.length === 1) return filters[0] as Filter;
   const texts = filters.flatMap((each) => each.text ?? []);
   if (texts.length > 1) throw failure('BadValue', 'Too many text expressions');
+  // As in MongoDB, expressions come last: what the others rule out cannot make them fail.
+  const inOrder = [...filters].sort((a, b) => Number(a.evaluates ?? false) - Number(b.evaluates ?? false));
   return {
-    matches: (document) => filters.every((each) => each.matches(document)),
+    matches: (document) => inOrder.every((each) => each.matches(document)),
+    evaluates: filters.some((each) => each.evaluates),
     predicates: filters.flatMap((each) => each.predicates),
     alternatives: filters.flatMap((each) => each.alternatives),
     text: texts[0],

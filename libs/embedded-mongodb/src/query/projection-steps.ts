@@ -32,8 +32,8 @@ export function sliceStep(path: string, argument: BsonValue): FindStep | undefin
 }
 
 /** `$elemMatch`: the first element that matches, alone in its array; nothing when there is none. */
-export function elementMatchStep(path: string, value: BsonDocument): FindStep {
-  const matches = elementMatcher(value.get('$elemMatch') as BsonValue);
+export function elementMatchStep(path: string, condition: BsonDocument): FindStep {
+  const matches = elementMatcher(condition);
   return (projected, original) => {
     const array = original.get(path);
     const found = Array.isArray(array) ? array.find(matches) : undefined;

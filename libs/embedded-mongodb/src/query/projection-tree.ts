@@ -8,11 +8,14 @@ export type Leaf = 'include' | 'exclude' | { compute: Expression };
 export class ProjectionTree {
   private readonly leaves = new Map<string, Leaf>();
   private readonly children = new Map<string, ProjectionTree>();
+  /** All names, in the order in which they were first given. */
+  private readonly names = new Set<string>();
   private computes = false;
 
   /** The paths must not collide: none may be, or lead through, another. */
   add([name = '', ...rest]: readonly string[], leaf: Leaf): void {
     if (typeof leaf === 'object') this.computes = true;
+    this.names.add(name);
     if (rest.length === 0) {
       this.leaves.set(name, leaf);
       return;
@@ -46,7 +49,7 @@ export class ProjectionTree {
   /** Adds the computed fields to a document that is changed in place; new ones come last, in the order they were given in. */
   compute(target: BsonDocument, scope: Scope): BsonDocument {
     if (!this.computes) return target;
-    for (const name of new Set([...this.children.keys(), ...this.leaves.keys()])) {
+    for (const name of this.names) {
       const leaf = this.leaves.get(name);
       const child = this.children.get(name);
       let value = target.get(name);

@@ -1,8 +1,8 @@
 import { Double } from 'bson';
-import { compileExpression, constant } from '../aggregate/expression.js';
+import { compileExpression, constant, isKnownOperator } from '../aggregate/expression.js';
 import { scopeOf } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
-import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';
 import { isTruthy } from './operators.js';
 import { type Leaf, ProjectionTree } from './projection-tree.js';
@@ -100,15 +100,23 @@ class ProjectionReader {
     if (operator === undefined) {
       throw failureAt(51270, 'An empty sub-projection is not a valid value. Found empty object at path');
     }
-    if (operator === '$meta') this.meta(path, value);
+    if (value.size > 1) this.nested(path, value);
+    else if (operator === '$meta') this.meta(path, value);
     else if (this.place === 'find' && operator === '$slice') this.slice(path, value);
     else if (this.place === 'find' && operator === '$elemMatch') this.elementMatch(path, value);
-    else if (operator.startsWith('$')) this.computed(path, value);
-    else {
-      const outer = this.collision(path);
-      if (outer?.code === 31249) throw outer;
-      for (const [name, inner] of value) this.field(`${path}.${name}`, inner);
-    }
+    else if (operator.startsWith('$')) this.operator(path, operator, value);
+    else this.nested(path, value);
+  }
+
+  private nested(path: string, value: BsonDocument): void {
+    const outer = this.collision(path);
+    if (outer?.code === 31249) throw outer;
+    for (const [name, inner] of value) this.field(`${path}.${name}`, inner);
+  }
+
+  private operator(path: string, operator: string, value: BsonDocument): void {
+    if (!isKnownOperator(operator)) throw failureAt(31325, `Unknown expression ${operator}`);
+    this.computed(path, value);
   }
 
   private decide(path: string, include: boolean): void {
@@ -132,6 +140,7 @@ class ProjectionReader {
 
   private expression(path: string, value: BsonValue): void {
     if (this.including === false) {
+      if (typeof value === 'string') compileExpression(value);
       if (isDocument(value)) {
         throw failureAt(31252, 'Cannot use expression other than $meta in exclusion projection');
       }
@@ -158,8 +167,12 @@ class ProjectionReader {
   }
 
   private elementMatch(path: string, value: BsonDocument): void {
+    const argument = value.get('$elemMatch') as BsonValue;
+    if (!isDocument(argument)) {
+      throw failureAt(31274, `elemMatch: Invalid argument, object required, but got ${typeName(argument)}`);
+    }
     if (path.includes('.')) throw failureAt(31275, 'Cannot use $elemMatch projection on a nested field.');
-    const step = elementMatchStep(path, value);
+    const step = elementMatchStep(path, argument);
     this.checkCollision(path);
     this.entries.push({ path, leaf: 'elemMatch', step });
   }

@@ -2,7 +2,7 @@ import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
 import type { Step } from './apply.js';
-import { describeId, identical, keep, remove } from './modifier.js';
+import { describeId, keep, remove } from './modifier.js';
 import { arrayPosition, parseUpdatePath } from './path.js';
 
 /** `$rename`: first the value is written to its new place, then the old one is removed. */
@@ -38,11 +38,11 @@ export function parseRename(from: string, argument: BsonValue): Step {
     after: removal,
     modifier: {
       missing: 'create',
-      change(current, { document }) {
+      change(_current, { document }) {
         const value = valueAt(document, source, 'source');
         if (value === undefined) return keep;
         valueAt(document, target, 'destination');
-        return identical(current, value) ? keep : value;
+        return value;
       },
     },
   };

@@ -1,4 +1,5 @@
 import { BSONRegExp } from 'bson';
+import { valuesEqual } from '../bson/compare.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { isReference } from '../query/operators.js';
@@ -71,12 +72,12 @@ function equalitiesOf(condition: BsonValue): BsonValue[] {
   if (!isDocument(condition) || !first?.startsWith('$') || isReference(condition)) return [condition];
   return [...condition].flatMap(([operator, argument]) => {
     if (operator === '$eq') return [argument];
-    if ((operator === '$in' || operator === '$all') && Array.isArray(argument) && argument.length === 1) {
-      const [only] = argument;
-      const isElementMatch = isDocument(only) && only.has('$elemMatch');
-      return only === undefined || only instanceof BSONRegExp || isElementMatch ? [] : [only];
-    }
-    return [];
+    if (!Array.isArray(argument) || (operator !== '$all' && operator !== '$in')) return [];
+    if (operator === '$in' && !argument.every((each) => valuesEqual(each, argument[0] as BsonValue)))
+      return [];
+    return argument.filter(
+      (each) => !(each instanceof BSONRegExp || (isDocument(each) && each.has('$elemMatch'))),
+    );
   });
 }
 

@@ -1,15 +1,15 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
 import {
   addDecimals,
-  decimalFromBigInt,
   divideDecimals,
   fromDecimal128,
-  multiplyDecimals,
+  remainderOfDecimals,
   toDecimal128,
+  wholeDecimal,
 } from '../../bson/decimal.js';
 import { add, integerValue, multiply, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonNumber, type BsonValue, isNumber, typeName } from '../../bson/types.js';
-import { failure, failureAt, unsupported } from '../../errors.js';
+import { failure, failureAt } from '../../errors.js';
 import type { Result } from '../scope.js';
 import { binary, nullable, type Operator, present, unary, variadic } from './operator.js';
 import { NumberSum } from './sum.js';
@@ -21,8 +21,8 @@ export const arithmeticOperators: Record<string, Operator> = {
   $divide: nullable(binary((a, b) => divide(present(a), present(b)))),
   $mod: nullable(binary((a, b) => modulo(present(a), present(b)))),
   $abs: nullable(unary((value) => absolute(numeric('$abs', value)))),
-  $ceil: nullable(unary((value) => rounded(numeric('$ceil', value), Math.ceil))),
-  $floor: nullable(unary((value) => rounded(numeric('$floor', value), Math.floor))),
+  $ceil: nullable(unary((value) => rounded(numeric('$ceil', value), 'up'))),
+  $floor: nullable(unary((value) => rounded(numeric('$floor', value), 'down'))),
 };
 
 function numeric(operator: string, value: Result): BsonNumber {
@@ -35,19 +35,28 @@ function nameOf(value: Result): string {
 }
 
 function addAll(operands: readonly Result[]): Result {
-  const sum = new NumberSum();
+  const numbers: BsonNumber[] = [];
   let date: Date | undefined;
   for (const operand of operands) {
     if (operand instanceof Date) {
       if (date) throw failureAt(16612, 'only one date allowed in an $add expression');
       date = operand;
     } else if (isNumber(operand)) {
-      sum.add(operand);
+      numbers.push(operand);
     } else {
       throw failure('TypeMismatch', `$add only supports numeric or date types, not ${nameOf(operand)}`);
     }
   }
-  return date ? shifted(date, sum.value()) : sum.value();
+  return date ? shifted(date, total(numbers)) : total(numbers);
+}
+
+function total(numbers: readonly BsonNumber[]): BsonNumber {
+  if (numbers.some((each) => each instanceof Decimal128)) {
+    return toDecimal128(numbers.map(toDecimal).reduce(addDecimals));
+  }
+  const sum = new NumberSum();
+  for (const each of numbers) sum.add(each);
+  return sum.value();
 }
 
 function shifted(date: Date, by: BsonNumber): Date {
@@ -109,16 +118,11 @@ function modulo(a: BsonValue, b: BsonValue): BsonValue {
     throw failureAt(16611, `$mod only supports numeric types, not ${nameOf(a)} and ${nameOf(b)}`);
   }
   if (toDouble(b) === 0) throw failureAt(16610, `can't $mod by zero`);
-  if (a instanceof Decimal128 || b instanceof Decimal128) return decimalModulo(a, b);
+  if (a instanceof Decimal128 || b instanceof Decimal128) {
+    return toDecimal128(remainderOfDecimals(toDecimal(a), toDecimal(b)));
+  }
   if (a instanceof Double || b instanceof Double) return new Double(toDouble(a) % toDouble(b));
   return integerValue((truncate(a) ?? 0n) % (truncate(b) ?? 1n), a instanceof Long || b instanceof Long);
-}
-
-function decimalModulo(a: BsonNumber, b: BsonNumber): BsonValue {
-  const [dividend, divisor] = [truncate(a), truncate(b)];
-  if (dividend === undefined || !divisor) throw unsupported('$mod of large Decimal128 values');
-  const whole = decimalFromBigInt(-(dividend / divisor));
-  return toDecimal128(addDecimals(toDecimal(a), multiplyDecimals(whole, toDecimal(b))));
 }
 
 function absolute(value: BsonNumber): BsonValue {
@@ -132,8 +136,9 @@ function absolute(value: BsonNumber): BsonValue {
   return toDouble(value) < 0 ? negated(value) : (add(value, new Int32(0), 'double') as BsonNumber);
 }
 
-function rounded(value: BsonNumber, round: (value: number) => number): BsonValue {
-  if (value instanceof Double) return new Double(round(value.value));
-  if (value instanceof Decimal128) throw unsupported('Rounding of a Decimal128');
-  return value;
+function rounded(value: BsonNumber, direction: 'up' | 'down'): BsonValue {
+  if (value instanceof Double) {
+    return new Double(direction === 'up' ? Math.ceil(value.value) : Math.floor(value.value));
+  }
+  return value instanceof Decimal128 ? toDecimal128(wholeDecimal(fromDecimal128(value), direction)) : value;
 }

@@ -8,6 +8,6 @@ export const knownOperators: ReadonlySet<string> = new Set(
     '$objectToArray $percentile $pow $radiansToDegrees $rand $range $regexFind $regexFindAll $regexMatch $replaceAll ' +
     '$replaceOne $round $rtrim $sampleRate $setEquals $setField $setIsSubset $sigmoid $sin $sinh $sortArray $sqrt ' +
     '$stdDevPop $stdDevSamp $substr $substrBytes $sum $tan $tanh $toBool $toDate $toDecimal $toDouble $toHashedIndexKey ' +
-    '$toInt $toLong $toObjectId $toString $trim $trunc $tsIncrement $tsSecond $unsetField $week $zip'
+    '$toInt $toLong $toObjectId $toString $trim $trunc $tsIncrement $tsSecond $unsetField $week $zip $literal $const'
   ).split(' '),
 );

@@ -1,4 +1,4 @@
-import { BSONRegExp, BSONSymbol, Int32 } from 'bson';
+import { BSONSymbol, Code, Double, Int32, Timestamp } from 'bson';
 import { compareStrings } from '../../bson/compare.js';
 import { toDouble } from '../../bson/numbers.js';
 import { type BsonValue, isNumber, typeName } from '../../bson/types.js';
@@ -41,16 +41,13 @@ function upper(value: Result): string {
 function asText(value: Result): string {
   if (isNullish(value)) return '';
   if (typeof value === 'string') return value;
-  if (value instanceof Int32) return String(value.value);
-  if (
-    value instanceof BSONRegExp ||
-    Array.isArray(value) ||
-    value instanceof Map ||
-    typeof value === 'boolean'
-  ) {
-    throw failureAt(16007, `can't convert from BSON type ${typeName(value)} to String`);
+  if (value instanceof BSONSymbol) return value.value;
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Double || value instanceof Timestamp || value instanceof Code) {
+    throw unsupported(`The conversion of ${typeName(value)} to string`);
   }
-  throw unsupported(`The conversion of ${typeName(value)} to string`);
+  if (isNumber(value)) return value.toString();
+  throw failureAt(16007, `can't convert from BSON type ${typeName(value)} to String`);
 }
 
 function substring(value: Result, start: Result, length: Result): string {

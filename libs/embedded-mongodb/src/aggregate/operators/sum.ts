@@ -4,6 +4,8 @@ import {
   type Decimal,
   decimalFromBigInt,
   divideDecimals,
+  exactDecimal,
+  fromDecimal128,
   toDecimal128,
 } from '../../bson/decimal.js';
 import { integerValue, toDecimal, truncate } from '../../bson/numbers.js';
@@ -55,7 +57,7 @@ export class NumberSum {
 
   private decimal(): Decimal {
     const whole = addDecimals(this.decimals ?? decimalFromBigInt(0n), decimalFromBigInt(this.integers));
-    return this.doubles.used ? addDecimals(whole, toDecimal(new Double(this.doubles.value()))) : whole;
+    return this.doubles.used ? addDecimals(whole, this.doubles.decimal()) : whole;
   }
 }
 
@@ -87,7 +89,17 @@ class DoubleDouble {
     return Number.isFinite(this.plain) && Number.isFinite(this.error) ? this.sum + this.error : this.plain;
   }
 
+  /** Both halves to the full precision of a decimal. */
+  decimal(): Decimal {
+    if (!Number.isFinite(this.plain)) return exactDecimal(this.plain);
+    return addDecimals(fullPrecision(this.sum), fullPrecision(this.error));
+  }
+
   copy(): DoubleDouble {
     return Object.assign(new DoubleDouble(), this);
   }
+}
+
+function fullPrecision(value: number): Decimal {
+  return fromDecimal128(toDecimal128(exactDecimal(value)));
 }
