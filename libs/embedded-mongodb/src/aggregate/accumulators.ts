@@ -6,7 +6,7 @@ import { compileExpression, constant } from './expression.js';
 import type { Accumulator } from './group.js';
 import { groupKey } from './group-key.js';
 import { isNullish } from './operators/operator.js';
-import { NumberSum } from './operators/sum.js';
+import { NumberSum } from './sum.js';
 import type { Expression, Result } from './scope.js';
 
 const creators: Record<string, () => Accumulator> = {
@@ -44,12 +44,8 @@ export function accumulators(
     if (refused.has(operator)) throw unsupported(`The accumulator ${operator}`);
     throw failureAt(15952, `unknown group operator '${operator}'`);
   }
-  if (!Array.isArray(argument)) return { operand: compileExpression(argument), create };
-  const [only] = argument;
-  if (only === undefined || argument.length > 1) {
-    throw failureAt(40237, `The ${operator} accumulator is a unary operator`);
-  }
-  return { operand: compileExpression(only), create };
+  if (Array.isArray(argument)) throw failureAt(40237, `The ${operator} accumulator is a unary operator`);
+  return { operand: compileExpression(argument), create };
 }
 
 /** Values that are no number do not count. */

@@ -30,6 +30,10 @@ export function groupStage(argument: BsonValue): Stage {
   return function* group(documents) {
     const groups = new Map<string, { id: BsonValue; values: Accumulator[] }>();
     for (const document of documents) {
+      if (!document) {
+        yield undefined;
+        continue;
+      }
       const scope = scopeOf(document);
       const value = idOf(scope);
       const key = groupKey(value);

@@ -3,7 +3,7 @@ import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson
 import { failure, failureAt, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
 import { groupStage } from './group.js';
-import type { Stage, StageParser } from './stage.js';
+import { allDocuments, type DocumentFlow, type Stage, type StageParser } from './stage.js';
 import {
   addFieldsStage,
   countStage,
@@ -31,7 +31,7 @@ export interface PipelineHead {
 export interface Pipeline {
   readonly head: PipelineHead;
   /** Runs the stages after the head over the documents that the head left. */
-  run(documents: Iterable<BsonDocument>): Iterable<BsonDocument>;
+  run(documents: DocumentFlow): DocumentFlow;
 }
 
 const parsers: Record<string, StageParser> = {
@@ -123,8 +123,8 @@ function compileStage({ name, argument }: NamedStage): Stage {
   throw failureAt(40324, `Unrecognized pipeline stage name: '${name}'`);
 }
 
-function chain(stages: readonly Stage[], documents: Iterable<BsonDocument>): Iterable<BsonDocument> {
-  return stages.reduce((result, stage) => stage(result), documents);
+function chain(stages: readonly Stage[], documents: DocumentFlow): DocumentFlow {
+  return stages.reduce<DocumentFlow>((result, stage) => stage(result), documents);
 }
 
 /** `$facet`: several pipelines over the same documents, each result in a field of its own. */
@@ -137,12 +137,16 @@ function facetStage(argument: BsonValue): Stage {
     );
   }
   const facets = Array.from(argument, ([name, stages]) => ({ name, stages: facetStages(name, stages) }));
-  return function* facet(documents) {
-    const all = [...documents];
+  return allDocuments(function* facet(documents) {
     const result: BsonDocument = new Map();
-    for (const { name, stages } of facets) result.set(name, [...chain(stages, all)]);
+    for (const { name, stages } of facets) {
+      result.set(
+        name,
+        [...chain(stages, documents)].filter((each) => each !== undefined),
+      );
+    }
     yield result;
-  };
+  });
 }
 
 function facetStages(name: string, stages: BsonValue): Stage[] {

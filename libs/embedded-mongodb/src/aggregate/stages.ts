@@ -2,27 +2,27 @@ import { Int32 } from 'bson';
 import { describe, describeDocument } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
-import { failureAt } from '../errors.js';
+import { failureAt, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
 import { compileProjection } from '../query/projection.js';
 import { ProjectionTree } from '../query/projection-tree.js';
 import { compileSort, sortDocuments } from '../query/sort.js';
 import { compileExpression } from './expression.js';
 import { scopeOf } from './scope.js';
-import type { Stage } from './stage.js';
+import { allDocuments, eachDocument, type Stage } from './stage.js';
 
 export function matchStage(argument: BsonValue): Stage {
   if (!isDocument(argument)) throw failureAt(15959, 'the match filter must be an expression in an object');
   const filter = compileFilter(argument);
   if (filter.text) throw failureAt(17313, '$match with $text is only allowed as the first pipeline stage');
-  return function* match(documents) {
-    for (const document of documents) if (filter.matches(document)) yield document;
-  };
+  return eachDocument((document) => (filter.matches(document) ? [document] : []));
 }
 
 export function sortStage(argument: BsonValue): Stage {
   const sort = compileSort(sortSpec(argument));
-  return (documents) => sortDocuments(documents, sort);
+  if (sort.fields.some((field) => field.textScore))
+    throw unsupported('Sorting by a text score behind other stages');
+  return allDocuments((documents) => sortDocuments(documents, sort));
 }
 
 /** The specification of a `$sort`. */
@@ -36,7 +36,10 @@ export function skipStage(argument: BsonValue): Stage {
   const count = skipCount(argument);
   return function* skip(documents) {
     let left = count;
-    for (const document of documents) if (left-- <= 0) yield document;
+    for (const document of documents) {
+      if (!document) yield undefined;
+      else if (left-- <= 0) yield document;
+    }
   };
 }
 
@@ -46,7 +49,7 @@ export function limitStage(argument: BsonValue): Stage {
     let left = count;
     for (const document of documents) {
       yield document;
-      if (--left === 0) return;
+      if (document && --left === 0) return;
     }
   };
 }
@@ -76,9 +79,8 @@ function wholeNumber(stage: string, argument: BsonValue, code: number): number {
 export function projectStage(argument: BsonValue): Stage {
   if (!isDocument(argument)) throw failureAt(15969, '$project specification must be an object');
   const projection = compileProjection(argument, 'aggregate');
-  return function* project(documents) {
-    for (const document of documents) yield projection.apply(document);
-  };
+  if (projection.needsTextScore) throw unsupported('The text score in a pipeline');
+  return eachDocument((document) => [projection.apply(document)]);
 }
 
 export function unsetStage(argument: BsonValue): Stage {
@@ -112,9 +114,7 @@ export function addFieldsStage(argument: BsonValue, name: string): Stage {
   const tree = new ProjectionTree();
   const seen: string[] = [];
   for (const [path, value] of argument) addField(tree, seen, path, value, argument);
-  return function* addFields(documents) {
-    for (const document of documents) yield tree.compute(new Map(document), scopeOf(document));
-  };
+  return eachDocument((document) => [tree.compute(new Map(document), scopeOf(document))]);
 }
 
 function addField(
@@ -170,7 +170,10 @@ export function countStage(argument: BsonValue): Stage {
   if (name.includes('.')) throw failureAt(40160, `the count field cannot contain '.'`);
   return function* count(documents) {
     let total = 0;
-    for (const _document of documents) total++;
+    for (const document of documents) {
+      if (document) total++;
+      else yield undefined;
+    }
     if (total > 0) yield new Map([[name, new Int32(total)]]);
   };
 }

@@ -2,7 +2,7 @@ import { Long } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failureAt } from '../errors.js';
 import { isNullish } from './operators/operator.js';
-import type { Stage } from './stage.js';
+import { eachDocument, type Stage } from './stage.js';
 
 interface Options {
   path: string[];
@@ -15,20 +15,18 @@ export function unwindStage(argument: BsonValue): Stage {
   const { path, index, keepsEmpty } = parse(argument);
   const indexed = (document: BsonDocument, value: BsonValue): BsonDocument =>
     index ? withValue(document, index, value) : document;
-  return function* unwind(documents) {
-    for (const document of documents) {
-      const value = valueAt(document, path);
-      if (Array.isArray(value) && value.length > 0) {
-        for (const [position, element] of value.entries()) {
-          yield indexed(withValue(document, path, element), Long.fromNumber(position));
-        }
-      } else if (!Array.isArray(value) && !isNullish(value)) {
-        yield indexed(document, null);
-      } else if (keepsEmpty) {
-        yield indexed(Array.isArray(value) ? withValue(document, path, undefined) : document, null);
+  return eachDocument(function* unwind(document) {
+    const value = valueAt(document, path);
+    if (Array.isArray(value) && value.length > 0) {
+      for (const [position, element] of value.entries()) {
+        yield indexed(withValue(document, path, element), Long.fromNumber(position));
       }
+    } else if (!Array.isArray(value) && !isNullish(value)) {
+      yield indexed(document, null);
+    } else if (keepsEmpty) {
+      yield indexed(Array.isArray(value) ? withValue(document, path, undefined) : document, null);
     }
-  };
+  });
 }
 
 function parse(argument: BsonValue): Options {

@@ -10,17 +10,25 @@ export interface Condition {
   matchesElement(value: BsonValue | undefined): boolean;
   /** What an index over a path can know of it. */
   predicates?(path: string): Predicate[];
+  /** Whether the predicates say all of it where no array lies on the path and a missing field counts as null. */
+  exact?: boolean;
+}
+
+/** What an index can know of a condition. */
+export interface Bounds {
+  intervals: Interval[];
+  includesMissing: boolean;
+  exact: boolean;
 }
 
 /** A condition over each value at a path, which an index can narrow down to intervals. */
-export function condition(
-  test: Test,
-  bounds?: { intervals: Interval[]; includesMissing: boolean },
-): Condition {
+export function condition(test: Test, bounds?: Bounds): Condition {
   return {
     matchesAt: (document, path) => someAt(document, path, true, test),
     matchesElement: test,
-    predicates: (path) => (bounds ? [{ path, ...bounds }] : []),
+    predicates: (path) =>
+      bounds ? [{ path, intervals: bounds.intervals, includesMissing: bounds.includesMissing }] : [],
+    exact: bounds?.exact ?? false,
   };
 }
 
@@ -47,6 +55,7 @@ export function conjunction(conditions: readonly Condition[]): Condition {
     matchesAt: (document, path) => conditions.every((each) => each.matchesAt(document, path)),
     matchesElement: (value) => conditions.every((each) => each.matchesElement(value)),
     predicates: (path) => conditions.flatMap((each) => each.predicates?.(path) ?? []),
+    exact: conditions.every((each) => each.exact ?? false),
   };
 }
 

@@ -52,6 +52,11 @@ export interface Filter {
   /** For each `$or` that every match has to meet, its branches. */
   readonly alternatives: readonly (readonly Filter[])[];
   readonly text?: TextQuery;
+  /**
+   * Whether the predicates say all of it, for documents without arrays on their paths: such a document matches if, and only
+   * if, every path's value, a missing one counted as null, lies inside an interval of each predicate over it.
+   */
+  readonly exact: boolean;
   /** Whether it holds an `$expr`. */
   readonly evaluates?: boolean;
 }
@@ -111,7 +116,10 @@ export function compileValueFilter(condition: BsonValue): (value: BsonValue) => 
   return (value) => asked.matchesElement(value);
 }
 
-const everyDocument: Filter = { matches: () => true, predicates: [], alternatives: [] };
+const everyDocument: Filter = { matches: () => true, predicates: [], alternatives: [], exact: true };
+
+/** Conditions that no predicate describes. */
+const opaque: Filter = { ...everyDocument, exact: false };
 
 function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator: string) => Error): Filter {
   if (onTopLevel && (operator === '$expr' || operator === '$text')) throw onTopLevel(operator);
@@ -125,11 +133,12 @@ function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator:
         matches: (document) => branches.some((each) => each.matches(document)),
         predicates: [],
         alternatives: [branches],
+        exact: false,
       };
     }
     case '$nor': {
       const branches = withoutText(operator, clauses(operator, argument, onTopLevel));
-      return { ...everyDocument, matches: (document) => !branches.some((each) => each.matches(document)) };
+      return { ...opaque, matches: (document) => !branches.some((each) => each.matches(document)) };
     }
     case '$expr': {
       const evaluate = compileExpression(argument);
@@ -139,12 +148,12 @@ function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator:
       };
     }
     case '$text':
-      return { ...everyDocument, text: parseText(argument) };
+      return { ...opaque, text: parseText(argument) };
     case '$comment':
       return everyDocument;
     case '$alwaysTrue':
     case '$alwaysFalse':
-      return { ...everyDocument, matches: () => operator === '$alwaysTrue' };
+      return { ...opaque, matches: () => operator === '$alwaysTrue' };
     default:
       if (refused.has(operator)) throw unsupported(`The operator ${operator}`);
       throw failure(
@@ -174,6 +183,7 @@ function both(filters: readonly Filter[]): Filter {
     evaluates: filters.some((each) => each.evaluates),
     predicates: filters.flatMap((each) => each.predicates),
     alternatives: filters.flatMap((each) => each.alternatives),
+    exact: filters.every((each) => each.exact),
     text: texts[0],
   };
 }
@@ -190,6 +200,7 @@ function field(name: string, argument: BsonValue): Filter {
     matches: (document) => asked.matchesAt(document, path),
     predicates: (asked.predicates?.(name) ?? []).filter((each) => !hasPosition(each.path)),
     alternatives: [],
+    exact: (asked.exact ?? false) && !hasPosition(name),
   };
 }
 

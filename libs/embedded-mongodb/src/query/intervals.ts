@@ -1,5 +1,6 @@
 import { Binary, BSONRegExp, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
 import { compareValues, typeRank } from '../bson/compare.js';
+import { isNaNValue } from '../bson/numbers.js';
 import {
   type BsonType,
   BsonUndefined,
@@ -18,7 +19,7 @@ const lastDate = 8_640_000_000_000_000;
 /** The least value of a type and the first one beyond it, or its greatest one. */
 const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
   null: { low: BsonUndefined.value, lowInclusive: true, high: null, highInclusive: true },
-  double: { low: new Double(NaN), lowInclusive: true, high: new Double(Infinity), highInclusive: true },
+  double: { low: new Double(NaN), lowInclusive: false, high: new Double(Infinity), highInclusive: true },
   string: { low: '', lowInclusive: true, high: new Map(), highInclusive: false },
   object: { low: new Map(), lowInclusive: true, high: [], highInclusive: false },
   binData: { low: emptyBinary, lowInclusive: true, high: zeroId, highInclusive: false },
@@ -76,6 +77,8 @@ export function rangeIntervals(
   const bracket = bracketOf(typeName(bound));
   if (!bracket) return undefined;
   if (bound === null) return [bracket];
+  // NaN is neither below nor above anything, but equals itself.
+  if (isNaNValue(bound)) return operator === '$gte' || operator === '$lte' ? [point(bound)] : [];
   if (operator === '$gt' || operator === '$gte') {
     return [{ ...bracket, low: bound, lowInclusive: operator === '$gte' }];
   }

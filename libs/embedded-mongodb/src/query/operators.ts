@@ -20,14 +20,18 @@ type RangeOperator = '$gt' | '$gte' | '$lt' | '$lte';
 
 /** `$eq`, and the plain `{ field: value }`. */
 export function equality(value: BsonValue): Condition {
-  return condition(equalTo(value), { intervals: pointIntervals(value), includesMissing: value === null });
+  return condition(equalTo(value), {
+    intervals: pointIntervals(value),
+    includesMissing: value === null,
+    exact: !Array.isArray(value),
+  });
 }
 
 /** `$gt`, `$gte`, `$lt`, `$lte`: within the bound's own type, save for MinKey and MaxKey. */
 export function range(operator: RangeOperator, bound: BsonValue): Condition {
   const intervals = rangeIntervals(operator, bound);
   const includesMissing = bound === null;
-  return condition(inRange(operator, bound), intervals && { intervals, includesMissing });
+  return condition(inRange(operator, bound), intervals && { intervals, includesMissing, exact: true });
 }
 
 /** `$in`: one of the values, or a string that one of the regular expressions finds something in. */
@@ -46,7 +50,13 @@ export function membership(operator: '$in' | '$nin', argument: BsonValue): Condi
   const bounded = !argument.some((each) => each instanceof BSONRegExp);
   return condition(
     oneOf(argument, tests),
-    bounded ? { intervals: setIntervals(argument), includesMissing: argument.includes(null) } : undefined,
+    bounded
+      ? {
+          intervals: setIntervals(argument),
+          includesMissing: argument.includes(null),
+          exact: !argument.some(Array.isArray),
+        }
+      : undefined,
   );
 }
 
@@ -75,7 +85,7 @@ export function all(argument: BsonValue, parse: (element: BsonDocument) => Condi
 /** `$regex`, and the plain `{ field: /pattern/ }`: strings it finds something in, and the same expression stored as a value. */
 export function regex(expression: BSONRegExp): Condition {
   const { test, prefix } = regexTest(expression);
-  return condition(test, { intervals: prefixIntervals(prefix), includesMissing: false });
+  return condition(test, { intervals: prefixIntervals(prefix), includesMissing: false, exact: false });
 }
 
 /** `$exists`. */
@@ -92,6 +102,7 @@ export function existence(argument: BsonValue): Condition {
 const isPresent = condition((value) => value !== undefined, {
   intervals: [everything],
   includesMissing: false,
+  exact: false,
 });
 
 /** `$type`. */

@@ -23,12 +23,17 @@ export interface Sort {
   compare(a: readonly BsonValue[], b: readonly BsonValue[]): number;
 }
 
+/** The fields of a sort, checked as {@link compileSort} does. */
+export function parseSort(spec: BsonDocument): SortField[] {
+  return [...spec].map(([path, direction]) => parseField(path, direction));
+}
+
 /**
  * @throws CommandError 15975 for directions other than 1 and -1, and others as MongoDB words them.
  * @see https://www.mongodb.com/docs/manual/reference/method/cursor.sort/
  */
 export function compileSort(spec: BsonDocument): Sort {
-  const fields = [...spec].map(([path, direction]) => parseField(path, direction));
+  const fields = parseSort(spec);
   const scored = fields.some((field) => field.textScore);
   const paths = fields.map((field) => parsePath(field.path));
   const compare = (a: readonly BsonValue[], b: readonly BsonValue[]): number => compareKeys(fields, a, b);

@@ -58,7 +58,7 @@ export function applySteps(
       );
     }
     const [top = ''] = step.names;
-    if (top.startsWith('$') && !document.has(top)) throw dollarPrefixed(top, top);
+    if (top.startsWith('$') && !document.has(top) && !options.insert) throw dollarPrefixed(top, top);
     current = next as BsonDocument;
     if (step.after) run(step.after);
   };

@@ -78,8 +78,8 @@ function replacement(update: BsonDocument): Update {
   const reserved = [...update.keys()].find((name) => name.startsWith('$'));
   return {
     replacement: true,
-    apply(document) {
-      if (reserved !== undefined) throw dollarPrefixed(reserved, reserved);
+    apply(document, insert = false) {
+      if (reserved !== undefined && !insert) throw dollarPrefixed(reserved, reserved);
       const id = document.get('_id');
       const ownId = update.get('_id');
       if (id !== undefined && ownId !== undefined && !valuesEqual(ownId, id)) {

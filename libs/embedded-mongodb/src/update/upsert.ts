@@ -73,12 +73,17 @@ function equalitiesOf(condition: BsonValue): BsonValue[] {
   return [...condition].flatMap(([operator, argument]) => {
     if (operator === '$eq') return [argument];
     if (!Array.isArray(argument) || (operator !== '$all' && operator !== '$in')) return [];
-    if (operator === '$in' && !argument.every((each) => valuesEqual(each, argument[0] as BsonValue)))
-      return [];
-    return argument.filter(
+    const values = operator === '$in' ? onlyOne(argument) : argument;
+    return values.filter(
       (each) => !(each instanceof BSONRegExp || (isDocument(each) && each.has('$elemMatch'))),
     );
   });
+}
+
+/** A list with one value, be it given several times, or an empty one. */
+function onlyOne(values: BsonValue[]): BsonValue[] {
+  const [first] = values;
+  return first !== undefined && values.every((each) => valuesEqual(each, first)) ? [first] : [];
 }
 
 function checkDistinct(a: string, b: string): void {

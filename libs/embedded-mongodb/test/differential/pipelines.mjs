@@ -18,9 +18,9 @@ function stageList(random, { facet }) {
     const [name] = Object.keys(made);
     if ((name === '$sort' && !unique) || (name === '$facet' && !facet)) continue;
     stages.push(made);
+    if (name === '$group') stages.push({ $sort: { _id: 1 } });
     // Where a mistake shows depends on what MongoDB moves in front of it.
     if (random.mistaken) break;
-    if (name === '$group') stages.push({ $sort: { _id: 1 } });
     const touchesId =
       /"_id/.test(JSON.stringify(made[name])) || /"_id/.test(JSON.stringify(Object.values(made)));
     if (name === '$group') unique = true;

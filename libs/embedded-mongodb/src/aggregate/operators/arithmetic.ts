@@ -12,7 +12,6 @@ import { type BsonNumber, type BsonValue, isNumber, typeName } from '../../bson/
 import { failure, failureAt } from '../../errors.js';
 import type { Result } from '../scope.js';
 import { binary, nullable, type Operator, present, unary, variadic } from './operator.js';
-import { NumberSum } from './sum.js';
 
 export const arithmeticOperators: Record<string, Operator> = {
   $add: nullable(variadic(addAll)),
@@ -35,28 +34,19 @@ function nameOf(value: Result): string {
 }
 
 function addAll(operands: readonly Result[]): Result {
-  const numbers: BsonNumber[] = [];
+  let sum: BsonNumber = new Int32(0);
   let date: Date | undefined;
   for (const operand of operands) {
     if (operand instanceof Date) {
       if (date) throw failureAt(16612, 'only one date allowed in an $add expression');
       date = operand;
     } else if (isNumber(operand)) {
-      numbers.push(operand);
+      sum = add(sum, operand, 'double') as BsonNumber;
     } else {
       throw failure('TypeMismatch', `$add only supports numeric or date types, not ${nameOf(operand)}`);
     }
   }
-  return date ? shifted(date, total(numbers)) : total(numbers);
-}
-
-function total(numbers: readonly BsonNumber[]): BsonNumber {
-  if (numbers.some((each) => each instanceof Decimal128)) {
-    return toDecimal128(numbers.map(toDecimal).reduce(addDecimals));
-  }
-  const sum = new NumberSum();
-  for (const each of numbers) sum.add(each);
-  return sum.value();
+  return date ? shifted(date, sum) : sum;
 }
 
 function shifted(date: Date, by: BsonNumber): Date {

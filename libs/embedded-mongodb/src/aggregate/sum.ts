@@ -7,9 +7,9 @@ import {
   exactDecimal,
   fromDecimal128,
   toDecimal128,
-} from '../../bson/decimal.js';
-import { integerValue, toDecimal, truncate } from '../../bson/numbers.js';
-import type { BsonNumber } from '../../bson/types.js';
+} from '../bson/decimal.js';
+import { integerValue, toDecimal, truncate } from '../bson/numbers.js';
+import type { BsonNumber } from '../bson/types.js';
 
 /**
  * Adds numbers up without losing what rounding would lose on the way: whole numbers are added exactly, doubles with a
