@@ -21,18 +21,21 @@ const operators: Record<string, Operator> = {
 };
 
 /**
+ * @param variables Names that `$$name` may refer to.
  * @throws CommandError InvalidPipelineOperator (168) for an unknown operator, CommandNotSupported (115) for one that this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation/
  */
-export function compileExpression(expression: BsonValue): Expression {
-  if (typeof expression === 'string' && expression.startsWith('$')) return compilePath(expression);
+export function compileExpression(expression: BsonValue, variables: readonly string[] = []): Expression {
+  if (typeof expression === 'string' && expression.startsWith('$')) return compilePath(expression, variables);
   if (Array.isArray(expression)) {
-    const elements = expression.map(compileExpression);
+    const elements = expression.map((each) => compileExpression(each, variables));
     return fold(elements, (scope) => elements.map((each) => each(scope) ?? null));
   }
   if (!isDocument(expression)) return constant(expression);
   const operator = expression.keys().next().value;
-  return operator?.startsWith('$') ? compileOperator(operator, expression) : compileObject(expression);
+  return operator?.startsWith('$')
+    ? compileOperator(operator, expression, variables)
+    : compileObject(expression, variables);
 }
 
 /** Whether MongoDB has an expression of this name, supported here or not. */
@@ -45,7 +48,7 @@ export function constant(value: Result): Expression {
   return Object.assign(() => value, { constant: true as const });
 }
 
-function compileObject(fields: BsonDocument): Expression {
+function compileObject(fields: BsonDocument, variables: readonly string[]): Expression {
   const compiled = Array.from(fields, ([name, value]) => {
     if (name.includes('.')) {
       throw failureAt(
@@ -54,7 +57,7 @@ function compileObject(fields: BsonDocument): Expression {
       );
     }
     if (name.startsWith('$')) throw failureAt(15983, exactlyOne(fields));
-    return { name, evaluate: compileExpression(value) };
+    return { name, evaluate: compileExpression(value, variables) };
   });
   return fold(
     compiled.map((each) => each.evaluate),
@@ -69,18 +72,21 @@ function compileObject(fields: BsonDocument): Expression {
   );
 }
 
-function compileOperator(name: string, expression: BsonDocument): Expression {
+function compileOperator(name: string, expression: BsonDocument, variables: readonly string[]): Expression {
   if (expression.size !== 1) throw failureAt(15983, exactlyOne(expression));
   const argument = expression.get(name) as BsonValue;
   if (name === '$literal' || name === '$const') return constant(argument);
   const special = Object.hasOwn(scopedOperators, name) ? scopedOperators[name] : undefined;
-  if (special) return special(argument, compileExpression);
+  if (special)
+    return special(argument, (inner, added = []) => compileExpression(inner, [...variables, ...added]));
   const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
   if (!operator) {
     if (knownOperators.has(name)) throw unsupported(`The expression ${name}`);
     throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
   }
-  const operands = (Array.isArray(argument) ? argument : [argument]).map(compileExpression);
+  const operands = (Array.isArray(argument) ? argument : [argument]).map((each) =>
+    compileExpression(each, variables),
+  );
   checkArity(name, operator, operands.length);
   return fold(operands, (scope) => operator.apply(operands.map((each) => each(scope))));
 }
@@ -105,7 +111,7 @@ function fold(operands: readonly Expression[], evaluate: (scope: Scope) => Resul
   return constant(evaluate({ root: new Map(), variables: new Map() }));
 }
 
-function compilePath(text: string): Expression {
+function compilePath(text: string, variables: readonly string[]): Expression {
   if (text === '$') throw failureAt(16872, `'$' by itself is not a valid FieldPath`);
   const isVariable = text.startsWith('$$');
   const names = text.slice(isVariable ? 2 : 1).split('.');
@@ -122,10 +128,8 @@ function compilePath(text: string): Expression {
       return constantNow();
     default:
       if (/^[A-Z]/.test(variable)) throw unsupported(`The variable $$${variable}`);
-      return (scope) => {
-        if (!scope.variables.has(variable)) throw failureAt(17276, `Use of undefined variable: ${variable}`);
-        return valueAt(scope.variables.get(variable), rest);
-      };
+      if (!variables.includes(variable)) throw failureAt(17276, `Use of undefined variable: ${variable}`);
+      return (scope) => valueAt(scope.variables.get(variable), rest);
   }
 }
 

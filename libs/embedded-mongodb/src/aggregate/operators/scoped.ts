@@ -4,20 +4,21 @@ import { isTruthy } from '../../query/operators.js';
 import type { Expression, Result, Scope } from '../scope.js';
 import { isNullish } from './operator.js';
 
-type Compile = (expression: BsonValue) => Expression;
+/** Compiles an argument, in which the added variables may be used besides those of its surroundings. */
+type Compile = (expression: BsonValue, added?: readonly string[]) => Expression;
 
 /** Operators that evaluate only some of their arguments, or evaluate them with variables of their own. */
 export const scopedOperators: Record<string, (argument: BsonValue, compile: Compile) => Expression> = {
   $and(argument, compile) {
-    const operands = listOf(argument).map(compile);
+    const operands = listOf(argument).map((each) => compile(each));
     return (scope) => operands.every((each) => isTruthy(each(scope)));
   },
   $or(argument, compile) {
-    const operands = listOf(argument).map(compile);
+    const operands = listOf(argument).map((each) => compile(each));
     return (scope) => operands.some((each) => isTruthy(each(scope)));
   },
   $ifNull(argument, compile) {
-    const operands = listOf(argument).map(compile);
+    const operands = listOf(argument).map((each) => compile(each));
     if (operands.length < 2) {
       throw failureAt(1257300, `$ifNull needs at least two arguments, had: ${operands.length}`);
     }
@@ -31,7 +32,7 @@ export const scopedOperators: Record<string, (argument: BsonValue, compile: Comp
     };
   },
   $cond(argument, compile) {
-    const [test, then, otherwise] = condition(argument).map(compile);
+    const [test, then, otherwise] = condition(argument).map((each) => compile(each));
     return (scope) => (isTruthy(test?.(scope)) ? then?.(scope) : otherwise?.(scope));
   },
   $switch(argument, compile) {
@@ -73,7 +74,10 @@ export const scopedOperators: Record<string, (argument: BsonValue, compile: Comp
       name: checkedName(name),
       value: compile(value),
     }));
-    const body = compile(options.get('in') as BsonValue);
+    const body = compile(
+      options.get('in') as BsonValue,
+      compiled.map(({ name }) => name),
+    );
     return (scope) => {
       const bound = compiled.map(({ name, value }): [string, Result] => [name, value(scope)]);
       return body(withVariables(scope, bound));
@@ -101,9 +105,8 @@ export const scopedOperators: Record<string, (argument: BsonValue, compile: Comp
       [],
       40076,
     );
-    const [input, initial, body] = ['input', 'initialValue', 'in'].map((name) =>
-      compile(options.get(name) as BsonValue),
-    );
+    const [input, initial] = ['input', 'initialValue'].map((name) => compile(options.get(name) as BsonValue));
+    const body = compile(options.get('in') as BsonValue, ['value', 'this']);
     return (scope) => {
       const array = input?.(scope);
       if (isNullish(array)) return null;
@@ -179,10 +182,11 @@ function loop(
 ): { input: Expression; name: string; body: Expression } {
   const as = options.get('as') ?? 'this';
   if (typeof as !== 'string') throw failure('FailedToParse', `'as' must be a string`);
+  const name = checkedName(as);
   return {
     input: compile(options.get('input') as BsonValue),
-    name: checkedName(as),
-    body: compile(options.get(bodyName) as BsonValue),
+    name,
+    body: compile(options.get(bodyName) as BsonValue, [name]),
   };
 }
 
