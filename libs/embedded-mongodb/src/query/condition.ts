@@ -1,5 +1,5 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
-import type { Interval, Predicate } from './filter.js';
+import type { Interval, Predicate } from './predicate.js';
 import { type Path, someAt, type Test } from './path.js';
 
 /** What is asked of one field. */

@@ -9,7 +9,7 @@ import {
   DbPointer,
   typeName,
 } from '../bson/types.js';
-import type { Interval } from './filter.js';
+import type { Interval } from './predicate.js';
 
 const zeroId = new ObjectId(new Uint8Array(12));
 const lastId = new ObjectId(new Uint8Array(12).fill(0xff));

@@ -161,7 +161,10 @@ class ProjectionReader {
 
   /** What is not the `$slice` of a find may still be the expression of that name. */
   private slice(path: string, value: BsonDocument): void {
-    const step = this.collision(path) ? undefined : sliceStep(path, value.get('$slice') as BsonValue);
+    const argument = value.get('$slice') as BsonValue;
+    const collision = this.collision(path);
+    if (collision && this.including !== false && Array.isArray(argument)) throw collision;
+    const step = collision ? undefined : sliceStep(path, argument);
     if (step) this.entries.push({ path, leaf: 'slice', step });
     else this.expression(path, value);
   }

@@ -11,8 +11,9 @@ import {
   typeName,
 } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { compileElementFilter, compileValueFilter, isTopLevelOperator } from '../query/filter.js';
-import { describeId, identical, keep, lastName, type Modifier } from './modifier.js';
+import { compileValueFilter, isTopLevelOperator } from '../query/field.js';
+import { compileElementFilter } from '../query/filter.js';
+import { describeId, keep, lastName, type Modifier } from './modifier.js';
 
 type Order = (a: BsonValue, b: BsonValue) => number;
 
@@ -34,7 +35,9 @@ export function push(argument: BsonValue): Modifier {
       let after: BsonArray = [...before.slice(0, at), ...added, ...before.slice(at)];
       if (order) after.sort(order);
       if (slice !== undefined) after = slice < 0 ? after.slice(slice) : after.slice(0, slice);
-      return identical(current, after) ? keep : after;
+      // As in MongoDB, a sort counts as a change even of an array in order.
+      const untouched = added.length === 0 && !order && after.length === before.length;
+      return current && untouched ? keep : after;
     },
   };
 }
