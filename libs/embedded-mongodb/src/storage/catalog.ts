@@ -196,21 +196,25 @@ export class Catalog {
   }
 
   private async purgeAll(): Promise<void> {
-    while (await this.store.write(() => this.purgeSome()));
+    while (this.droppedTable()) await this.store.write(() => this.purgeSome());
   }
 
-  private purgeSome(): boolean {
-    const pending = this.store.walk(keyRange(catalogTable, Buffer.from('x'), Buffer.from('y')));
-    const entry = pending.next();
-    pending.release();
-    if (!entry) return false;
-    const cursor = this.store.walk(tableRange(entry.key.readUInt32BE(5)), false, false);
+  private droppedTable(): Buffer | undefined {
+    const cursor = this.store.walk(keyRange(catalogTable, Buffer.from('x'), Buffer.from('y')), false, false);
+    const entry = cursor.next();
+    cursor.release();
+    return entry?.key;
+  }
+
+  private purgeSome(): void {
+    const dropped = this.droppedTable();
+    if (!dropped) return;
+    const cursor = this.store.walk(tableRange(dropped.readUInt32BE(5)), false, false);
     const keys: Buffer[] = [];
     for (let next = cursor.next(); next && keys.length < purgeBatch; next = cursor.next()) keys.push(next.key);
     cursor.release();
     for (const key of keys) this.store.remove(key);
-    if (keys.length < purgeBatch) this.store.remove(entry.key);
-    return true;
+    if (keys.length < purgeBatch) this.store.remove(dropped);
   }
 
   private read(key: Buffer): Buffer | undefined {

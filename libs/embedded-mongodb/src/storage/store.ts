@@ -78,9 +78,12 @@ export class Store {
     this.data.removeSync(key);
   }
 
-  /** Number of keys in a range, counted without reading their values. */
-  count({ low, high }: KeyRange): number {
-    return this.data.getKeysCount({ start: low, end: high });
+  /** Number of keys in a range, at most `limit` when given; no value is read. */
+  count({ low, high }: KeyRange, limit?: number): number {
+    if (limit === undefined) return this.data.getKeysCount({ start: low, end: high });
+    let count = 0;
+    for (const _ of this.data.getKeys({ start: low, end: high, limit })) count++;
+    return count;
   }
 
   /** Walks a range; see {@link StoreCursor}. */
