@@ -1,0 +1,170 @@
+import { BsonUndefined, type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { failure, failureAt, unsupported } from '../errors.js';
+import { arithmeticOperators } from './operators/arithmetic.js';
+import { arrayOperators } from './operators/array.js';
+import { comparisonOperators } from './operators/comparison.js';
+import { dateOperators } from './operators/date.js';
+import { knownOperators } from './operators/known.js';
+import { objectOperators } from './operators/object.js';
+import type { Operator } from './operators/operator.js';
+import { scopedOperators } from './operators/scoped.js';
+import { stringOperators } from './operators/string.js';
+import type { Expression, Result, Scope } from './scope.js';
+
+const operators: Record<string, Operator> = {
+  ...arithmeticOperators,
+  ...arrayOperators,
+  ...comparisonOperators,
+  ...dateOperators,
+  ...objectOperators,
+  ...stringOperators,
+};
+
+/**
+ * @param variables Names that `$$name` may refer to.
+ * @throws CommandError InvalidPipelineOperator (168) for an unknown operator, CommandNotSupported (115) for one that this server lacks.
+ * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation/
+ */
+export function compileExpression(expression: BsonValue, variables: readonly string[] = []): Expression {
+  if (typeof expression === 'string' && expression.startsWith('$')) return compilePath(expression, variables);
+  if (Array.isArray(expression)) {
+    const elements = expression.map((each) => compileExpression(each, variables));
+    return fold(elements, (scope) => elements.map((each) => each(scope) ?? null));
+  }
+  if (!isDocument(expression)) return constant(expression);
+  const operator = expression.keys().next().value;
+  return operator?.startsWith('$')
+    ? compileOperator(operator, expression, variables)
+    : compileObject(expression, variables);
+}
+
+/** Whether MongoDB has an expression of this name, supported here or not. */
+export function isKnownOperator(name: string): boolean {
+  return Object.hasOwn(operators, name) || Object.hasOwn(scopedOperators, name) || knownOperators.has(name);
+}
+
+/** An expression that always gives the same. */
+export function constant(value: Result): Expression {
+  return Object.assign(() => value, { constant: true as const });
+}
+
+function compileObject(fields: BsonDocument, variables: readonly string[]): Expression {
+  const compiled = Array.from(fields, ([name, value]) => {
+    if (name.includes('.')) {
+      throw failureAt(
+        16412,
+        `FieldPath field names may not contain '.'. Consider using $getField or $setField.`,
+      );
+    }
+    if (name.startsWith('$')) throw failureAt(15983, exactlyOne(fields));
+    return { name, evaluate: compileExpression(value, variables) };
+  });
+  return fold(
+    compiled.map((each) => each.evaluate),
+    (scope) => {
+      const result: BsonDocument = new Map();
+      for (const { name, evaluate } of compiled) {
+        const value = evaluate(scope);
+        if (value !== undefined) result.set(name, value);
+      }
+      return result;
+    },
+  );
+}
+
+function compileOperator(name: string, expression: BsonDocument, variables: readonly string[]): Expression {
+  if (expression.size !== 1) throw failureAt(15983, exactlyOne(expression));
+  const argument = expression.get(name) as BsonValue;
+  if (name === '$literal' || name === '$const') return constant(argument);
+  const special = Object.hasOwn(scopedOperators, name) ? scopedOperators[name] : undefined;
+  if (special)
+    return special(argument, (inner, added = []) => compileExpression(inner, [...variables, ...added]));
+  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
+  if (!operator) {
+    if (knownOperators.has(name)) throw unsupported(`The expression ${name}`);
+    throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  }
+  const operands = (Array.isArray(argument) ? argument : [argument]).map((each) =>
+    compileExpression(each, variables),
+  );
+  checkArity(name, operator, operands.length);
+  return fold(operands, (scope) => operator.apply(operands.map((each) => each(scope))));
+}
+
+function checkArity(name: string, { least, most }: Operator, given: number): void {
+  if (given >= least && given <= most) return;
+  if (least === most) {
+    throw failureAt(16020, `Expression ${name} takes exactly ${least} arguments. ${given} were passed in.`);
+  }
+  if (most === Infinity) {
+    throw failureAt(1257300, `${name} needs at least ${least} arguments, had: ${given}`);
+  }
+  throw failureAt(
+    28667,
+    `Expression ${name} takes at least ${least} arguments, and at most ${most}, but ${given} were passed in.`,
+  );
+}
+
+/** MongoDB computes what depends on no document while it reads the pipeline, and so meets its errors even without documents. */
+function fold(operands: readonly Expression[], evaluate: (scope: Scope) => Result): Expression {
+  if (!operands.every((each) => each.constant)) return evaluate;
+  return constant(evaluate({ root: new Map(), variables: new Map() }));
+}
+
+function compilePath(text: string, variables: readonly string[]): Expression {
+  if (text === '$') throw failureAt(16872, `'$' by itself is not a valid FieldPath`);
+  const isVariable = text.startsWith('$$');
+  const names = text.slice(isVariable ? 2 : 1).split('.');
+  checkNames(names);
+  if (!isVariable) return (scope) => valueAt(scope.root, names);
+  const [variable = '', ...rest] = names;
+  switch (variable) {
+    case 'ROOT':
+    case 'CURRENT':
+      return (scope) => valueAt(scope.root, rest);
+    case 'REMOVE':
+      return constant(undefined);
+    case 'NOW':
+      return constantNow();
+    default:
+      if (/^[A-Z]/.test(variable)) throw unsupported(`The variable $$${variable}`);
+      if (!variables.includes(variable)) throw failureAt(17276, `Use of undefined variable: ${variable}`);
+      return (scope) => valueAt(scope.variables.get(variable), rest);
+  }
+}
+
+/** One moment for the whole command. */
+function constantNow(): Expression {
+  const now = new Date();
+  return () => now;
+}
+
+function checkNames(names: readonly string[]): void {
+  for (const [index, name] of names.entries()) {
+    if (name === '') {
+      if (index === names.length - 1) throw failureAt(40353, `FieldPath must not end with a '.'.`);
+      throw failureAt(15998, 'FieldPath field names may not be empty strings.');
+    }
+    if (name.startsWith('$')) {
+      throw failureAt(
+        16410,
+        `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
+      );
+    }
+  }
+}
+
+/** The value at a path; through an array it is the array of what its documents have there. Numbers in it are names. */
+function valueAt(value: Result, names: readonly string[], depth = 0): Result {
+  if (depth === names.length) return value;
+  if (isDocument(value)) return valueAt(value.get(names[depth] as string), names, depth + 1);
+  if (!Array.isArray(value) || depth === 0) return undefined;
+  return value.flatMap((element): BsonValue[] => {
+    const nested = isDocument(element) ? valueAt(element, names, depth) : undefined;
+    return nested === undefined || nested instanceof BsonUndefined ? [] : [nested];
+  });
+}
+
+function exactlyOne(expression: BsonDocument): string {
+  return `an object representing an expression must have exactly one field: ${[...expression.keys()].join(', ')}`;
+}

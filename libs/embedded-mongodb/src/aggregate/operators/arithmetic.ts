@@ -1,0 +1,134 @@
+import { Decimal128, Double, Int32, Long } from 'bson';
+import {
+  addDecimals,
+  divideDecimals,
+  fromDecimal128,
+  remainderOfDecimals,
+  toDecimal128,
+  wholeDecimal,
+} from '../../bson/decimal.js';
+import { add, integerValue, multiply, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
+import { type BsonNumber, type BsonValue, isNumber, typeName } from '../../bson/types.js';
+import { failure, failureAt } from '../../errors.js';
+import type { Result } from '../scope.js';
+import { binary, nullable, type Operator, present, unary, variadic } from './operator.js';
+
+export const arithmeticOperators: Record<string, Operator> = {
+  $add: nullable(variadic(addAll)),
+  $subtract: nullable(binary((a, b) => subtract(present(a), present(b)))),
+  $multiply: nullable(variadic(multiplyAll)),
+  $divide: nullable(binary((a, b) => divide(present(a), present(b)))),
+  $mod: nullable(binary((a, b) => modulo(present(a), present(b)))),
+  $abs: nullable(unary((value) => absolute(numeric('$abs', value)))),
+  $ceil: nullable(unary((value) => rounded(numeric('$ceil', value), 'up'))),
+  $floor: nullable(unary((value) => rounded(numeric('$floor', value), 'down'))),
+};
+
+function numeric(operator: string, value: Result): BsonNumber {
+  if (isNumber(value)) return value;
+  throw failureAt(28765, `${operator} only supports numeric types, not ${nameOf(value)}`);
+}
+
+function nameOf(value: Result): string {
+  return value === undefined ? 'missing' : typeName(value);
+}
+
+function addAll(operands: readonly Result[]): Result {
+  let sum: BsonNumber = new Int32(0);
+  let date: Date | undefined;
+  for (const operand of operands) {
+    if (operand instanceof Date) {
+      if (date) throw failureAt(16612, 'only one date allowed in an $add expression');
+      date = operand;
+    } else if (isNumber(operand)) {
+      sum = add(sum, operand, 'double') as BsonNumber;
+    } else {
+      throw failure('TypeMismatch', `$add only supports numeric or date types, not ${nameOf(operand)}`);
+    }
+  }
+  return date ? shifted(date, sum) : sum;
+}
+
+function shifted(date: Date, by: BsonNumber): Date {
+  const millis = Math.round(toDouble(by));
+  const result = new Date(date.getTime() + millis);
+  if (Number.isNaN(result.getTime())) throw failure('Overflow', 'date overflow');
+  return result;
+}
+
+function subtract(a: BsonValue, b: BsonValue): BsonValue {
+  if (a instanceof Date && b instanceof Date) return Long.fromNumber(a.getTime() - b.getTime());
+  if (a instanceof Date && isNumber(b)) return shifted(a, negated(b));
+  if (!isNumber(a) || !isNumber(b)) {
+    throw failure('TypeMismatch', `can't $subtract ${nameOf(b)} from ${nameOf(a)}`);
+  }
+  if (a instanceof Decimal128 || b instanceof Decimal128) return decimalSum(a, negated(b));
+  if (a instanceof Double || b instanceof Double) return new Double(toDouble(a) - toDouble(b));
+  const difference = (truncate(a) ?? 0n) - (truncate(b) ?? 0n);
+  if (BigInt.asIntN(64, difference) !== difference) return new Double(toDouble(a) - toDouble(b));
+  return integerValue(difference, a instanceof Long || b instanceof Long);
+}
+
+function decimalSum(a: BsonNumber, b: BsonNumber): BsonValue {
+  return toDecimal128(addDecimals(toDecimal(a), toDecimal(b)));
+}
+
+function negated(value: BsonNumber): BsonNumber {
+  if (value instanceof Decimal128) {
+    const parts = fromDecimal128(value);
+    return parts.kind === 'nan' ? value : toDecimal128({ ...parts, negative: !parts.negative });
+  }
+  return multiply(value, new Int32(-1), 'double') as BsonNumber;
+}
+
+function multiplyAll(operands: readonly Result[]): Result {
+  let product: BsonNumber = new Int32(1);
+  for (const operand of operands) {
+    if (!isNumber(operand)) {
+      throw failure('TypeMismatch', `$multiply only supports numeric types, not ${nameOf(operand)}`);
+    }
+    product = multiply(product, operand, 'double') as BsonNumber;
+  }
+  return product;
+}
+
+function divide(a: BsonValue, b: BsonValue): BsonValue {
+  if (!isNumber(a) || !isNumber(b)) {
+    throw failure('TypeMismatch', `$divide only supports numeric types, not ${nameOf(a)} and ${nameOf(b)}`);
+  }
+  if (toDouble(b) === 0) throw failure('BadValue', `can't $divide by zero`);
+  if (a instanceof Decimal128 || b instanceof Decimal128) {
+    return toDecimal128(divideDecimals(toDecimal(a), toDecimal(b)));
+  }
+  return new Double(toDouble(a) / toDouble(b));
+}
+
+function modulo(a: BsonValue, b: BsonValue): BsonValue {
+  if (!isNumber(a) || !isNumber(b)) {
+    throw failureAt(16611, `$mod only supports numeric types, not ${nameOf(a)} and ${nameOf(b)}`);
+  }
+  if (toDouble(b) === 0) throw failureAt(16610, `can't $mod by zero`);
+  if (a instanceof Decimal128 || b instanceof Decimal128) {
+    return toDecimal128(remainderOfDecimals(toDecimal(a), toDecimal(b)));
+  }
+  if (a instanceof Double || b instanceof Double) return new Double(toDouble(a) % toDouble(b));
+  return integerValue((truncate(a) ?? 0n) % (truncate(b) ?? 1n), a instanceof Long || b instanceof Long);
+}
+
+function absolute(value: BsonNumber): BsonValue {
+  if (value instanceof Double) return new Double(Math.abs(value.value));
+  if (value instanceof Decimal128) {
+    const parts = fromDecimal128(value);
+    return parts.kind === 'nan' ? value : toDecimal128({ ...parts, negative: false });
+  }
+  if (value instanceof Long && value.eq(Long.MIN_VALUE))
+    throw failureAt(28680, `can't take $abs of long long min`);
+  return toDouble(value) < 0 ? negated(value) : (add(value, new Int32(0), 'double') as BsonNumber);
+}
+
+function rounded(value: BsonNumber, direction: 'up' | 'down'): BsonValue {
+  if (value instanceof Double) {
+    return new Double(direction === 'up' ? Math.ceil(value.value) : Math.floor(value.value));
+  }
+  return value instanceof Decimal128 ? toDecimal128(wholeDecimal(fromDecimal128(value), direction)) : value;
+}

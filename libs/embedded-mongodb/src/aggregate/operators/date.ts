@@ -1,0 +1,39 @@
+import { Int32, Long, ObjectId, Timestamp } from 'bson';
+import { isDocument, typeName } from '../../bson/types.js';
+import { failureAt, unsupported } from '../../errors.js';
+import type { Result } from '../scope.js';
+import { nullable, type Operator, unary } from './operator.js';
+
+export const dateOperators: Record<string, Operator> = {
+  $year: part((date) => date.getUTCFullYear()),
+  $month: part((date) => date.getUTCMonth() + 1),
+  $dayOfMonth: part((date) => date.getUTCDate()),
+  $dayOfWeek: part((date) => date.getUTCDay() + 1),
+  $dayOfYear: part(
+    (date) => Math.floor((startOfDay(date) - Date.UTC(date.getUTCFullYear(), 0, 1)) / 86_400_000) + 1,
+  ),
+  $hour: part((date) => date.getUTCHours()),
+  $minute: part((date) => date.getUTCMinutes()),
+  $second: part((date) => date.getUTCSeconds()),
+  $millisecond: part((date) => date.getUTCMilliseconds()),
+};
+
+/** A part of a date in UTC; a timezone is refused. */
+function part(read: (date: Date) => number): Operator {
+  return nullable(unary((value) => new Int32(read(dateOf(value)))));
+}
+
+function dateOf(value: Result): Date {
+  if (value instanceof Date) return value;
+  if (value instanceof ObjectId) return value.getTimestamp();
+  if (value instanceof Timestamp) return new Date(Long.fromBits(value.high, 0, true).toNumber() * 1000);
+  if (isDocument(value)) throw unsupported('A timezone of a date operator');
+  throw failureAt(
+    16006,
+    `can't convert from BSON type ${value === undefined ? 'missing' : typeName(value)} to Date`,
+  );
+}
+
+function startOfDay(date: Date): number {
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate());
+}

@@ -1,0 +1,181 @@
+import { describeDocument } from '../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
+import { failure, failureAt, unsupported } from '../errors.js';
+import { compileFilter } from '../query/filter.js';
+import { groupStage } from './group.js';
+import { allDocuments, type DocumentFlow, type Stage, type StageParser } from './stage.js';
+import {
+  addFieldsStage,
+  countStage,
+  limitCount,
+  limitStage,
+  matchStage,
+  projectStage,
+  skipCount,
+  skipStage,
+  sortSpec,
+  sortStage,
+  unsetStage,
+} from './stages.js';
+import { unwindStage } from './unwind.js';
+
+/** The stages at a pipeline's start that a query can answer, in the order in which a query applies them. */
+export interface PipelineHead {
+  filter?: BsonDocument;
+  sort?: BsonDocument;
+  skip?: number;
+  limit?: number;
+}
+
+/** A compiled pipeline. */
+export interface Pipeline {
+  readonly head: PipelineHead;
+  /** Runs the stages after the head over the documents that the head left. */
+  run(documents: DocumentFlow): DocumentFlow;
+}
+
+const parsers: Record<string, StageParser> = {
+  $match: matchStage,
+  $sort: sortStage,
+  $skip: skipStage,
+  $limit: limitStage,
+  $project: projectStage,
+  $addFields: addFieldsStage,
+  $set: addFieldsStage,
+  $unset: unsetStage,
+  $group: groupStage,
+  $count: countStage,
+  $unwind: unwindStage,
+  $facet: facetStage,
+};
+
+/** Stages of real MongoDB that this server lacks. */
+const refused = new Set(
+  (
+    '$bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $currentOp $densify $documents $fill ' +
+    '$geoNear $graphLookup $indexStats $listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup ' +
+    '$merge $out $planCacheStats $redact $replaceRoot $replaceWith $sample $search $searchMeta $setWindowFields ' +
+    '$shardedDataDistribution $sortByCount $unionWith $vectorSearch'
+  ).split(' '),
+);
+
+/**
+ * @throws CommandError 40324 for a stage that MongoDB does not know, CommandNotSupported (115) for one that this server lacks.
+ * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation-pipeline/
+ */
+export function compilePipeline(stages: readonly BsonValue[]): Pipeline {
+  const parsed = stages.map(readStage);
+  const head: PipelineHead = {};
+  let taken = 0;
+  while (taken < parsed.length && takeIntoHead(head, parsed[taken] as NamedStage)) taken++;
+  const rest = parsed.slice(taken).map(compileStage);
+  return { head, run: (documents) => chain(rest, documents) };
+}
+
+interface NamedStage {
+  name: string;
+  argument: BsonValue;
+}
+
+function readStage(stage: BsonValue): NamedStage {
+  if (!isDocument(stage)) {
+    throw failure('TypeMismatch', `Each element of the 'pipeline' array must be an object`);
+  }
+  const [entry] = stage;
+  if (!entry || stage.size !== 1) {
+    throw failureAt(40323, 'A pipeline stage specification object must contain exactly one field.');
+  }
+  const [name, argument] = entry;
+  return { name, argument };
+}
+
+/** Moves a stage into the head where a query would apply it in its turn: match, sort, skip, limit. */
+function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage): boolean {
+  const beforeSkip = head.skip === undefined && head.limit === undefined;
+  switch (name) {
+    case '$match':
+      // A match behind a sort gives the same before it, and leaves less to sort.
+      if (!isDocument(argument) || !beforeSkip) return false;
+      compileFilter(argument);
+      head.filter = head.filter ? new Map([['$and', [head.filter, argument]]]) : argument;
+      return true;
+    case '$sort':
+      if (!beforeSkip || head.sort) return false;
+      head.sort = sortSpec(argument);
+      return true;
+    case '$skip':
+      if (!beforeSkip) return false;
+      head.skip = skipCount(argument);
+      return true;
+    case '$limit':
+      if (head.limit !== undefined) return false;
+      head.limit = limitCount(argument);
+      return true;
+    default:
+      return false;
+  }
+}
+
+function compileStage({ name, argument }: NamedStage): Stage {
+  const parse = Object.hasOwn(parsers, name) ? parsers[name] : undefined;
+  if (parse) return parse(argument, name);
+  if (refused.has(name)) throw unsupported(`The stage ${name}`);
+  throw failureAt(40324, `Unrecognized pipeline stage name: '${name}'`);
+}
+
+function chain(stages: readonly Stage[], documents: DocumentFlow): DocumentFlow {
+  return stages.reduce<DocumentFlow>((result, stage) => stage(result), documents);
+}
+
+/** `$facet`: several pipelines over the same documents, each result in a field of its own. */
+function facetStage(argument: BsonValue): Stage {
+  if (!isDocument(argument) || argument.size === 0) {
+    const found = isDocument(argument) ? describeDocument(argument) : typeName(argument);
+    throw failureAt(
+      40169,
+      `the $facet specification must be a non-empty object, but found: $facet: ${found}`,
+    );
+  }
+  const facets = Array.from(argument, ([name, stages]) => ({ name, stages: facetStages(name, stages) }));
+  return allDocuments(function* facet(documents) {
+    const result: BsonDocument = new Map();
+    for (const { name, stages } of facets) {
+      result.set(
+        name,
+        [...chain(stages, documents)].filter((each) => each !== undefined),
+      );
+    }
+    yield result;
+  });
+}
+
+function facetStages(name: string, stages: BsonValue): Stage[] {
+  if (name.includes('.')) {
+    throw failureAt(
+      16412,
+      `FieldPath field names may not contain '.'. Consider using $getField or $setField.`,
+    );
+  }
+  if (name.startsWith('$')) {
+    throw failureAt(
+      16410,
+      `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
+    );
+  }
+  if (!Array.isArray(stages)) {
+    throw failureAt(40170, `arguments to $facet must be arrays, ${name} is type ${typeName(stages)}`);
+  }
+  return stages.map((stage, index) => {
+    if (!isDocument(stage) || stage.size === 0) {
+      throw failureAt(
+        40171,
+        `elements of arrays in $facet spec must be non-empty objects, ${name} argument contained an element of type ${typeName(stage)}: ${index}`,
+      );
+    }
+    const named = readStage(stage);
+    if (named.name === '$facet' || named.name === '$out' || named.name === '$merge') {
+      throw failureAt(40600, `${named.name} is not allowed to be used within a $facet stage`);
+    }
+    return compileStage(named);
+  });
+}

@@ -1,0 +1,26 @@
+import type { BsonDocument, BsonValue } from '../bson/types.js';
+
+/** What an expression is evaluated over. */
+export interface Scope {
+  /** The document of the stage. */
+  root: BsonDocument;
+  /** `$$name` without the dollars. */
+  variables: ReadonlyMap<string, BsonValue | undefined>;
+}
+
+/** A compiled expression; it gives `undefined` for a missing value. */
+export interface Expression {
+  (scope: Scope): BsonValue | undefined;
+  /** Set when the value depends on no document. */
+  readonly constant?: true;
+}
+
+/** A value of an expression: `undefined` stands for a missing one. */
+export type Result = BsonValue | undefined;
+
+/** The scope of a document without variables. */
+export function scopeOf(root: BsonDocument): Scope {
+  return { root, variables: noVariables };
+}
+
+const noVariables: ReadonlyMap<string, Result> = new Map();

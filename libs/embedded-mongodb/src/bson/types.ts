@@ -1,0 +1,164 @@
+import {
+  Binary,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'bson';
+
+/** The deprecated BSON type 6; JavaScript's `undefined` stays free to mean "no such field". */
+export class BsonUndefined {
+  static readonly value = new BsonUndefined();
+
+  readonly bsonType = 'undefined';
+}
+
+/** The deprecated BSON type 12. */
+export class DbPointer {
+  constructor(
+    readonly namespace: string,
+    readonly id: ObjectId,
+  ) {}
+}
+
+/** JavaScript with a scope, BSON type 15; without one it is bson's `Code`. */
+export class ScopedCode {
+  constructor(
+    readonly code: string,
+    readonly scope: BsonDocument,
+  ) {}
+}
+
+/** The four numeric types of BSON. A plain JavaScript number never stands for one: its type would be lost. */
+export type BsonNumber = Int32 | Double | Long | Decimal128;
+
+/** Every value a field of a document can hold, decoded. */
+export type BsonValue =
+  | BsonNumber
+  | string
+  | boolean
+  | null
+  | BsonDocument
+  | BsonArray
+  | Date
+  | ObjectId
+  | Binary
+  | BSONRegExp
+  | Timestamp
+  | BsonUndefined
+  | BSONSymbol
+  | Code
+  | ScopedCode
+  | DbPointer
+  | MinKey
+  | MaxKey;
+
+/** A decoded array. */
+export type BsonArray = BsonValue[];
+
+/** A decoded document: a Map, since an object would reorder keys such as `"2"` and trip over `"__proto__"`. */
+export type BsonDocument = Map<string, BsonValue>;
+
+/** The numbers that the BSON specification gives its types. */
+export const BsonType = {
+  double: 1,
+  string: 2,
+  object: 3,
+  array: 4,
+  binData: 5,
+  undefined: 6,
+  objectId: 7,
+  bool: 8,
+  date: 9,
+  null: 10,
+  regex: 11,
+  dbPointer: 12,
+  javascript: 13,
+  symbol: 14,
+  javascriptWithScope: 15,
+  int: 16,
+  timestamp: 17,
+  long: 18,
+  decimal: 19,
+  minKey: -1,
+  maxKey: 127,
+} as const;
+
+/** A type's alias, as `$type` takes and gives it. */
+export type BsonTypeName = keyof typeof BsonType;
+
+const classNames = new Map<unknown, BsonTypeName>([
+  [Int32, 'int'],
+  [Double, 'double'],
+  [Long, 'long'],
+  [Decimal128, 'decimal'],
+  [Map, 'object'],
+  [Array, 'array'],
+  [Date, 'date'],
+  [ObjectId, 'objectId'],
+  [Binary, 'binData'],
+  [BSONRegExp, 'regex'],
+  [Timestamp, 'timestamp'],
+  [BsonUndefined, 'undefined'],
+  [BSONSymbol, 'symbol'],
+  [Code, 'javascript'],
+  [ScopedCode, 'javascriptWithScope'],
+  [DbPointer, 'dbPointer'],
+  [MinKey, 'minKey'],
+  [MaxKey, 'maxKey'],
+]);
+
+/** The alias of a value's BSON type. */
+export function typeName(value: BsonValue): BsonTypeName {
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'boolean') return 'bool';
+  if (value === null) return 'null';
+  const name = classNames.get(value.constructor);
+  if (!name) throw new TypeError(`Not a BSON value: ${String(value)}`);
+  return name;
+}
+
+/** Whether a value is a document. */
+export function isDocument(value: BsonValue | undefined): value is BsonDocument {
+  return value instanceof Map;
+}
+
+/** Whether a value is one of the four numeric types; a Timestamp extends Long and is none. */
+export function isNumber(value: BsonValue | undefined): value is BsonNumber {
+  if (value instanceof Int32 || value instanceof Double || value instanceof Decimal128) return true;
+  return value instanceof Long && !(value instanceof Timestamp);
+}
+
+/** A decoded document from plain JavaScript; whole numbers below 2^31 become Int32, all others Double. */
+export function toBson(plain: Record<string, unknown>): BsonDocument {
+  return new Map(
+    Object.entries(plain)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, toBsonValue(value)]),
+  );
+}
+
+/** One value of {@link toBson}; values that are BSON already are left as they are. */
+export function toBsonValue(value: unknown): BsonValue {
+  if (typeof value === 'number') {
+    return Number.isInteger(value) && value === (value | 0) && !Object.is(value, -0)
+      ? new Int32(value)
+      : new Double(value);
+  }
+  if (typeof value === 'bigint') return Long.fromBigInt(value);
+  if (Array.isArray(value)) return value.map(toBsonValue);
+  if (value instanceof Uint8Array) return new Binary(value);
+  if (isPlainObject(value)) return toBson(value);
+  return value as BsonValue;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}

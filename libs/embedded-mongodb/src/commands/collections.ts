@@ -1,0 +1,178 @@
+import { Binary, Double, Int32 } from 'bson';
+import { encodeDocument } from '../bson/encode.js';
+import { describeDocument } from '../bson/describe.js';
+import { type BsonDocument, type BsonValue } from '../bson/types.js';
+import { failure, unsupported } from '../errors.js';
+import { compileFilter } from '../query/filter.js';
+import type { Collection } from '../storage/collection.js';
+import type { Reply, ReplyValue } from '../wire/reply.js';
+import { type Command, type Engine, namespaceOf } from './context.js';
+import { cursorReply } from './cursors.js';
+
+/** Options of `create` that change nothing here. */
+const harmlessOptions = new Set(['autoIndexId', 'storageEngine', 'indexOptionDefaults']);
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/create/ */
+export async function create(command: Command, { store, catalog }: Engine): Promise<Reply> {
+  const { namespace } = command;
+  for (const [option, value] of command.body) {
+    const generic = option === 'create' || option.startsWith('$') || genericFields.has(option);
+    if (!generic && !harmlessOptions.has(option) && value !== false && value !== null) {
+      throw unsupported(`The option ${option} of create`);
+    }
+  }
+  await store.write(() => {
+    if (catalog.find(namespace)) throw failure('NamespaceExists', `Collection ${namespace} already exists.`);
+    catalog.create(namespace);
+  });
+  return new Map();
+}
+
+/** Fields that any command may carry. */
+export const genericFields = new Set([
+  'lsid',
+  'writeConcern',
+  'readConcern',
+  'maxTimeMS',
+  'comment',
+  'txnNumber',
+  'apiVersion',
+  'apiStrict',
+  'apiDeprecationErrors',
+]);
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/drop/ */
+export async function drop(command: Command, { store, catalog }: Engine): Promise<Reply> {
+  const { namespace } = command;
+  return store.write(() => {
+    const collection = catalog.find(namespace);
+    if (!collection) return new Map();
+    const indexes = collection.indexes.length;
+    catalog.drop(collection);
+    return new Map<string, ReplyValue>([
+      ['nIndexesWas', new Int32(indexes)],
+      ['ns', namespace],
+    ]);
+  });
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/dropDatabase/ */
+export async function dropDatabase({ database }: Command, { store, catalog }: Engine): Promise<Reply> {
+  return store.write(() => {
+    const collections = catalog.list(database);
+    for (const collection of collections) catalog.drop(collection);
+    return new Map<string, ReplyValue>(collections.length > 0 ? [['dropped', database]] : []);
+  });
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/renameCollection/ */
+export async function renameCollection(command: Command, { store, catalog }: Engine): Promise<Reply> {
+  const from = fullName(command.string('renameCollection'));
+  const to = fullName(command.string('to'));
+  return store.write(() => {
+    const collection = catalog.find(from);
+    if (!collection) throw failure('NamespaceNotFound', `Source collection ${from} does not exist`);
+    if (from === to) throw failure('IllegalOperation', "Can't rename a collection to itself");
+    const existing = catalog.find(to);
+    if (existing && !command.flag('dropTarget')) throw failure('NamespaceExists', 'target namespace exists');
+    if (existing) catalog.drop(existing);
+    catalog.rename(collection, to);
+    return new Map();
+  });
+}
+
+function fullName(given: string | undefined): string {
+  const dot = given?.indexOf('.') ?? -1;
+  if (given === undefined || dot < 1)
+    throw failure('InvalidNamespace', `Invalid namespace specified '${given ?? ''}'`);
+  return namespaceOf(given.slice(0, dot), given.slice(dot + 1));
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/listCollections/ */
+export function listCollections(command: Command, { catalog }: Engine): Reply {
+  const { database } = command;
+  const filter = compileFilter(command.document('filter') ?? new Map());
+  const nameOnly = command.flag('nameOnly');
+  const listed = catalog
+    .list(database)
+    .map((collection) => describeCollection(collection, nameOnly))
+    .filter((each) => filter.matches(each));
+  return cursorReply('firstBatch', listed.map(encodeDocument), 0n, `${database}.$cmd.listCollections`);
+}
+
+function describeCollection(
+  { namespace, options, uuid, indexes }: Collection,
+  nameOnly: boolean,
+): BsonDocument {
+  const name = namespace.slice(namespace.indexOf('.') + 1);
+  const short: [string, BsonValue][] = [
+    ['name', name],
+    ['type', 'collection'],
+  ];
+  if (nameOnly) return new Map(short);
+  const info: BsonDocument = new Map<string, BsonValue>([
+    ['readOnly', false],
+    ['uuid', new Binary(uuid, Binary.SUBTYPE_UUID)],
+  ]);
+  const idIndex = indexes.find((index) => index.name === '_id_')?.definition.spec ?? new Map();
+  return new Map<string, BsonValue>([...short, ['options', options], ['info', info], ['idIndex', idIndex]]);
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/listDatabases/ */
+export function listDatabases(command: Command, { catalog }: Engine): Reply {
+  const filter = compileFilter(command.document('filter') ?? new Map());
+  const nameOnly = command.flag('nameOnly');
+  const names = [
+    ...new Set(catalog.list().map(({ namespace }) => namespace.slice(0, namespace.indexOf('.')))),
+  ];
+  const databases = names.sort().map((name): BsonDocument => {
+    if (nameOnly) return new Map([['name', name]]);
+    return new Map<string, BsonValue>([
+      ['name', name],
+      ['sizeOnDisk', new Double(sizeOf(catalog.list(name)))],
+      ['empty', false],
+    ]);
+  });
+  const total: [string, BsonValue][] = nameOnly ? [] : [['totalSize', new Double(sizeOf(catalog.list()))]];
+  return new Map<string, BsonValue>([
+    ['databases', databases.filter((each) => filter.matches(each))],
+    ...total,
+  ]) as Reply;
+}
+
+/** Figures of one collection. @see https://www.mongodb.com/docs/manual/reference/command/collStats/ */
+export function collStats(command: Command, { catalog }: Engine): Reply {
+  const { namespace } = command;
+  const collection = catalog.find(namespace);
+  const { documents, size } = collection?.counters ?? { documents: 0, size: 0 };
+  return new Map<string, ReplyValue>([
+    ['ns', namespace],
+    ['count', new Int32(documents)],
+    ['size', new Double(size)],
+    ['storageSize', new Double(size)],
+    ['nindexes', new Int32(collection?.indexes.length ?? 0)],
+    ['capped', false],
+  ]);
+}
+
+/** Figures of one database. @see https://www.mongodb.com/docs/manual/reference/command/dbStats/ */
+export function dbStats({ database }: Command, { catalog }: Engine): Reply {
+  const collections = catalog.list(database);
+  const objects = collections.reduce((sum, { counters }) => sum + counters.documents, 0);
+  return new Map<string, ReplyValue>([
+    ['db', database],
+    ['collections', new Int32(collections.length)],
+    ['objects', new Int32(objects)],
+    ['dataSize', new Double(sizeOf(collections))],
+    ['indexes', new Int32(collections.reduce((sum, { indexes }) => sum + indexes.length, 0))],
+  ]);
+}
+
+function sizeOf(collections: readonly Collection[]): number {
+  return collections.reduce((sum, { counters }) => sum + counters.size, 0);
+}
+
+/** A key pattern in an error's words. */
+export function describeKey(key: BsonDocument): string {
+  return describeDocument(key);
+}

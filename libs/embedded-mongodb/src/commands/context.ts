@@ -1,0 +1,154 @@
+import { describe } from '../bson/describe.js';
+import { toDouble } from '../bson/numbers.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
+import { CommandError, failure, unsupported } from '../errors.js';
+import type { Catalog } from '../storage/catalog.js';
+import type { Collection } from '../storage/collection.js';
+import type { Store } from '../storage/store.js';
+import type { Reply } from '../wire/reply.js';
+import type { Cursors } from './cursors.js';
+import { Pauses } from './pauses.js';
+
+/** What all commands work on. */
+export interface Engine {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly cursors: Cursors;
+}
+
+/** A command's handler; what it throws is answered as an error. */
+export type Handler = (command: Command, engine: Engine) => Reply | Promise<Reply>;
+
+/** One command, with typed access to its fields; what has another type is refused in MongoDB's words. */
+export class Command {
+  readonly name: string;
+  readonly database: string;
+  readonly pauses: Pauses;
+
+  constructor(
+    readonly body: BsonDocument,
+    readonly sequences: Map<string, Buffer[]>,
+    readonly connectionId: number,
+  ) {
+    const [name = ''] = body.keys();
+    this.name = name;
+    this.database = databaseName(body.get('$db'));
+    this.pauses = new Pauses(this.integer('maxTimeMS') ?? 0);
+  }
+
+  /** The namespace of the collection that the command names as its first value. */
+  get namespace(): string {
+    const collection = this.body.get(this.name);
+    if (typeof collection !== 'string') {
+      throw failure('InvalidNamespace', `collection name has invalid type ${typeName(collection ?? null)}`);
+    }
+    return namespaceOf(this.database, collection);
+  }
+
+  document(field: string): BsonDocument | undefined {
+    const value = this.present(field);
+    if (value !== undefined && !isDocument(value)) throw this.wrongType(field, value, 'object');
+    return value;
+  }
+
+  string(field: string): string | undefined {
+    const value = this.present(field);
+    if (value !== undefined && typeof value !== 'string') throw this.wrongType(field, value, 'string');
+    return value;
+  }
+
+  array(field: string): BsonValue[] | undefined {
+    const value = this.present(field);
+    if (value !== undefined && !Array.isArray(value)) throw this.wrongType(field, value, 'array');
+    return value;
+  }
+
+  /** A boolean; numbers count by being zero or not, as in MongoDB. */
+  flag(field: string, fallback = false): boolean {
+    const value = this.present(field);
+    if (value === undefined) return fallback;
+    if (isNumber(value)) return toDouble(value) !== 0;
+    if (typeof value !== 'boolean') throw this.wrongType(field, value, 'bool');
+    return value;
+  }
+
+  /** A whole number of at least 0. */
+  integer(field: string): number | undefined {
+    const value = this.present(field);
+    if (value === undefined) return undefined;
+    if (!isNumber(value)) throw this.wrongType(field, value, 'long');
+    const number = toDouble(value);
+    if (number < 0) {
+      throw new CommandError(
+        51024,
+        'Location51024',
+        `BSON field '${field}' value must be >= 0, actual value '${describe(value)}'`,
+      );
+    }
+    return Math.trunc(number);
+  }
+
+  /** Documents of a field that may come as a sequence of OP_MSG. */
+  documents(field: string): BsonDocument[] | undefined {
+    return this.array(field)?.map((value) => {
+      if (!isDocument(value)) throw this.wrongType(`${field}.0`, value, 'object');
+      return value;
+    });
+  }
+
+  /** Refuses options that would change the result, when they are given. */
+  refuse(...fields: string[]): void {
+    for (const field of fields) {
+      const value = this.present(field);
+      const empty = isDocument(value) && value.size === 0;
+      if (value !== undefined && value !== false && !empty)
+        throw unsupported(`The option ${field} of ${this.name}`);
+    }
+  }
+
+  /** A field's value; null counts as absent. */
+  private present(field: string): BsonValue | undefined {
+    const value = this.body.get(field);
+    return value === null ? undefined : value;
+  }
+
+  private wrongType(field: string, value: BsonValue, expected: string): CommandError {
+    return failure(
+      'TypeMismatch',
+      `BSON field '${this.name}.${field}' is the wrong type '${typeName(value)}', expected type '${expected}'`,
+    );
+  }
+}
+
+/** @throws CommandError InvalidNamespace (73) */
+export function namespaceOf(database: string, collection: string): string {
+  const namespace = `${database}.${collection}`;
+  if (
+    collection === '' ||
+    collection.startsWith('.') ||
+    collection.includes('\0') ||
+    collection.includes('$')
+  ) {
+    throw failure('InvalidNamespace', `Invalid namespace specified '${namespace}'`);
+  }
+  if (Buffer.byteLength(namespace) > 255) {
+    throw failure(
+      'InvalidNamespace',
+      `Fully qualified namespace is too long. Namespace: ${namespace} Max: 255`,
+    );
+  }
+  return namespace;
+}
+
+function databaseName(value: BsonValue | undefined): string {
+  if (typeof value !== 'string')
+    throw failure('FailedToParse', "BSON field '$db' is missing but a required field");
+  if (!/^[^/\\. "$\0]{1,63}$/.test(value))
+    throw failure('InvalidNamespace', `Invalid database name: '${value}'`);
+  return value;
+}
+
+/** The collection of a namespace, which is created where it is missing; inside `Store.write`. */
+export function collectionFor({ catalog }: Engine, namespace: string): Collection {
+  return catalog.find(namespace) ?? catalog.create(namespace);
+}

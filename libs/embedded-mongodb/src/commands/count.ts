@@ -1,0 +1,81 @@
+import { decodeDocument } from '../bson/decode.js';
+import { encodeKey } from '../storage/key.js';
+import { toDouble } from '../bson/numbers.js';
+import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
+import { failure } from '../errors.js';
+import { Query } from '../planner/query.js';
+import type { Reply } from '../wire/reply.js';
+import type { Command, Engine } from './context.js';
+import { hintOf } from './find.js';
+
+/** The query of a `count` command. */
+export function countQuery(command: Command, { store, catalog }: Engine): Query {
+  command.refuse('collation');
+  const limit = command.body.get('limit');
+  return new Query(store, catalog.find(command.namespace), {
+    filter: command.document('query') ?? new Map(),
+    skip: command.integer('skip'),
+    // A negative limit counts as its positive.
+    limit: isNumber(limit) ? Math.abs(toDouble(limit)) : 0,
+    hint: hintOf(command),
+  });
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/count/ */
+export async function count(command: Command, engine: Engine): Promise<Reply> {
+  return new Map([['n', await counted(command, countQuery(command, engine))]]);
+}
+
+/** Runs a query to its number of matches. */
+export async function counted({ pauses }: Command, query: Query): Promise<BsonValue> {
+  let total = 0;
+  for (const step of query.count()) {
+    if (step === undefined) await pauses.breathe(query.scan);
+    else total = step;
+  }
+  return toBsonValue(total);
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/distinct/ */
+export async function distinct(command: Command, engine: Engine): Promise<Reply> {
+  const query = distinctQuery(command, engine);
+  const path = distinctPath(command);
+  const values = new Map<string, BsonValue>();
+  for (const match of query.matches()) {
+    if (match) {
+      for (const value of valuesAt(decodeDocument(match.bytes), path)) {
+        const key = encodeKey(value).toString('latin1');
+        if (!values.has(key)) values.set(key, value);
+      }
+    }
+    await command.pauses.breathe(query.scan);
+  }
+  return new Map<string, BsonValue>([['values', [...values.values()]]]) as Reply;
+}
+
+/** The query of a `distinct` command. */
+export function distinctQuery(command: Command, { store, catalog }: Engine): Query {
+  command.refuse('collation');
+  return new Query(store, catalog.find(command.namespace), {
+    filter: command.document('query') ?? new Map(),
+    hint: hintOf(command),
+  });
+}
+
+function distinctPath(command: Command): string[] {
+  const key = command.string('key');
+  if (key === undefined) {
+    throw failure('FailedToParse', "BSON field 'distinct.key' is missing but a required field");
+  }
+  return key.split('.');
+}
+
+/** The values on a path, elements of arrays one by one. */
+function valuesAt(value: BsonValue | undefined, path: readonly string[]): BsonValue[] {
+  const [name, ...rest] = path;
+  if (name === undefined) return Array.isArray(value) ? value : value === undefined ? [] : [value];
+  if (isDocument(value)) return valuesAt(value.get(name), rest);
+  if (!Array.isArray(value)) return [];
+  const inside = value.filter(isDocument).flatMap((element) => valuesAt(element, path));
+  return /^\d+$/.test(name) ? [...valuesAt(value[Number(name)], rest), ...inside] : inside;
+}

@@ -1,0 +1,149 @@
+import { randomInt } from 'node:crypto';
+import { Long } from 'bson';
+import { failure } from '../errors.js';
+import { RawArray, type Reply } from '../wire/reply.js';
+import type { Pauses } from './pauses.js';
+
+/** How long an unused cursor is kept. Unit: milliseconds. */
+const idleMs = 10 * 60_000;
+/** Most bytes of one batch: a document's limit, so that any reply holds at least one document. Unit: bytes. */
+const maxBatchBytes = 16 * 1024 * 1024;
+/** Documents of a first batch when the client names no size. */
+export const defaultBatch = 101;
+
+/** Documents one after another, `undefined` as a chance to pause. */
+export type Results = Iterator<Uint8Array | undefined>;
+
+/** A query whose results are fetched in batches. */
+export class Cursor {
+  usedAt = Date.now();
+  private waiting: Uint8Array | undefined;
+  private readonly results: Results;
+
+  constructor(
+    readonly namespace: string,
+    results: Iterable<Uint8Array | undefined>,
+    private readonly scan: { release(): void },
+  ) {
+    this.results = results[Symbol.iterator]();
+  }
+
+  /** The next documents; fewer than asked for only when they would be too many bytes, or were the last. */
+  async batch(size: number, pauses: Pauses): Promise<{ documents: Uint8Array[]; done: boolean }> {
+    const documents: Uint8Array[] = [];
+    let bytes = 0;
+    let done = false;
+    while (documents.length < size) {
+      const next = this.waiting ?? (await this.next(pauses));
+      this.waiting = undefined;
+      if (!next) {
+        done = true;
+        break;
+      }
+      if (documents.length > 0 && bytes + next.length > maxBatchBytes) {
+        this.waiting = next;
+        break;
+      }
+      documents.push(next);
+      bytes += next.length;
+    }
+    this.scan.release();
+    this.usedAt = Date.now();
+    return { documents, done };
+  }
+
+  close(): void {
+    this.results.return?.();
+    this.scan.release();
+  }
+
+  private async next(pauses: Pauses): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const step = this.results.next();
+      if (step.done) return undefined;
+      if (step.value) return step.value;
+      await pauses.breathe(this.scan);
+    }
+  }
+}
+
+/** The open cursors of all connections. */
+export class Cursors {
+  private readonly open = new Map<bigint, Cursor>();
+
+  /** Answers a first batch, and keeps the cursor where more is to come. */
+  async first(cursor: Cursor, size: number, single: boolean, pauses: Pauses): Promise<Reply> {
+    try {
+      const { documents, done } = await cursor.batch(size, pauses);
+      const id = done || single ? 0n : this.keep(cursor);
+      if (id === 0n) cursor.close();
+      return cursorReply('firstBatch', documents, id, cursor.namespace);
+    } catch (error) {
+      cursor.close();
+      throw error;
+    }
+  }
+
+  /** @throws CommandError CursorNotFound (43) */
+  async more(id: bigint, namespace: string, size: number, pauses: Pauses): Promise<Reply> {
+    const cursor = this.open.get(id);
+    if (!cursor) throw failure('CursorNotFound', `cursor id ${id} not found`);
+    if (cursor.namespace !== namespace) {
+      throw failure(
+        'BadValue',
+        `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.namespace}`,
+      );
+    }
+    // Out of the table while it runs, so that nobody else uses or closes it.
+    this.open.delete(id);
+    try {
+      const { documents, done } = await cursor.batch(size, pauses);
+      if (done) cursor.close();
+      else this.open.set(id, cursor);
+      return cursorReply('nextBatch', documents, done ? 0n : id, namespace);
+    } catch (error) {
+      cursor.close();
+      throw error;
+    }
+  }
+
+  /** Closes a cursor; false where there is none. */
+  kill(id: bigint): boolean {
+    this.open.get(id)?.close();
+    return this.open.delete(id);
+  }
+
+  /** Closes the cursors that nobody has used for long. */
+  closeIdle(): void {
+    for (const [id, cursor] of this.open) if (Date.now() - cursor.usedAt > idleMs) this.kill(id);
+  }
+
+  get count(): number {
+    return this.open.size;
+  }
+
+  private keep(cursor: Cursor): bigint {
+    const id = BigInt(randomInt(1, 2 ** 48 - 1)) * 0x8000n + BigInt(randomInt(1, 0x7fff));
+    this.open.set(id, cursor);
+    return id;
+  }
+}
+
+/** The reply of a command that answers with a cursor. */
+export function cursorReply(
+  name: 'firstBatch' | 'nextBatch',
+  documents: readonly Uint8Array[],
+  id: bigint,
+  namespace: string,
+): Reply {
+  return new Map([
+    [
+      'cursor',
+      new Map<string, Long | string | RawArray>([
+        [name, new RawArray(documents)],
+        ['id', Long.fromBigInt(id)],
+        ['ns', namespace],
+      ]) as Reply,
+    ],
+  ]);
+}

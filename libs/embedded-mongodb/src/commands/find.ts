@@ -1,0 +1,99 @@
+import { Long } from 'bson';
+import { decodeDocument } from '../bson/decode.js';
+import { encodeDocument } from '../bson/encode.js';
+import { type BsonValue } from '../bson/types.js';
+import { CommandError, failure } from '../errors.js';
+import { Query } from '../planner/query.js';
+import { compileProjection, type Projection } from '../query/projection.js';
+import type { Reply } from '../wire/reply.js';
+import { type Command, type Engine, namespaceOf } from './context.js';
+import { Cursor, defaultBatch } from './cursors.js';
+
+/** Options of `find` that would need what this server lacks. */
+const refusedOptions = [
+  'collation',
+  'let',
+  'tailable',
+  'awaitData',
+  'returnKey',
+  'showRecordId',
+  'min',
+  'max',
+];
+
+/** The query of a `find` command. */
+export function findQuery(command: Command, { store, catalog }: Engine): Query {
+  command.refuse(...refusedOptions);
+  return new Query(store, catalog.find(command.namespace), {
+    filter: command.document('filter') ?? new Map(),
+    sort: command.document('sort'),
+    skip: command.integer('skip'),
+    limit: limitOf(command),
+    hint: hintOf(command),
+  });
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/find/ */
+export async function find(command: Command, engine: Engine): Promise<Reply> {
+  const query = findQuery(command, engine);
+  const given = command.document('projection');
+  const projection = given && given.size > 0 ? compileProjection(given) : undefined;
+  if (projection?.needsTextScore && !query.filter.text) {
+    throw new CommandError(
+      40218,
+      'Location40218',
+      'query requires text score metadata, but it is not available',
+    );
+  }
+  const cursor = new Cursor(command.namespace, project(query, projection), query.scan);
+  const size = command.integer('batchSize') ?? defaultBatch;
+  const limit = limitOf(command);
+  const wanted = limit > 0 ? Math.min(size, limit) : size;
+  return engine.cursors.first(cursor, wanted, command.flag('singleBatch'), command.pauses);
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/getMore/ */
+export async function getMore(command: Command, { cursors }: Engine): Promise<Reply> {
+  const id = command.body.get('getMore');
+  if (!(id instanceof Long)) {
+    throw failure('TypeMismatch', "BSON field 'getMore.getMore' is the wrong type, expected type 'long'");
+  }
+  const namespace = namespaceFrom(command, command.string('collection'));
+  return cursors.more(id.toBigInt(), namespace, command.integer('batchSize') || Infinity, command.pauses);
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/killCursors/ */
+export function killCursors(command: Command, { cursors }: Engine): Reply {
+  const ids = (command.array('cursors') ?? []).filter((id): id is Long => id instanceof Long);
+  const killed = ids.filter((id) => cursors.kill(id.toBigInt()));
+  const none: BsonValue[] = [];
+  return new Map<string, BsonValue>([
+    ['cursorsKilled', killed],
+    ['cursorsNotFound', ids.filter((id) => !killed.includes(id))],
+    ['cursorsAlive', none],
+    ['cursorsUnknown', none],
+  ]) as Reply;
+}
+
+/** The namespace of a cursor; those of pipelines over no collection end in `$cmd.aggregate`. */
+function namespaceFrom({ database }: Command, collection: string | undefined): string {
+  if (collection?.startsWith('$cmd.')) return `${database}.${collection}`;
+  return namespaceOf(database, collection ?? '');
+}
+
+function limitOf(command: Command): number {
+  return command.integer('limit') ?? 0;
+}
+
+/** The index that a command asks for; an empty document asks for none. */
+export function hintOf({ body }: Command): BsonValue | undefined {
+  const hint = body.get('hint');
+  return hint === null || hint === '' || (hint instanceof Map && hint.size === 0) ? undefined : hint;
+}
+
+function* project(query: Query, projection: Projection | undefined): Generator<Uint8Array | undefined> {
+  for (const match of query.matches()) {
+    if (!match || !projection) yield match?.bytes;
+    else yield encodeDocument(projection.apply(decodeDocument(match.bytes), match.score));
+  }
+}

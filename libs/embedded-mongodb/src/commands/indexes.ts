@@ -1,0 +1,146 @@
+import { Int32 } from 'bson';
+import { encodeDocument } from '../bson/encode.js';
+import { describeDocument } from '../bson/describe.js';
+import { valuesEqual } from '../bson/compare.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { CommandError, failure } from '../errors.js';
+import { alreadyExists, type IndexDefinition, isIdKey, parseIndex } from '../index/definition.js';
+import type { Index } from '../index/index.js';
+import type { Collection } from '../storage/collection.js';
+import { recordOf } from '../storage/layout.js';
+import type { Reply, ReplyValue } from '../wire/reply.js';
+import { type Command, collectionFor, type Engine } from './context.js';
+import { cursorReply } from './cursors.js';
+
+/** Documents put into a new index in one turn of the writer. */
+const chunk = 500;
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/createIndexes/ */
+export async function createIndexes(command: Command, engine: Engine): Promise<Reply> {
+  const { namespace } = command;
+  const given = command.documents('indexes');
+  if (!given || given.length === 0) throw failure('BadValue', 'Must specify at least one index to create');
+  const wanted = given.map(parseIndex);
+  const existed = engine.catalog.find(namespace) !== undefined;
+  const collection = await engine.store.write(() => collectionFor(engine, namespace));
+  const before = collection.indexes.length;
+  const added: Index[] = [];
+  try {
+    for (const definition of wanted) {
+      const index = await addIndex(engine, collection, definition);
+      if (index) added.push(index);
+    }
+  } catch (error) {
+    await engine.store.write(() => added.forEach((index) => engine.catalog.dropIndex(collection, index)));
+    throw error;
+  }
+  const note: [string, ReplyValue][] = added.length === 0 ? [['note', 'all indexes already exist']] : [];
+  return new Map<string, ReplyValue>([
+    ['numIndexesBefore', new Int32(before)],
+    ['numIndexesAfter', new Int32(collection.indexes.length)],
+    ['createdCollectionAutomatically', !existed],
+    ...note,
+  ]);
+}
+
+async function addIndex(
+  { store, catalog }: Engine,
+  collection: Collection,
+  definition: IndexDefinition,
+): Promise<Index | undefined> {
+  const index = await store.write(() => {
+    const existing = collection.indexes.map((each) => each.definition);
+    if (isIdKey(definition.key) || alreadyExists(definition, existing)) return undefined;
+    return catalog.addIndex(collection, definition);
+  });
+  if (!index) return undefined;
+  try {
+    await fill({ store, catalog } as Engine, collection, index);
+    return index;
+  } catch (error) {
+    await store.write(() => catalog.dropIndex(collection, index));
+    throw error instanceof CommandError ? buildFailure(collection, error) : error;
+  }
+}
+
+/** Puts the documents that are there into a new index, in turns; writes in between keep it up to date themselves. */
+async function fill({ store, catalog }: Engine, collection: Collection, index: Index): Promise<void> {
+  const cursor = collection.walk();
+  for (let more = true; more;) {
+    const records: number[] = [];
+    while (records.length < chunk) {
+      const entry = cursor.next();
+      if (!entry) {
+        more = false;
+        break;
+      }
+      records.push(recordOf(entry.key));
+    }
+    cursor.release();
+    await store.write(() => {
+      for (const record of records) {
+        const stored = collection.get(record);
+        if (!stored) continue;
+        const bytes = Buffer.from(stored);
+        index.checkUnique(bytes, record, collection.namespace);
+        index.insert(bytes, record);
+      }
+      if (!more) catalog.publish(collection, index);
+    });
+  }
+}
+
+function buildFailure(
+  { namespace, uuid }: Collection,
+  { code, codeName, message, extra }: CommandError,
+): CommandError {
+  const id = uuid.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return new CommandError(
+    code,
+    codeName,
+    `Index build failed: ${id}: Collection ${namespace} ( ${id} ) :: caused by :: ${message}`,
+    extra,
+  );
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/listIndexes/ */
+export function listIndexes(command: Command, { catalog }: Engine): Reply {
+  const { namespace } = command;
+  const collection = catalog.find(namespace);
+  if (!collection) throw failure('NamespaceNotFound', `ns does not exist: ${namespace}`);
+  const listed = collection.indexes
+    .filter(({ ready }) => ready)
+    .map(({ definition }) => encodeDocument(definition.spec));
+  return cursorReply('firstBatch', listed, 0n, namespace);
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/dropIndexes/ */
+export async function dropIndexes(command: Command, { store, catalog }: Engine): Promise<Reply> {
+  const { namespace } = command;
+  const wanted = command.body.get('index') ?? null;
+  return store.write(() => {
+    const collection = catalog.find(namespace);
+    if (!collection) throw failure('NamespaceNotFound', `ns not found ${namespace}`);
+    const before = collection.indexes.length;
+    for (const index of namedIndexes(collection, wanted)) catalog.dropIndex(collection, index);
+    const note: [string, ReplyValue][] =
+      wanted === '*' ? [['msg', 'non-_id indexes dropped for collection']] : [];
+    return new Map<string, ReplyValue>([['nIndexesWas', new Int32(before)], ...note]);
+  });
+}
+
+function namedIndexes({ indexes }: Collection, wanted: BsonValue): Index[] {
+  if (wanted === '*') return indexes.filter(({ name }) => name !== '_id_');
+  return [wanted].flat().map((each) => {
+    const byName = typeof each === 'string' ? each : undefined;
+    const index = indexes.find(({ name, definition }) =>
+      byName === undefined ? isDocument(each) && valuesEqual(definition.key, each) : name === byName,
+    );
+    if (!index && byName !== undefined)
+      throw failure('IndexNotFound', `index not found with name [${byName}]`);
+    if (!index)
+      throw failure('IndexNotFound', `can't find index with key: ${describeDocument(each as BsonDocument)}`);
+    if (index.name === '_id_') throw failure('InvalidOptions', 'cannot drop _id index');
+    return index;
+  });
+}

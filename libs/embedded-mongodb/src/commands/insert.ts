@@ -1,0 +1,95 @@
+import { Int32, ObjectId } from 'bson';
+import { decodeField } from '../bson/decode.js';
+import { encodeDocument } from '../bson/encode.js';
+import type { BsonValue } from '../bson/types.js';
+import { CommandError, failure } from '../errors.js';
+import { findElement, validateDocument, valueEnd } from '../storage/raw.js';
+import { checkId } from '../update/id.js';
+import type { Reply } from '../wire/reply.js';
+import { type Command, collectionFor, type Engine } from './context.js';
+import { batchReply, writeError } from './write-result.js';
+
+/** Largest document. Unit: bytes. */
+export const maxDocumentBytes = 16 * 1024 * 1024;
+/** Most statements of one batch. */
+export const maxBatch = 100_000;
+/** Documents inserted in one turn of the writer. */
+const chunk = 500;
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/insert/ */
+export async function insert(command: Command, engine: Engine): Promise<Reply> {
+  const { namespace } = command;
+  const given = command.sequences.get('documents') ?? command.documents('documents')?.map(encodeDocument);
+  const documents = checkBatch(given, 'insert.documents');
+  const ordered = command.flag('ordered', true);
+  const errors: BsonValue[] = [];
+  let inserted = 0;
+  for (let start = 0; start < documents.length; start += chunk) {
+    const part = documents.slice(start, start + chunk);
+    const stopped = await engine.store.write(() => {
+      const collection = collectionFor(engine, namespace);
+      for (const [i, bytes] of part.entries()) {
+        try {
+          collection.insert(prepare(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)));
+          inserted++;
+        } catch (error) {
+          errors.push(writeError(start + i, error));
+          if (ordered) return true;
+        }
+      }
+      return false;
+    });
+    if (stopped) break;
+  }
+  return batchReply({ n: new Int32(inserted) }, errors);
+}
+
+/** @throws CommandError InvalidLength (16) on a batch that is empty or too large */
+export function checkBatch<T>(batch: readonly T[] | undefined, field: string): readonly T[] {
+  if (!batch)
+    throw new CommandError(40414, 'Location40414', `BSON field '${field}' is missing but a required field`);
+  if (batch.length === 0 || batch.length > maxBatch) {
+    throw new CommandError(
+      16,
+      'InvalidLength',
+      `Write batch sizes must be between 1 and ${maxBatch}. Got ${batch.length} operations.`,
+    );
+  }
+  return batch;
+}
+
+/** Checks a document from outside and puts its `_id` first, making one where it has none. */
+export function prepare(bytes: Buffer): Buffer {
+  validateDocument(bytes);
+  checkSize(bytes.length);
+  const at = findElement(bytes, 0, idName);
+  if (!at)
+    return withElement(bytes, encodeDocument(new Map([['_id', new ObjectId()]])).subarray(4, -1), 4, 0);
+  checkId(decodeField(bytes, '_id') as BsonValue);
+  const start = at.at - idName.length - 2;
+  const end = valueEnd(bytes, at.type, at.at);
+  return start === 4 ? bytes : withElement(bytes, bytes.subarray(start, end), start, end - start);
+}
+
+const idName = Buffer.from('_id');
+
+/** Puts an element first; `cut` bytes at `from` leave the place where it was. */
+function withElement(bytes: Buffer, element: Uint8Array, from: number, cut: number): Buffer {
+  const result = Buffer.concat([
+    bytes.subarray(0, 4),
+    element,
+    bytes.subarray(4, from),
+    bytes.subarray(from + cut),
+  ]);
+  result.writeInt32LE(result.length);
+  return result;
+}
+
+/** @throws CommandError BSONObjectTooLarge (10334) */
+export function checkSize(length: number): void {
+  if (length <= maxDocumentBytes) return;
+  throw failure(
+    'BSONObjectTooLarge',
+    `object to insert too large. size in bytes: ${length}, max size: ${maxDocumentBytes}`,
+  );
+}

@@ -1,0 +1,142 @@
+import { ObjectId } from 'bson';
+import { decodeDocument, decodeField } from '../bson/decode.js';
+import { encodeDocument } from '../bson/encode.js';
+import type { BsonDocument, BsonValue } from '../bson/types.js';
+import { CommandError } from '../errors.js';
+import type { Match } from '../planner/execute.js';
+import { Query, type QueryRequest } from '../planner/query.js';
+import type { Collection } from '../storage/collection.js';
+import { asBuffer } from '../storage/raw.js';
+import { upsertDocument } from '../update/upsert.js';
+import type { Update } from '../update/update.js';
+import { collectionFor, type Engine } from './context.js';
+import { checkSize } from './insert.js';
+import type { Pauses } from './pauses.js';
+
+/** Documents changed in one turn of the writer. */
+const chunk = 200;
+
+/** What a change of one document did. */
+export interface Change {
+  before?: Buffer;
+  after?: Buffer;
+  /** Set where the document was inserted by an upsert. */
+  upserted?: BsonValue;
+  /** Whether the update left the document as it was. */
+  unchanged?: boolean;
+}
+
+/**
+ * Finds the first match and changes it, in one transaction: nobody sees or changes it in between.
+ *
+ * @param change What to make of a match; undefined removes it.
+ */
+export function changeOne(
+  engine: Engine,
+  namespace: string,
+  request: QueryRequest,
+  change: Update | undefined,
+  upsert: boolean,
+): Promise<Change | undefined> {
+  return engine.store.write(() => {
+    const collection = upsert ? collectionFor(engine, namespace) : engine.catalog.find(namespace);
+    const query = new Query(engine.store, collection, { ...request, limit: 1 });
+    const match = first(query);
+    if (match && collection) return apply(collection, match, change);
+    if (!upsert || !collection || !change) return undefined;
+    const document = upsertDocument(request.filter, change, () => new ObjectId());
+    const after = encoded(document);
+    collection.insert(after);
+    return { after, upserted: document.get('_id') as BsonValue };
+  });
+}
+
+function first(query: Query): Match | undefined {
+  for (const match of query.matches()) if (match) return match;
+  return undefined;
+}
+
+/** What a change of many documents did. */
+export interface Tally {
+  matched: number;
+  modified: number;
+}
+
+/**
+ * Changes every document that matches. They are found first and then changed in turns, so that other writers get theirs,
+ * and each is looked at again before it is changed: in between it may have become another.
+ */
+export async function changeMany(
+  engine: Engine,
+  namespace: string,
+  request: QueryRequest,
+  change: Update | undefined,
+  pauses: Pauses,
+): Promise<Tally> {
+  const tally: Tally = { matched: 0, modified: 0 };
+  const collection = engine.catalog.find(namespace);
+  if (!collection) return tally;
+  const query = new Query(engine.store, collection, request);
+  const records: number[] = [];
+  for (const match of query.matches()) {
+    if (match) records.push(match.record);
+    await pauses.breathe(query.scan);
+  }
+  for (let start = 0; start < records.length; start += chunk) {
+    const failed = await engine.store.write(() =>
+      changeAll(collection, query, records.slice(start, start + chunk), change, tally),
+    );
+    if (failed) throw failed;
+  }
+  return tally;
+}
+
+/** A failure is given back, not thrown: what was changed before it stays changed. */
+function changeAll(
+  collection: Collection,
+  query: Query,
+  records: readonly number[],
+  change: Update | undefined,
+  tally: Tally,
+): CommandError | undefined {
+  if (collection.dropped) return undefined;
+  for (const record of records) {
+    const bytes = collection.get(record);
+    if (!bytes || !query.filter.matches(decodeDocument(bytes))) continue;
+    try {
+      const { unchanged } = apply(collection, { record, bytes }, change);
+      tally.matched++;
+      if (!unchanged) tally.modified++;
+    } catch (error) {
+      if (error instanceof CommandError) return error;
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+function apply(collection: Collection, { record, bytes }: Match, change: Update | undefined): Change {
+  // A buffer of the store's own is valid only until the next write.
+  const before = Buffer.from(bytes);
+  if (!change) {
+    collection.remove({ record, bytes: before });
+    return { before };
+  }
+  const { document, changed } = change.apply(decodeDocument(before));
+  if (!changed) return { before, after: before, unchanged: true };
+  const after = encoded(document);
+  collection.replace({ record, bytes: before }, after);
+  return { before, after };
+}
+
+/** The bytes of a document about to be stored. */
+function encoded(document: BsonDocument): Buffer {
+  const bytes = asBuffer(encodeDocument(document));
+  checkSize(bytes.length);
+  return bytes;
+}
+
+/** The `_id` of a stored document. */
+export function idOf(bytes: Buffer): BsonValue {
+  return decodeField(bytes, '_id') as BsonValue;
+}

@@ -1,0 +1,34 @@
+import { failure } from '../errors.js';
+
+/** How long a command may run before other connections get their turn. Unit: milliseconds. */
+const turnMs = 5;
+
+/** What can be interrupted: {@link release} lets go of the store's snapshot. */
+interface Pausable {
+  release(): void;
+}
+
+/** Runs generators that yield `undefined` as a chance to pause, so that a long scan does not hold up the others. */
+export class Pauses {
+  private turnEnds = performance.now() + turnMs;
+  private readonly deadline: number;
+
+  /** @param maxTimeMs Time limit of the command; 0 is none. */
+  constructor(maxTimeMs: number) {
+    this.deadline = maxTimeMs > 0 ? performance.now() + maxTimeMs : Infinity;
+  }
+
+  /**
+   * Pauses when the turn is over.
+   *
+   * @throws CommandError MaxTimeMSExpired (50)
+   */
+  async breathe(scan: Pausable): Promise<void> {
+    const now = performance.now();
+    if (now > this.deadline) throw failure('MaxTimeMSExpired', 'operation exceeded time limit');
+    if (now < this.turnEnds) return;
+    scan.release();
+    await new Promise((resolve) => setImmediate(resolve));
+    this.turnEnds = performance.now() + turnMs;
+  }
+}

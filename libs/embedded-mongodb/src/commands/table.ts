@@ -1,0 +1,162 @@
+import { Double, Int32 } from 'bson';
+import { type BsonValue, isDocument, toBsonValue } from '../bson/types.js';
+import { CommandError, failure, unsupported } from '../errors.js';
+import type { Dispatch } from '../wire/connection.js';
+import type { Reply, ReplyValue } from '../wire/reply.js';
+import { aggregate } from './aggregate.js';
+import * as collections from './collections.js';
+import { Command, type Engine, type Handler } from './context.js';
+import { count, distinct } from './count.js';
+import { explain } from './explain.js';
+import { findAndModify } from './find-and-modify.js';
+import { find, getMore, killCursors } from './find.js';
+import * as handshake from './handshake.js';
+import { createIndexes, dropIndexes, listIndexes } from './indexes.js';
+import { insert } from './insert.js';
+import { del, update } from './update.js';
+
+/** A command: who carries it out, and the fields it may have besides those that any command may carry. */
+interface Entry {
+  handler: Handler;
+  /** Undefined: any, for commands whose options are read in no other place. */
+  fields?: ReadonlySet<string>;
+}
+
+function entry(handler: Handler, fields?: string): Entry {
+  return { handler, fields: fields === undefined ? undefined : new Set(fields.split(' ')) };
+}
+
+const write = 'ordered bypassDocumentValidation let stmtId stmtIds';
+const query = 'collation hint';
+
+/** Every command that this server knows. */
+const commands = new Map<string, Entry>(
+  Object.entries({
+    hello: entry(handshake.hello),
+    ismaster: entry(handshake.hello),
+    isMaster: entry(handshake.hello),
+    ping: entry(handshake.ok),
+    buildInfo: entry(handshake.buildInfo),
+    buildinfo: entry(handshake.buildInfo),
+    serverStatus: entry(handshake.serverStatus),
+    connectionStatus: entry(handshake.connectionStatus),
+    hostInfo: entry(handshake.hostInfo),
+    whatsmyuri: entry(handshake.whatsMyUri),
+    getLog: entry(handshake.getLog),
+    getParameter: entry(handshake.getParameter),
+    startSession: entry(handshake.ok),
+    refreshSessions: entry(handshake.ok),
+    endSessions: entry(handshake.ok),
+    killSessions: entry(handshake.ok),
+    killAllSessions: entry(handshake.ok),
+    insert: entry(insert, `documents ${write}`),
+    update: entry(update, `updates ${write}`),
+    delete: entry(del, `deletes ${write}`),
+    find: entry(
+      find,
+      `filter sort projection skip limit batchSize singleBatch allowDiskUse noCursorTimeout allowPartialResults oplogReplay returnKey showRecordId tailable awaitData min max let ${query}`,
+    ),
+    getMore: entry(getMore, 'collection batchSize term lastKnownCommittedOpTime'),
+    killCursors: entry(killCursors, 'cursors'),
+    findAndModify: entry(
+      findAndModify,
+      `query sort remove update new fields upsert arrayFilters ${write} ${query}`,
+    ),
+    findandmodify: entry(
+      findAndModify,
+      `query sort remove update new fields upsert arrayFilters ${write} ${query}`,
+    ),
+    count: entry(count, `query limit skip fields ${query}`),
+    distinct: entry(distinct, `key query ${query}`),
+    aggregate: entry(
+      aggregate,
+      `pipeline cursor allowDiskUse explain let bypassDocumentValidation fromMongos needsMerge ${query}`,
+    ),
+    explain: entry(explain, 'verbosity'),
+    create: entry(collections.create),
+    drop: entry(collections.drop),
+    dropDatabase: entry(collections.dropDatabase),
+    renameCollection: entry(collections.renameCollection, 'to dropTarget stayTemp'),
+    listCollections: entry(collections.listCollections, 'filter nameOnly authorizedCollections cursor'),
+    listDatabases: entry(collections.listDatabases, 'filter nameOnly authorizedDatabases'),
+    collStats: entry(collections.collStats),
+    dbStats: entry(collections.dbStats),
+    createIndexes: entry(createIndexes, 'indexes commitQuorum ignoreUnknownIndexOptions v'),
+    listIndexes: entry(listIndexes, 'cursor includeBuildUUIDs'),
+    dropIndexes: entry(dropIndexes, 'index'),
+    deleteIndexes: entry(dropIndexes, 'index'),
+  }),
+);
+
+/** Commands of real MongoDB that this server lacks. */
+const refused = new Set(
+  (
+    'abortTransaction authenticate saslStart saslContinue getnonce bulkWrite cloneCollectionAsCapped collMod commitTransaction ' +
+    'compact convertToCapped createRole createUser currentOp dataSize dbHash dropUser enableSharding fsync geoSearch killOp ' +
+    'mapReduce profile reIndex replSetGetStatus replSetInitiate setFeatureCompatibilityVersion setParameter shardCollection ' +
+    'shutdown top usersInfo validate'
+  ).split(' '),
+);
+
+/** Carries out commands; whatever goes wrong becomes `{ ok: 0, errmsg, code, codeName }`. */
+export function dispatcher(engine: Engine): Dispatch {
+  return async ({ body, sequences }, connectionId) => {
+    try {
+      const command = new Command(body, sequences, connectionId);
+      const reply = await handlerOf(command)(command, engine);
+      reply.set('ok', new Double(1));
+      return reply;
+    } catch (error) {
+      return errorReply(error);
+    }
+  };
+}
+
+function handlerOf(command: Command): Handler {
+  const { name, body } = command;
+  const known = commands.get(name);
+  if (!known) {
+    if (refused.has(name)) throw unsupported(`The command ${name}`);
+    throw failure('CommandNotFound', `no such command: '${name}'`);
+  }
+  const stray = known.fields && [...body.keys()].find((field) => !isKnown(field, command, known.fields));
+  if (stray !== undefined) {
+    throw new CommandError(40415, 'Location40415', `BSON field '${name}.${stray}' is an unknown field.`);
+  }
+  if (body.has('txnNumber') || body.has('startTransaction') || body.has('autocommit')) {
+    throw failure(
+      'IllegalOperation',
+      'Transaction numbers are only allowed on a replica set member or mongos',
+    );
+  }
+  const concern = body.get('readConcern');
+  const level = isDocument(concern) ? concern.get('level') : undefined;
+  if (level === 'snapshot' || level === 'linearizable') throw unsupported(`Read concern ${level}`);
+  return known.handler;
+}
+
+function isKnown(field: string, { name }: Command, fields: ReadonlySet<string> | undefined): boolean {
+  return (
+    field === name ||
+    field.startsWith('$') ||
+    collections.genericFields.has(field) ||
+    field === 'startTransaction' ||
+    field === 'autocommit' ||
+    fields?.has(field) === true
+  );
+}
+
+function errorReply(error: unknown): Reply {
+  const known = error instanceof CommandError ? error : undefined;
+  const extra = Object.entries(known?.extra ?? {}).map(([name, value]): [string, BsonValue] => [
+    name,
+    toBsonValue(value),
+  ]);
+  return new Map<string, ReplyValue>([
+    ['ok', new Double(0)],
+    ['errmsg', error instanceof Error ? error.message : String(error)],
+    ['code', new Int32(known?.code ?? 1)],
+    ['codeName', known?.codeName ?? 'InternalError'],
+    ...extra,
+  ]);
+}

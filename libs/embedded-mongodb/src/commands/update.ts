@@ -1,0 +1,152 @@
+import { Int32 } from 'bson';
+import { decodeDocument } from '../bson/decode.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { CommandError, failure, unsupported } from '../errors.js';
+import { compileUpdate, type Update } from '../update/update.js';
+import type { Reply } from '../wire/reply.js';
+import type { Command, Engine } from './context.js';
+import { checkBatch } from './insert.js';
+import { changeMany, changeOne } from './modify.js';
+import { batchReply, writeError } from './write-result.js';
+
+const updateFields = new Set([
+  'q',
+  'u',
+  'c',
+  'multi',
+  'upsert',
+  'collation',
+  'arrayFilters',
+  'hint',
+  'sampleId',
+  'upsertSupplied',
+]);
+const deleteFields = new Set(['q', 'limit', 'collation', 'hint', 'sampleId']);
+
+/** One statement of an `update` command. */
+export interface UpdateStatement {
+  filter: BsonDocument;
+  change: Update;
+  multi: boolean;
+  upsert: boolean;
+  hint?: BsonValue;
+}
+
+/** The statements of a batch, from the command's body or from a sequence of the message. */
+export function statementsOf(command: Command, field: 'updates' | 'deletes'): readonly BsonDocument[] {
+  const given = command.sequences.get(field)?.map(decodeDocument) ?? command.documents(field);
+  return checkBatch(given, `${command.name}.${field}`);
+}
+
+/** @throws CommandError where the statement is none, or needs what this server lacks */
+export function readUpdate(statement: BsonDocument): UpdateStatement {
+  checkFields(statement, 'update.updates', updateFields);
+  const multi = statement.get('multi') === true;
+  const upsert = statement.get('upsert') === true;
+  const change = compileUpdate(statement.get('u') ?? null, {
+    now: new Date(),
+    arrayFilters: statement.get('arrayFilters'),
+  });
+  if (multi && change.replacement) {
+    throw failure('FailedToParse', 'multi update is not supported for replacement-style update');
+  }
+  return { filter: filterOf(statement, 'update.updates'), change, multi, upsert, hint: hintOf(statement) };
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/update/ */
+export async function update(command: Command, engine: Engine): Promise<Reply> {
+  command.refuse('let', 'bypassDocumentValidation');
+  const { namespace } = command;
+  const errors: BsonValue[] = [];
+  const upserted: BsonValue[] = [];
+  let matched = 0;
+  let modified = 0;
+  for (const [index, statement] of statementsOf(command, 'updates').entries()) {
+    try {
+      const { filter, change, multi, upsert, hint } = readUpdate(statement);
+      const tally = multi
+        ? await changeMany(engine, namespace, { filter, hint }, change, command.pauses)
+        : { matched: 0, modified: 0 };
+      if (!multi || (upsert && tally.matched === 0)) {
+        const done = await changeOne(engine, namespace, { filter, hint }, change, upsert);
+        if (done) tally.matched = 1;
+        if (done?.upserted !== undefined) {
+          upserted.push(
+            new Map<string, BsonValue>([
+              ['index', new Int32(index)],
+              ['_id', done.upserted],
+            ]),
+          );
+        } else if (done && !done.unchanged) tally.modified = 1;
+      }
+      matched += tally.matched;
+      modified += tally.modified;
+    } catch (error) {
+      errors.push(writeError(index, error));
+      if (command.flag('ordered', true)) break;
+    }
+  }
+  const figures = { n: new Int32(matched), nModified: new Int32(modified) };
+  return batchReply(upserted.length > 0 ? { ...figures, upserted } : figures, errors);
+}
+
+/** One statement of a `delete` command. */
+export interface DeleteStatement {
+  filter: BsonDocument;
+  /** Whether every match is removed, or the first alone. */
+  all: boolean;
+  hint?: BsonValue;
+}
+
+/** @throws CommandError where the statement is none, or needs what this server lacks */
+export function readDelete(statement: BsonDocument): DeleteStatement {
+  checkFields(statement, 'delete.deletes', deleteFields);
+  const limit = Number(statement.get('limit') ?? NaN);
+  if (limit !== 0 && limit !== 1) {
+    throw failure('FailedToParse', `The limit field in delete objects must be 0 or 1. Got ${limit}`);
+  }
+  return { filter: filterOf(statement, 'delete.deletes'), all: limit === 0, hint: hintOf(statement) };
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/command/delete/ */
+export async function del(command: Command, engine: Engine): Promise<Reply> {
+  command.refuse('let');
+  const { namespace } = command;
+  const errors: BsonValue[] = [];
+  let removed = 0;
+  for (const [index, statement] of statementsOf(command, 'deletes').entries()) {
+    try {
+      const { filter, all, hint } = readDelete(statement);
+      if (all) {
+        removed += (await changeMany(engine, namespace, { filter, hint }, undefined, command.pauses)).matched;
+      } else if (await changeOne(engine, namespace, { filter, hint }, undefined, false)) {
+        removed++;
+      }
+    } catch (error) {
+      errors.push(writeError(index, error));
+      if (command.flag('ordered', true)) break;
+    }
+  }
+  return batchReply({ n: new Int32(removed) }, errors);
+}
+
+function checkFields(statement: BsonDocument, path: string, known: ReadonlySet<string>): void {
+  const stray = [...statement.keys()].find((field) => !known.has(field));
+  if (stray)
+    throw new CommandError(40415, 'Location40415', `BSON field '${path}.${stray}' is an unknown field.`);
+  const collation = statement.get('collation');
+  if (isDocument(collation) && collation.size > 0) throw unsupported('The option collation');
+}
+
+function filterOf(statement: BsonDocument, path: string): BsonDocument {
+  const filter = statement.get('q');
+  if (!isDocument(filter)) {
+    throw new CommandError(40414, 'Location40414', `BSON field '${path}.q' is missing but a required field`);
+  }
+  return filter;
+}
+
+function hintOf(statement: BsonDocument): BsonValue | undefined {
+  const hint = statement.get('hint');
+  return isDocument(hint) && hint.size === 0 ? undefined : hint;
+}

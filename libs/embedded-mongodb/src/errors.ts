@@ -1,0 +1,88 @@
+/**
+ * MongoDB's error codes that this server answers with, by name.
+ *
+ * @see https://www.mongodb.com/docs/manual/reference/error-codes/
+ */
+export const errorCodes = {
+  InternalError: 1,
+  BadValue: 2,
+  FailedToParse: 9,
+  TypeMismatch: 14,
+  Overflow: 15,
+  IllegalOperation: 20,
+  InvalidBSON: 22,
+  NamespaceNotFound: 26,
+  IndexNotFound: 27,
+  PathNotViable: 28,
+  NonExistentPath: 29,
+  CannotBackfillArray: 34,
+  ConflictingUpdateOperators: 40,
+  CursorNotFound: 43,
+  NamespaceExists: 48,
+  MaxTimeMSExpired: 50,
+  DollarPrefixedFieldName: 52,
+  InvalidIdField: 53,
+  NotSingleValueField: 54,
+  EmptyFieldName: 56,
+  DottedFieldName: 57,
+  CommandNotFound: 59,
+  ImmutableField: 66,
+  CannotCreateIndex: 67,
+  InvalidOptions: 72,
+  InvalidNamespace: 73,
+  IndexOptionsConflict: 85,
+  IndexKeySpecsConflict: 86,
+  NotExactValueField: 111,
+  CommandNotSupported: 115,
+  CannotIndexParallelArrays: 171,
+  InvalidPipelineOperator: 168,
+  QueryFeatureNotAllowed: 224,
+  NotImplemented: 238,
+  ConversionFailure: 241,
+  BSONObjectTooLarge: 10334,
+  DuplicateKey: 11000,
+} as const;
+
+/** A name of {@link errorCodes}. */
+export type ErrorName = keyof typeof errorCodes;
+
+/** A command's failure, answered to the client as `{ ok: 0, errmsg, code, codeName }`. */
+export class CommandError extends Error {
+  /**
+   * @param code MongoDB's number of the error.
+   * @param codeName MongoDB's name of the error; codes without one are called `Location<code>`.
+   * @param message What is wrong, in MongoDB's words where a client may read them.
+   * @param extra Further fields of the reply, such as `keyPattern` and `keyValue` of a duplicate key.
+   */
+  constructor(
+    readonly code: number,
+    readonly codeName: string,
+    message: string,
+    readonly extra?: Record<string, unknown>,
+  ) {
+    super(message);
+    this.name = 'CommandError';
+  }
+}
+
+/** An error that MongoDB has a name for. */
+export function failure(name: ErrorName, message: string, extra?: Record<string, unknown>): CommandError {
+  return new CommandError(errorCodes[name], name, message, extra);
+}
+
+/** An error that MongoDB knows only by number, for example 40324 (unknown pipeline stage). */
+export function failureAt(code: number, message: string): CommandError {
+  return new CommandError(code, `Location${code}`, message);
+}
+
+/**
+ * Something that MongoDB can do and this server cannot.
+ *
+ * @param what The feature, as the subject of a sentence: `The operator $where`.
+ */
+export function unsupported(what: string, name: ErrorName = 'CommandNotSupported'): CommandError {
+  return failure(
+    name,
+    `${what} is not supported by the embedded server; connect to a real MongoDB (set MONGODB_URI) to use it.`,
+  );
+}

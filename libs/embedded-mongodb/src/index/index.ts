@@ -1,0 +1,141 @@
+import { decodeDocument, decodeField } from '../bson/decode.js';
+import { describe } from '../bson/describe.js';
+import type { BsonDocument, BsonValue } from '../bson/types.js';
+import { failure } from '../errors.js';
+import { encodeKey } from '../storage/key.js';
+import { fitKey, recordValue, sharedKey, uniqueKey } from '../storage/layout.js';
+import { type RawElement, valueEnd } from '../storage/raw.js';
+import type { Store } from '../storage/store.js';
+import type { IndexDefinition } from './definition.js';
+import { KeyExtractor } from './keys.js';
+import { documentWords } from './text.js';
+
+/** What an index has learned about its documents; it only ever grows, and lives in the catalog. */
+export interface IndexTraits {
+  /** Per component, whether some document has an array on its path. */
+  arrays: boolean[];
+  /** Whether some key was cut to LMDB's limit: the index's order then means nothing. */
+  cut: boolean;
+}
+
+/** One index of a collection, in its own table of the store. */
+export class Index {
+  /** Whether all documents are in it, so that queries may use it. */
+  ready = false;
+  private readonly extractor: KeyExtractor;
+
+  constructor(
+    private readonly store: Store,
+    readonly definition: IndexDefinition,
+    readonly table: number,
+    readonly traits: IndexTraits,
+    private readonly onTraits: () => void,
+  ) {
+    this.extractor = new KeyExtractor(definition.fields, definition.sparse);
+  }
+
+  get name(): string {
+    return this.definition.name;
+  }
+
+  /** Whether some document has more than one key. */
+  get multikey(): boolean {
+    return this.definition.text !== undefined || this.traits.arrays.includes(true);
+  }
+
+  /** The store's keys of a document's entries. */
+  entries(bytes: Buffer, record: number): Buffer[] {
+    return this.keys(bytes).map((key) => this.entry(key, record));
+  }
+
+  /**
+   * @throws CommandError DuplicateKey (11000) when the index is unique and another document has one of the keys.
+   */
+  checkUnique(bytes: Buffer, record: number, namespace: string): void {
+    if (!this.definition.unique) return;
+    const keys = this.keys(bytes);
+    for (const [i, key] of keys.entries()) {
+      const owner = this.store.get(uniqueKey(this.table, key));
+      if (owner && owner.readUIntBE(0, owner.length) !== record) throw this.duplicate(bytes, i, namespace);
+    }
+  }
+
+  /** Adds a document that has no entries yet; {@link Index.checkUnique} comes first. */
+  insert(bytes: Buffer, record: number): void {
+    const value = this.definition.unique ? recordValue(record) : nothing;
+    for (const key of this.entries(bytes, record)) this.store.put(key, value);
+  }
+
+  remove(bytes: Buffer, record: number): void {
+    for (const key of this.entries(bytes, record)) this.store.remove(key);
+  }
+
+  /** Changes the entries that differ between two versions of a document. */
+  replace(before: Buffer, after: Buffer, record: number): void {
+    const old = new Map(this.entries(before, record).map((key) => [key.toString('latin1'), key]));
+    const value = this.definition.unique ? recordValue(record) : nothing;
+    for (const key of this.entries(after, record)) {
+      if (!old.delete(key.toString('latin1'))) this.store.put(key, value);
+    }
+    for (const key of old.values()) this.store.remove(key);
+  }
+
+  private entry(key: Buffer, record: number): Buffer {
+    return this.definition.unique ? uniqueKey(this.table, key) : sharedKey(this.table, key, record);
+  }
+
+  /** The fitted keys of a document; none when it does not belong into the index. */
+  private keys(bytes: Buffer): Buffer[] {
+    const { partial, text } = this.definition;
+    if (partial && !partial.matches(decodeDocument(bytes))) return [];
+    if (text) return this.fit([...documentWords(decodeDocument(bytes), text)].map((word) => encodeKey(word)));
+    const { keys, arrays } = this.extractor.extract(bytes);
+    this.learnArrays(arrays);
+    return this.fit(keys);
+  }
+
+  private fit(keys: Buffer[]): Buffer[] {
+    return keys.map((key) => {
+      const { bytes, cut } = fitKey(key);
+      if (cut && !this.traits.cut) {
+        this.traits.cut = true;
+        this.onTraits();
+      }
+      return bytes;
+    });
+  }
+
+  private learnArrays(arrays: boolean[]): void {
+    for (const [i, isArray] of arrays.entries()) {
+      if (!isArray || this.traits.arrays[i]) continue;
+      this.traits.arrays[i] = true;
+      this.onTraits();
+    }
+  }
+
+  private duplicate(bytes: Buffer, position: number, namespace: string): Error {
+    const values = this.extractor.values(bytes, position).map((element) => decodeElement(bytes, element));
+    const names = this.definition.fields.map(({ path }) => path);
+    const shown = names.map((name, i) => `${name}: ${describe(values[i] as BsonValue)}`).join(', ');
+    return failure(
+      'DuplicateKey',
+      `E11000 duplicate key error collection: ${namespace} index: ${this.name} dup key: { ${shown} }`,
+      {
+        keyPattern: this.definition.key,
+        keyValue: new Map(names.map((name, i) => [name, values[i] as BsonValue])) satisfies BsonDocument,
+      },
+    );
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+/** Decodes one element by wrapping it into a document of its own. */
+function decodeElement(bytes: Buffer, { type, at }: RawElement): BsonValue {
+  const value = bytes.subarray(at, valueEnd(bytes, type, at));
+  const wrapped = Buffer.alloc(value.length + 7);
+  wrapped.writeInt32LE(wrapped.length);
+  wrapped[4] = type;
+  value.copy(wrapped, 6);
+  return decodeField(wrapped, '') ?? null;
+}

@@ -1,0 +1,199 @@
+import { failure, failureAt } from '../errors.js';
+import { BsonType } from '../bson/types.js';
+import { KeyWriter } from '../storage/key.js';
+import { elements, findElement, type RawElement, rawNull, rawUndefined } from '../storage/raw.js';
+
+/** One component of a key pattern. */
+export interface KeyField {
+  /** Dotted path of the field. */
+  path: string;
+  /** Whether the component sorts from large to small. */
+  descending: boolean;
+}
+
+/** The keys that one document has under a pattern. */
+export interface DocumentKeys {
+  /** Sortable bytes, one entry per distinct key. */
+  keys: Buffer[];
+  /** Per component, whether an array lies on its path in this document. */
+  arrays: boolean[];
+}
+
+/** A component on its way through a document: what is found, or the names that are still to go. */
+interface Cursor {
+  /** The value, once the path has been walked to its end. */
+  found?: RawElement;
+  /** Names still to be walked. */
+  rest: Buffer[];
+  /** The element that a number in the path picked out of an array, and the array walked past it. */
+  position?: { element: RawElement | undefined; rest: Buffer[] };
+}
+
+const writer = new KeyWriter();
+
+/**
+ * Extracts the index keys (or, least of them first, the sort keys) of documents, as MongoDB does: an array on the way yields
+ * one key per element, an empty one `undefined`, a missing field null; two arrays side by side are refused.
+ */
+export class KeyExtractor {
+  private readonly names: Buffer[][];
+  private readonly simple: boolean;
+
+  /** @param sparse Whether keys without a single component found are left out. */
+  constructor(
+    private readonly fields: readonly KeyField[],
+    private readonly sparse = false,
+  ) {
+    this.names = fields.map(({ path }) => path.split('.').map((name) => Buffer.from(name)));
+    this.simple = this.names.every((path) => path.length === 1);
+  }
+
+  /**
+   * @throws CommandError CannotIndexParallelArrays (171) when two components are arrays of their own.
+   */
+  extract(bytes: Buffer): DocumentKeys {
+    return (this.simple && this.extractSimple(bytes)) || this.extractAny(bytes);
+  }
+
+  /** Without dots and arrays a component is one look-up; most documents end here. */
+  private extractSimple(bytes: Buffer): DocumentKeys | undefined {
+    let missing = true;
+    const found: RawElement[] = [];
+    for (const path of this.names) {
+      const element = findElement(bytes, 0, path[0] as Buffer);
+      if (element?.type === BsonType.array) return undefined;
+      if (element) missing = false;
+      found.push(element ?? rawNull);
+    }
+    const keys = missing && this.sparse ? [] : [this.write(bytes, found)];
+    return { keys, arrays: this.fields.map(() => false) };
+  }
+
+  private extractAny(bytes: Buffer): DocumentKeys {
+    const { rows, arrays } = this.collect(bytes);
+    return { keys: rows.map(({ key }) => key), arrays };
+  }
+
+  /** The values that the key at `position` of {@link KeyExtractor.extract} was made of. */
+  values(bytes: Buffer, position: number): RawElement[] {
+    return this.collect(bytes).rows[position]?.values ?? [];
+  }
+
+  private collect(bytes: Buffer): { rows: { key: Buffer; values: RawElement[] }[]; arrays: boolean[] } {
+    const collector = new Collector(bytes, this.fields, this.sparse);
+    const cursors = this.names.map((rest) => ({ rest }));
+    collector.walk(0, cursors, 0);
+    const rows = new Map<string, { key: Buffer; values: RawElement[] }>();
+    for (const values of collector.rows) {
+      const key = this.write(bytes, values);
+      const text = key.toString('latin1');
+      if (!rows.has(text)) rows.set(text, { key, values });
+    }
+    return { rows: [...rows.values()], arrays: collector.arrays };
+  }
+
+  private write(bytes: Buffer, values: readonly RawElement[]): Buffer {
+    writer.begin();
+    values.forEach((value, i) => writer.raw(bytes, value, this.fields[i]?.descending));
+    return writer.finish();
+  }
+}
+
+/** The walk of all components through one document, arrays expanded in step. */
+class Collector {
+  readonly rows: RawElement[][] = [];
+  readonly arrays: boolean[];
+
+  constructor(
+    private readonly bytes: Buffer,
+    private readonly fields: readonly KeyField[],
+    private readonly sparse: boolean,
+  ) {
+    this.arrays = fields.map(() => false);
+  }
+
+  /**
+   * @param start Where the document begins whose fields are looked up; undefined for an array's element that is none.
+   * @param notFound Components that were missing on the way here.
+   */
+  walk(start: number | undefined, cursors: readonly Cursor[], notFound: number): void {
+    let array: RawElement | undefined;
+    const expanded = new Set<number>();
+    const next = cursors.map((cursor, i): Cursor => {
+      if (cursor.rest.length === 0) return cursor;
+      const { element, rest } = this.step(start, cursor);
+      if (!element) {
+        notFound++;
+        return { found: rawNull, rest: [] };
+      }
+      if (element.type !== BsonType.array) return { found: element, rest: [] };
+      if (array && array.at !== element.at) throw this.parallel(i, expanded);
+      array = element;
+      expanded.add(i);
+      this.arrays[i] = true;
+      return { rest };
+    });
+    if (array) this.expand(array, next, expanded, notFound);
+    else this.emit(next, notFound);
+  }
+
+  private emit(cursors: readonly Cursor[], notFound: number): void {
+    if (this.sparse && notFound === this.fields.length) return;
+    this.rows.push(cursors.map(({ found }) => found ?? rawNull));
+  }
+
+  private expand(array: RawElement, cursors: readonly Cursor[], expanded: Set<number>, notFound: number): void {
+    const inner = cursors.map((cursor, i): Cursor => {
+      if (!expanded.has(i) || cursor.rest.length === 0) return cursor;
+      return { rest: cursor.rest, position: this.byPosition(array, cursor.rest) };
+    });
+    let empty = true;
+    for (const element of elements(this.bytes, array.at)) {
+      empty = false;
+      this.descend(element, inner, expanded, notFound);
+    }
+    if (empty) this.descend(rawUndefined, inner, expanded, notFound);
+  }
+
+  private descend(element: RawElement, cursors: readonly Cursor[], expanded: Set<number>, notFound: number): void {
+    const next = cursors.map((cursor, i) =>
+      expanded.has(i) && cursor.rest.length === 0 ? { found: element, rest: [] } : cursor,
+    );
+    this.walk(element.type === BsonType.object ? element.at : undefined, next, notFound);
+  }
+
+  /** The element that `1.b` means in an array; undefined when the next name is no position in it. */
+  private byPosition(array: RawElement, rest: Buffer[]): Cursor['position'] {
+    const element = findElement(this.bytes, array.at, rest[0] as Buffer);
+    return element && this.follow(element, rest.slice(1));
+  }
+
+  private step(start: number | undefined, cursor: Cursor): { element: RawElement | undefined; rest: Buffer[] } {
+    const first = cursor.rest[0] as Buffer;
+    const element = start === undefined ? undefined : findElement(this.bytes, start, first);
+    if (element && cursor.position) {
+      throw failureAt(
+        16746,
+        `Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '${first.toString()}'`,
+      );
+    }
+    if (element) return this.follow(element, cursor.rest.slice(1));
+    return cursor.position ?? { element: undefined, rest: [] };
+  }
+
+  /** Walks on through embedded documents until the path ends or an array begins. */
+  private follow(element: RawElement, rest: Buffer[]): { element: RawElement | undefined; rest: Buffer[] } {
+    let at: RawElement | undefined = element;
+    while (rest.length > 0 && at && at.type !== BsonType.array) {
+      at = at.type === BsonType.object ? findElement(this.bytes, at.at, rest[0] as Buffer) : undefined;
+      rest = rest.slice(1);
+    }
+    return { element: at, rest: at ? rest : [] };
+  }
+
+  private parallel(second: number, expanded: Set<number>): Error {
+    const lastName = (i: number): string => (this.fields[i] as KeyField).path.split('.').at(-1) as string;
+    const [first = 0] = expanded;
+    return failure('CannotIndexParallelArrays', `cannot index parallel arrays [${lastName(second)}] [${lastName(first)}]`);
+  }
+}

@@ -1,0 +1,109 @@
+import type { Double } from 'bson';
+import { decodeDocument } from '../bson/decode.js';
+import { CommandError } from '../errors.js';
+import { KeyExtractor } from '../index/keys.js';
+import { compileSort, type Sort, type SortField } from '../query/sort.js';
+import type { BsonDocument } from '../bson/types.js';
+import type { Match, Scan } from './execute.js';
+
+/** Most memory that the keys of one sort may take. Unit: bytes. */
+const maxSortBytes = 100 * 1024 * 1024;
+
+/** What is remembered of a document while others are still to come: fetching it again is cheaper than holding on to all. */
+interface Sorted<Key> {
+  key: Key;
+  record: number;
+  score?: number;
+}
+
+/**
+ * Sorts what a scan finds. With a limit only that many documents are remembered at a time.
+ *
+ * @param keep How many documents of the sorted order are wanted.
+ * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed (292) when the keys outgrow the memory set aside for them.
+ */
+export function* sortMatches(
+  scan: Scan,
+  sort: { given: BsonDocument; fields: readonly SortField[] },
+  keep: number,
+): Generator<Match | undefined> {
+  const sorted = sort.fields.some(({ textScore }) => textScore)
+    ? collect(scan, keep, scoredKeys(compileSort(sort.given)))
+    : collect(scan, keep, rawKeys(sort.fields));
+  let result: Sorted<unknown>[] | undefined;
+  for (const step of sorted) {
+    if (step) result = step;
+    else yield undefined;
+  }
+  for (const { record, score } of result ?? []) {
+    const bytes = scan.recheck(record);
+    yield bytes && { record, bytes, score };
+  }
+}
+
+/** How keys are made and compared. */
+interface Keys<Key> {
+  of(match: Match): Key;
+  compare(a: Key, b: Key): number;
+  size(key: Key): number;
+}
+
+/** Keys in sortable bytes, made without decoding the document; an array counts with its first element in the sort's order. */
+function rawKeys(fields: readonly SortField[]): Keys<Buffer> {
+  const extractor = new KeyExtractor(fields);
+  return {
+    of({ bytes }) {
+      const [first, ...others] = parallelArraysRefused(() => extractor.extract(bytes).keys);
+      return others.reduce((least, key) => (key.compare(least) < 0 ? key : least), first as Buffer);
+    },
+    compare: (a, b) => a.compare(b),
+    size: (key) => key.length,
+  };
+}
+
+function scoredKeys(sort: Sort): Keys<ReturnType<Sort['key']>> {
+  return {
+    of: ({ bytes, score }) => sort.key(decodeDocument(bytes), score),
+    compare: (a, b) => sort.compare(a, b),
+    size: (key: readonly unknown[]) => key.length * 100,
+  } satisfies Keys<(Double | unknown)[] & ReturnType<Sort['key']>>;
+}
+
+function parallelArraysRefused<T>(extract: () => T): T {
+  try {
+    return extract();
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.codeName !== 'CannotIndexParallelArrays') throw error;
+    throw new CommandError(2, 'BadValue', 'cannot sort with keys that are parallel arrays');
+  }
+}
+
+/** Yields `undefined` as a chance to pause, and the sorted entries last. */
+function* collect<Key>(scan: Scan, keep: number, keys: Keys<Key>): Generator<Sorted<Key>[] | undefined> {
+  let entries: Sorted<Key>[] = [];
+  let bytes = 0;
+  const inOrder = (): Sorted<Key>[] => entries.sort((a, b) => keys.compare(a.key, b.key)).slice(0, keep);
+  for (const match of scan.matches()) {
+    if (match) {
+      const key = keys.of(match);
+      bytes += keys.size(key) + 64;
+      entries.push({ key, record: match.record, score: match.score });
+      // Trimming at twice the size keeps the cost per document constant.
+      if (entries.length >= 2 * keep + 1_000) {
+        entries = inOrder();
+        bytes = entries.reduce((sum, entry) => sum + keys.size(entry.key) + 64, 0);
+      }
+      if (bytes > maxSortBytes) throw sortTooLarge();
+    }
+    yield undefined;
+  }
+  yield inOrder();
+}
+
+function sortTooLarge(): CommandError {
+  return new CommandError(
+    292,
+    'QueryExceededMemoryLimitNoDiskUseAllowed',
+    'Sort exceeded memory limit of 104857600 bytes; create an index that delivers the order, or narrow the filter down.',
+  );
+}

@@ -1,0 +1,299 @@
+import { BSONRegExp } from 'bson';
+import { describeDocument } from '../bson/describe.js';
+import { valuesEqual } from '../bson/compare.js';
+import { toDouble } from '../bson/numbers.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
+import { CommandError, failure } from '../errors.js';
+import type { Index } from '../index/index.js';
+import { parseSearch, type TextTerms } from '../index/text.js';
+import type { Filter } from '../query/filter.js';
+import type { SortField } from '../query/sort.js';
+import type { Collection } from '../storage/collection.js';
+import { encodeKey } from '../storage/key.js';
+import { fitKey, uniqueKey } from '../storage/layout.js';
+import type { Store } from '../storage/store.js';
+import { type ByteInterval, filterBounds, isPoint, type PathBounds } from './bounds.js';
+import { type IndexBounds, indexBounds } from './scan.js';
+
+/** How candidates are found. */
+export type Access =
+  | { kind: 'eof' }
+  | { kind: 'collscan'; reverse: boolean }
+  | { kind: 'idhack'; index: Index; key: Buffer }
+  | { kind: 'text'; index: Index; terms: TextTerms }
+  | { kind: 'or'; branches: IndexScan[] }
+  | IndexScan;
+
+/** A walk over parts of an index. */
+export interface IndexScan {
+  kind: 'ixscan';
+  index: Index;
+  bounds: IndexBounds;
+  reverse: boolean;
+  /** When set, the ranges are merged by what follows this many components, so that together they are in order. */
+  mergeFrom?: number;
+}
+
+/** How a query is answered. */
+export interface Plan {
+  access: Access;
+  /** Whether the access delivers documents in the order asked for. */
+  sorted: boolean;
+  /** Whether every candidate matches, so that none needs a second look. */
+  exact: boolean;
+}
+
+/** What a query asks for, as far as it decides the plan. */
+export interface PlanRequest {
+  given: BsonDocument;
+  filter: Filter;
+  sort: readonly SortField[];
+  /** An index's name or key pattern, or `{ $natural: ±1 }`. */
+  hint?: BsonValue;
+}
+
+/** Most ranges that are merged into one order; beyond that, sorting is cheaper. */
+const maxMerged = 64;
+
+/** A scan that reads no more keys than this beats one that delivers the order. */
+const smallScan = 500;
+
+/** Decides how to answer a query: the index that narrows it down the most, and among equals the one that sorts. */
+export function plan(store: Store, collection: Collection, request: PlanRequest): Plan {
+  const { filter, hint } = request;
+  if (filter.text) return textPlan(collection, request, filter.text.search);
+  const natural = isDocument(hint) ? hint.get('$natural') : undefined;
+  if (natural !== undefined) return scanAll(request, isNumber(natural) && toDouble(natural) < 0);
+  const byId = hint === undefined && idPoint(request.given);
+  if (byId !== false && byId !== undefined) return idPlan(collection, byId);
+  const bounds = filterBounds(filter);
+  const indexes =
+    hint === undefined ? usable(collection, request, bounds) : [hinted(collection, request, hint, bounds)];
+  const candidates = indexes.map((index) => candidate(index, bounds, request));
+  const worthwhile = candidates.filter(
+    ({ scan, sorted }) => hint !== undefined || scan.bounds.components.length > 0 || sorted,
+  );
+  if (worthwhile.length > 0) {
+    const best = worthwhile.reduce((a, b) => (better(store, b, a) ? b : a));
+    if (hint !== undefined || best.scan.bounds.components.length > 0) return toPlan(best, filter);
+    return orPlan(store, collection, request) ?? toPlan(best, filter);
+  }
+  return orPlan(store, collection, request) ?? scanAll(request, false);
+}
+
+interface Candidate {
+  scan: IndexScan;
+  sorted: boolean;
+}
+
+function toPlan({ scan, sorted }: Candidate, filter: Filter): Plan {
+  const exact = filter.exact && scan.bounds.exact && !scan.index.multikey;
+  return { access: scan, sorted, exact };
+}
+
+function scanAll({ sort, given }: PlanRequest, reverse: boolean): Plan {
+  return { access: { kind: 'collscan', reverse }, sorted: sort.length === 0, exact: given.size === 0 };
+}
+
+/** The `_id` of a filter that asks for nothing else. */
+function idPoint(given: BsonDocument): BsonValue | undefined {
+  if (given.size !== 1) return undefined;
+  let id = given.get('_id');
+  if (isDocument(id) && id.size === 1 && id.has('$eq')) id = id.get('$eq');
+  else if (isDocument(id) && [...id.keys()].some((name) => name.startsWith('$'))) return undefined;
+  return id === undefined || id === null || Array.isArray(id) || id instanceof BSONRegExp ? undefined : id;
+}
+
+function idPlan(collection: Collection, id: BsonValue): Plan {
+  const index = collection.index('_id_') as Index;
+  const key = uniqueKey(index.table, fitKey(encodeKey(id)).bytes);
+  return { access: { kind: 'idhack', index, key }, sorted: true, exact: true };
+}
+
+function candidate(index: Index, bounds: readonly PathBounds[], { sort }: PlanRequest): Candidate {
+  const scanned = indexBounds(index, bounds);
+  const order = sortOrder(index, scanned, sort);
+  return {
+    scan: {
+      kind: 'ixscan',
+      index,
+      bounds: scanned,
+      reverse: order?.reverse ?? false,
+      mergeFrom: order?.mergeFrom,
+    },
+    sorted: order !== undefined,
+  };
+}
+
+/** Whether `a` is to be preferred to `b`. */
+function better(store: Store, a: Candidate, b: Candidate): boolean {
+  const [pointsA, pointsB] = [rank(a), rank(b)];
+  if (a.sorted !== b.sorted) {
+    if (pointsA === pointsB) return a.sorted;
+    const [narrow, wide] = pointsA > pointsB ? [a, b] : [b, a];
+    const preferred = wide.sorted && !isSmall(store, narrow.scan) ? wide : narrow;
+    return preferred === a;
+  }
+  if (pointsA !== pointsB) return pointsA > pointsB;
+  return a.scan.bounds.ranges.length < b.scan.bounds.ranges.length;
+}
+
+/** Single values first, a range after them; a unique index with all its values given cannot be beaten. */
+function rank({ scan: { index, bounds } }: Candidate): number {
+  const { fields, unique } = index.definition;
+  if (unique && bounds.points === fields.length) return Infinity;
+  return bounds.points * 2 + Number(bounds.components.length > bounds.points);
+}
+
+function isSmall(store: Store, { bounds }: IndexScan): boolean {
+  let left = smallScan;
+  for (const range of bounds.ranges) {
+    left -= store.count(range, left + 1);
+    if (left < 0) return false;
+  }
+  return true;
+}
+
+/** The direction in which a scan delivers a sort, if it does. */
+function sortOrder(
+  index: Index,
+  { components, points }: IndexBounds,
+  sort: readonly SortField[],
+): { reverse: boolean; mergeFrom?: number } | undefined {
+  if (sort.length === 0) return { reverse: false };
+  if (index.traits.cut) return undefined;
+  const { fields } = index.definition;
+  const isArray = (i: number): boolean => index.traits.arrays[i] ?? false;
+  const isConstant = (i: number): boolean =>
+    i < points && !isArray(i) && components[i]?.length === 1 && isPoint(components[i]?.[0] as ByteInterval);
+  let next = 0;
+  let first: number | undefined;
+  let reverse: boolean | undefined;
+  for (const { path, descending, textScore } of sort) {
+    const position = fields.findIndex((field) => field.path === path);
+    if (textScore || position < 0) return undefined;
+    if (isConstant(position)) continue;
+    while (next < position && (first === undefined ? next < points : isConstant(next))) next++;
+    if (next !== position || isArray(position)) return undefined;
+    const against = fields[position]?.descending !== descending;
+    if (reverse !== undefined && reverse !== against) return undefined;
+    first ??= position;
+    reverse = against;
+    next++;
+  }
+  if (first === undefined) return { reverse: false };
+  const merged = components.slice(0, first).reduce((count, intervals) => count * intervals.length, 1);
+  if (merged > maxMerged) return undefined;
+  return { reverse: reverse ?? false, mergeFrom: merged > 1 ? first : undefined };
+}
+
+/** Indexes that hold every document the filter can match. */
+function usable(collection: Collection, request: PlanRequest, bounds: readonly PathBounds[]): Index[] {
+  return collection.indexes.filter((index) => {
+    const { text, partial, sparse, fields } = index.definition;
+    if (!index.ready || text) return false;
+    if (partial && !implies(request, bounds, index)) return false;
+    return (
+      !sparse || fields.some(({ path }) => bounds.some((each) => each.path === path && !each.includesMissing))
+    );
+  });
+}
+
+/** Whether every document that the query matches is one of a partial index. */
+function implies({ given }: PlanRequest, bounds: readonly PathBounds[], { definition }: Index): boolean {
+  const expression = definition.spec.get('partialFilterExpression') as BsonDocument;
+  const asGiven = [...expression].every(([name, value]) => {
+    const asked = given.get(name);
+    return asked !== undefined && valuesEqual(asked, value);
+  });
+  if (asGiven) return true;
+  const { partial } = definition;
+  if (!partial?.exact) return false;
+  return filterBounds(partial).every((demand) =>
+    bounds.some(
+      (each) =>
+        each.path === demand.path &&
+        (demand.includesMissing || !each.includesMissing) &&
+        each.intervals.every((inner) => demand.intervals.some((outer) => contains(outer, inner))),
+    ),
+  );
+}
+
+function contains(outer: ByteInterval, inner: ByteInterval): boolean {
+  const low = outer.low.compare(inner.low) || Number(inner.lowInclusive) - Number(outer.lowInclusive);
+  const high = outer.high.compare(inner.high) || Number(outer.highInclusive) - Number(inner.highInclusive);
+  return low <= 0 && high >= 0;
+}
+
+function hinted(
+  collection: Collection,
+  request: PlanRequest,
+  hint: BsonValue,
+  bounds: readonly PathBounds[],
+): Index {
+  const index = collection.indexes.find(
+    ({ ready, name, definition }) =>
+      ready &&
+      (typeof hint === 'string' ? name === hint : isDocument(hint) && valuesEqual(definition.key, hint)),
+  );
+  if (!index || index.definition.text) {
+    throw plannerError(request, 'BadValue', 2, 'hint provided does not correspond to an existing index');
+  }
+  if (index.definition.partial && !implies(request, bounds, index)) {
+    throw plannerError(
+      request,
+      'NoQueryExecutionPlans',
+      291,
+      'the hinted partial index does not hold all matching documents',
+    );
+  }
+  return index;
+}
+
+function plannerError({ given }: PlanRequest, codeName: string, code: number, reason: string): CommandError {
+  return new CommandError(
+    code,
+    codeName,
+    `error processing query: ${describeDocument(given)} planner returned error :: caused by :: ${reason}`,
+  );
+}
+
+/** When each branch of an `$or` has an index, their scans together beat a look at every document. */
+function orPlan(store: Store, collection: Collection, request: PlanRequest): Plan | undefined {
+  for (const branches of request.filter.alternatives) {
+    const scans = branches.map((filter): IndexScan | undefined => {
+      const branch: PlanRequest = { given: new Map(), filter, sort: [] };
+      const bounds = filterBounds(filter);
+      const candidates = usable(collection, branch, bounds)
+        .map((index) => candidate(index, bounds, branch))
+        .filter(({ scan }) => scan.bounds.components.length > 0);
+      if (candidates.length === 0) return undefined;
+      return candidates.reduce((a, b) => (better(store, b, a) ? b : a)).scan;
+    });
+    if (scans.every((scan) => scan !== undefined)) {
+      return { access: { kind: 'or', branches: scans }, sorted: request.sort.length === 0, exact: false };
+    }
+  }
+  return undefined;
+}
+
+function textPlan(collection: Collection, request: PlanRequest, search: string): Plan {
+  const index = collection.indexes.find(({ ready, definition }) => ready && definition.text);
+  if (!index) throw failure('IndexNotFound', 'text index required for $text query');
+  const bounds = filterBounds(request.filter);
+  const given = (path: string): boolean =>
+    bounds.some((each) => each.path === path && each.intervals.length === 1 && each.intervals.every(isPoint));
+  if (!index.definition.text?.prefix.every(given)) {
+    throw plannerError(
+      request,
+      'NoQueryExecutionPlans',
+      291,
+      'failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)',
+    );
+  }
+  return {
+    access: { kind: 'text', index, terms: parseSearch(search) },
+    sorted: request.sort.length === 0,
+    exact: false,
+  };
+}

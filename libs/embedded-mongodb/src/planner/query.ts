@@ -1,0 +1,88 @@
+import type { BsonDocument, BsonValue } from '../bson/types.js';
+import { compileFilter, type Filter } from '../query/filter.js';
+import { parseSort } from '../query/sort.js';
+import type { Collection } from '../storage/collection.js';
+import type { Store } from '../storage/store.js';
+import { type Match, Scan } from './execute.js';
+import { sortMatches } from './order.js';
+import { plan, type Plan } from './plan.js';
+
+/** What is asked of a collection. */
+export interface QueryRequest {
+  filter: BsonDocument;
+  sort?: BsonDocument;
+  skip?: number;
+  /** 0 or absent: all. */
+  limit?: number;
+  hint?: BsonValue;
+}
+
+/** A query with its plan, ready to run. */
+export class Query {
+  readonly filter: Filter;
+  readonly plan: Plan;
+  readonly scan: Scan;
+
+  constructor(
+    store: Store,
+    readonly collection: Collection | undefined,
+    readonly request: QueryRequest,
+  ) {
+    this.filter = compileFilter(request.filter);
+    const sort = request.sort ? parseSort(request.sort) : [];
+    this.plan = collection
+      ? plan(store, collection, { given: request.filter, filter: this.filter, sort, hint: request.hint })
+      : { access: { kind: 'eof' }, sorted: true, exact: true };
+    this.scan = new Scan(store, collection, this.plan, this.filter);
+  }
+
+  /** The matches in order, without those skipped and behind the limit; `undefined` is a chance to pause. */
+  *matches(): Generator<Match | undefined> {
+    const { skip = 0, limit = 0 } = this.request;
+    let toSkip = skip;
+    let left = limit > 0 ? limit : Infinity;
+    for (const match of this.ordered(skip + left)) {
+      if (match && toSkip > 0) {
+        toSkip--;
+        yield undefined;
+        continue;
+      }
+      yield match;
+      if (match && --left === 0) break;
+    }
+    this.scan.release();
+  }
+
+  /** How many documents match, with as little reading as the plan allows. */
+  *count(): Generator<number | undefined> {
+    const { skip = 0, limit = 0 } = this.request;
+    const bounded = (count: number): number => {
+      const left = Math.max(0, count - skip);
+      return limit > 0 ? Math.min(limit, left) : left;
+    };
+    const { access, exact } = this.plan;
+    const whole =
+      access.kind === 'collscan' ||
+      (access.kind === 'ixscan' && !access.index.definition.sparse && !access.index.definition.partial);
+    if (this.collection && this.request.filter.size === 0 && whole) {
+      yield bounded(this.collection.counters.documents);
+      return;
+    }
+    if (access.kind === 'ixscan' && exact) {
+      yield bounded(this.scan.count(access));
+      return;
+    }
+    let count = 0;
+    for (const match of this.matches()) {
+      if (match) count++;
+      yield undefined;
+    }
+    yield count;
+  }
+
+  private ordered(keep: number): Generator<Match | undefined> {
+    const { sort } = this.request;
+    if (this.plan.sorted || !sort) return this.scan.matches();
+    return sortMatches(this.scan, { given: sort, fields: parseSort(sort) }, keep);
+  }
+}

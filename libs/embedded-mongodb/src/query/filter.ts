@@ -1,0 +1,151 @@
+import { compileExpression } from '../aggregate/expression.js';
+import { scopeOf } from '../aggregate/scope.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { failure, unsupported } from '../errors.js';
+import { fieldCondition, refusedOperators } from './field.js';
+import { isTruthy } from './operators.js';
+import { parsePath } from './path.js';
+import type { Predicate } from './predicate.js';
+import { parseText, type TextQuery } from './text.js';
+
+export type { Interval, Predicate } from './predicate.js';
+
+/** A compiled filter. */
+export interface Filter {
+  /** Whether a document matches; `$text` counts as matched, since only the text index can tell. */
+  matches(document: BsonDocument): boolean;
+  /** All of them hold for every match. */
+  readonly predicates: readonly Predicate[];
+  /** For each `$or` that every match has to meet, its branches. */
+  readonly alternatives: readonly (readonly Filter[])[];
+  readonly text?: TextQuery;
+  /**
+   * Whether the predicates say all of it, for documents without arrays on their paths: such a document matches if, and only
+   * if, every path's value, a missing one counted as null, lies inside an interval of each predicate over it.
+   */
+  readonly exact: boolean;
+  /** Whether it holds an `$expr`. */
+  readonly evaluates?: boolean;
+}
+
+/**
+ * @throws CommandError BadValue (2) and others, as MongoDB words them; CommandNotSupported (115) for what this server lacks.
+ * @see https://www.mongodb.com/docs/manual/reference/operator/query/
+ */
+export function compileFilter(filter: BsonDocument): Filter {
+  return compileClauses(filter);
+}
+
+/** The condition of `$pull` over documents; what MongoDB allows only in queries is refused in its words. */
+export function compileElementFilter(filter: BsonDocument): Filter {
+  return compileClauses(filter, () =>
+    failure('QueryFeatureNotAllowed', '$expr is not allowed in this context'),
+  );
+}
+
+/**
+ * A filter inside another one.
+ *
+ * @param onTopLevel Makes the error for `$expr` and `$text`, where they may not stand.
+ */
+export function compileClauses(filter: BsonDocument, onTopLevel?: (operator: string) => Error): Filter {
+  return both(
+    [...filter].map(([key, value]) =>
+      key.startsWith('$') ? topLevel(key, value, onTopLevel) : field(key, value),
+    ),
+  );
+}
+
+const everyDocument: Filter = { matches: () => true, predicates: [], alternatives: [], exact: true };
+
+/** Conditions that no predicate describes. */
+const opaque: Filter = { ...everyDocument, exact: false };
+
+function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator: string) => Error): Filter {
+  if (onTopLevel && (operator === '$expr' || operator === '$text')) throw onTopLevel(operator);
+  switch (operator) {
+    case '$and':
+      return both(clauses(operator, argument, onTopLevel));
+    case '$or': {
+      const branches = withoutText(operator, clauses(operator, argument, onTopLevel));
+      if (branches.length === 1) return branches[0] as Filter;
+      return {
+        matches: (document) => branches.some((each) => each.matches(document)),
+        predicates: [],
+        alternatives: [branches],
+        exact: false,
+      };
+    }
+    case '$nor': {
+      const branches = withoutText(operator, clauses(operator, argument, onTopLevel));
+      return { ...opaque, matches: (document) => !branches.some((each) => each.matches(document)) };
+    }
+    case '$expr': {
+      const evaluate = compileExpression(argument);
+      return {
+        ...opaque,
+        evaluates: true,
+        matches: (document) => isTruthy(evaluate(scopeOf(document))),
+      };
+    }
+    case '$text':
+      return { ...opaque, text: parseText(argument) };
+    case '$comment':
+      return everyDocument;
+    case '$alwaysTrue':
+    case '$alwaysFalse':
+      return { ...opaque, matches: () => operator === '$alwaysTrue' };
+    default:
+      if (refusedOperators.has(operator)) throw unsupported(`The operator ${operator}`);
+      throw failure(
+        'BadValue',
+        `unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
+      );
+  }
+}
+
+function clauses(operator: string, argument: BsonValue, onTopLevel?: (operator: string) => Error): Filter[] {
+  if (!Array.isArray(argument)) throw failure('BadValue', `${operator} must be an array`);
+  if (argument.length === 0) throw failure('BadValue', `${operator} must be a nonempty array`);
+  return argument.map((each) => {
+    if (!isDocument(each)) throw failure('BadValue', `$or/$and/$nor entries need to be full objects`);
+    return compileClauses(each, onTopLevel);
+  });
+}
+
+function both(filters: readonly Filter[]): Filter {
+  if (filters.length === 1) return filters[0] as Filter;
+  const texts = filters.flatMap((each) => each.text ?? []);
+  if (texts.length > 1) throw failure('BadValue', 'Too many text expressions');
+  // As in MongoDB, expressions come last: what the others rule out cannot make them fail.
+  const inOrder = [...filters].sort((a, b) => Number(a.evaluates ?? false) - Number(b.evaluates ?? false));
+  return {
+    matches: (document) => inOrder.every((each) => each.matches(document)),
+    evaluates: filters.some((each) => each.evaluates),
+    predicates: filters.flatMap((each) => each.predicates),
+    alternatives: filters.flatMap((each) => each.alternatives),
+    exact: filters.every((each) => each.exact),
+    text: texts[0],
+  };
+}
+
+function withoutText(operator: string, branches: Filter[]): Filter[] {
+  if (branches.some((each) => each.text)) throw unsupported(`$text inside ${operator}`);
+  return branches;
+}
+
+function field(name: string, argument: BsonValue): Filter {
+  const asked = fieldCondition(argument);
+  const path = parsePath(name);
+  return {
+    matches: (document) => asked.matchesAt(document, path),
+    predicates: (asked.predicates?.(name) ?? []).filter((each) => !hasPosition(each.path)),
+    alternatives: [],
+    exact: (asked.exact ?? false) && !hasPosition(name),
+  };
+}
+
+/** A number in a path names an element or a field, and an index over it stores something else in either case. */
+function hasPosition(path: string): boolean {
+  return /(?:^|\.)\d+(?:\.|$)/.test(path);
+}

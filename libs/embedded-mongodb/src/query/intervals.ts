@@ -1,0 +1,117 @@
+import { Binary, BSONRegExp, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
+import { compareValues, typeRank } from '../bson/compare.js';
+import { isNaNValue } from '../bson/numbers.js';
+import {
+  type BsonType,
+  BsonUndefined,
+  type BsonTypeName,
+  type BsonValue,
+  DbPointer,
+  typeName,
+} from '../bson/types.js';
+import type { Interval } from './predicate.js';
+
+const zeroId = new ObjectId(new Uint8Array(12));
+const lastId = new ObjectId(new Uint8Array(12).fill(0xff));
+const emptyBinary = new Binary(new Uint8Array(0), 0);
+const lastDate = 8_640_000_000_000_000;
+
+/** The least value of a type and the first one beyond it, or its greatest one. */
+const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
+  null: { low: BsonUndefined.value, lowInclusive: true, high: null, highInclusive: true },
+  double: { low: new Double(NaN), lowInclusive: false, high: new Double(Infinity), highInclusive: true },
+  string: { low: '', lowInclusive: true, high: new Map(), highInclusive: false },
+  object: { low: new Map(), lowInclusive: true, high: [], highInclusive: false },
+  binData: { low: emptyBinary, lowInclusive: true, high: zeroId, highInclusive: false },
+  objectId: { low: zeroId, lowInclusive: true, high: lastId, highInclusive: true },
+  bool: { low: false, lowInclusive: true, high: true, highInclusive: true },
+  date: { low: new Date(-lastDate), lowInclusive: true, high: new Date(lastDate), highInclusive: true },
+  timestamp: {
+    low: new Timestamp(Long.ZERO),
+    lowInclusive: true,
+    high: new Timestamp(Long.MAX_UNSIGNED_VALUE),
+    highInclusive: true,
+  },
+  regex: {
+    low: new BSONRegExp('', ''),
+    lowInclusive: true,
+    high: new DbPointer('', zeroId),
+    highInclusive: false,
+  },
+};
+
+/** Every value an index can hold. */
+export const everything: Interval = {
+  low: new MinKey(),
+  lowInclusive: true,
+  high: new MaxKey(),
+  highInclusive: true,
+};
+
+/** All strings, and all regular expressions. */
+export const textIntervals: Interval[] = [bracketOf('string'), bracketOf('regex')].flatMap(
+  (each) => each ?? [],
+);
+
+/** One value alone. An index over an array holds its elements, so an array is looked for by its first one as well. */
+export function pointIntervals(value: BsonValue): Interval[] {
+  if (value === null) return [brackets.null as Interval];
+  if (!Array.isArray(value)) return [point(value)];
+  return inOrder([point(value), point(value.length === 0 ? BsonUndefined.value : (value[0] as BsonValue))]);
+}
+
+/** Points for each of the values. */
+export function setIntervals(values: readonly BsonValue[]): Interval[] {
+  return inOrder(values.flatMap(pointIntervals));
+}
+
+/**
+ * The values of the same type that are on one side of a bound.
+ *
+ * @returns `undefined` for bounds that an index does not help with: arrays and values across types.
+ */
+export function rangeIntervals(
+  operator: '$gt' | '$gte' | '$lt' | '$lte',
+  bound: BsonValue,
+): Interval[] | undefined {
+  const bracket = bracketOf(typeName(bound));
+  if (!bracket) return undefined;
+  if (bound === null) return [bracket];
+  // NaN is neither below nor above anything, but equals itself.
+  if (isNaNValue(bound)) return operator === '$gte' || operator === '$lte' ? [point(bound)] : [];
+  if (operator === '$gt' || operator === '$gte') {
+    return [{ ...bracket, low: bound, lowInclusive: operator === '$gte' }];
+  }
+  return [{ ...bracket, high: bound, highInclusive: operator === '$lte' }];
+}
+
+/** The strings that start with a prefix, and all regular expressions, since one of them may equal the one searched for. */
+export function prefixIntervals(prefix: string): Interval[] {
+  const last = prefix.charCodeAt(prefix.length - 1);
+  // Beyond ASCII the next character is not always the next code unit.
+  if (prefix === '' || last >= 0x7f) return textIntervals;
+  const next = prefix.slice(0, -1) + String.fromCharCode(last + 1);
+  return [
+    { low: prefix, lowInclusive: true, high: next, highInclusive: false },
+    ...textIntervals.filter((each) => each.low instanceof BSONRegExp),
+  ];
+}
+
+function bracketOf(type: BsonTypeName): Interval | undefined {
+  return brackets[type === 'int' || type === 'long' || type === 'decimal' ? 'double' : type];
+}
+
+function point(value: BsonValue): Interval {
+  return { low: value, lowInclusive: true, high: value, highInclusive: true };
+}
+
+/** Sorted, with overlapping points once. */
+function inOrder(intervals: Interval[]): Interval[] {
+  const sorted = [...intervals].sort(
+    (a, b) => compareValues(a.low, b.low) || typeRank(b.high) - typeRank(a.high),
+  );
+  return sorted.filter((each, index) => {
+    const previous = sorted[index - 1];
+    return !previous || compareValues(previous.high, each.low) < 0;
+  });
+}

@@ -1,0 +1,219 @@
+import { Double } from 'bson';
+import { compileExpression, constant, isKnownOperator } from '../aggregate/expression.js';
+import { scopeOf } from '../aggregate/scope.js';
+import { describeField } from '../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
+import { type CommandError, failureAt, unsupported } from '../errors.js';
+import { isTruthy } from './operators.js';
+import { type Leaf, ProjectionTree } from './projection-tree.js';
+import { elementMatchStep, type FindStep, sliceStep } from './projection-steps.js';
+
+/** A compiled projection. */
+export interface Projection {
+  /** Whether `{ $meta: 'textScore' }` occurs. */
+  readonly needsTextScore: boolean;
+  apply(document: BsonDocument, textScore?: number): BsonDocument;
+}
+
+/** Where a projection stands: `find` alone knows `$slice` and `$elemMatch`, and takes an empty one. */
+export type ProjectionPlace = 'find' | 'aggregate';
+
+/** One field of the specification, read. */
+interface Entry {
+  path: string;
+  leaf: Leaf | 'elemMatch' | 'slice' | 'textScore';
+  step?: FindStep;
+}
+
+/** @see https://www.mongodb.com/docs/manual/reference/method/db.collection.find/#projection */
+export function compileProjection(spec: BsonDocument, place: ProjectionPlace = 'find'): Projection {
+  if (spec.size === 0) {
+    if (place === 'find') return { needsTextScore: false, apply: (document) => document };
+    throw failureAt(
+      51272,
+      'Invalid $project :: caused by :: projection specification must have at least one field',
+    );
+  }
+  const { entries, including } = new ProjectionReader(place).read(spec);
+  const tree = new ProjectionTree();
+  if (including && !entries.some(({ path }) => path === '_id' || path.startsWith('_id.')))
+    tree.add(['_id'], 'include');
+  for (const { path, leaf } of entries) {
+    const kept = leafOf(path, leaf, including);
+    if (kept) tree.add(path.split('.'), kept);
+  }
+  const steps = entries.flatMap(({ step }) => step ?? []);
+  const scores = entries.filter(({ leaf }) => leaf === 'textScore').map(({ path }) => path);
+  return {
+    needsTextScore: scores.length > 0,
+    apply(document, textScore) {
+      const base = including ? tree.include(document) : tree.exclude(document);
+      tree.compute(base, scopeOf(document));
+      for (const path of scores) base.set(path, new Double(textScore ?? 0));
+      return steps.reduce((result, step) => step(result, document), base);
+    },
+  };
+}
+
+/** What the tree does with a field, if anything. */
+function leafOf(path: string, leaf: Entry['leaf'], including: boolean): Leaf | undefined {
+  if (leaf === 'slice') return including ? 'include' : undefined;
+  if (leaf === 'elemMatch' || leaf === 'textScore') return undefined;
+  // `_id` alone may be included or excluded against the rule of the others.
+  if (path === '_id' && leaf === (including ? 'exclude' : 'include'))
+    return including ? { compute: constant(undefined) } : undefined;
+  return leaf;
+}
+
+/** Reads a specification field by field; the first one to include, exclude or compute decides what all of it does. */
+class ProjectionReader {
+  private readonly entries: Entry[] = [];
+  private including: boolean | undefined;
+
+  constructor(private readonly place: ProjectionPlace) {}
+
+  read(spec: BsonDocument): { entries: Entry[]; including: boolean } {
+    for (const [path, value] of spec) this.field(path, value);
+    const { entries } = this;
+    return { entries, including: this.including ?? this.defaultsToInclusion() };
+  }
+
+  /** Without a deciding field, `_id: 1` and `$elemMatch` keep nothing else, `$slice`, `$meta` and `_id: 0` everything. */
+  private defaultsToInclusion(): boolean {
+    if (this.entries.some(({ path, leaf }) => path === '_id' && leaf === 'include')) return true;
+    return this.has('elemMatch') && !this.has('slice');
+  }
+
+  private has(wanted: Entry['leaf']): boolean {
+    return this.entries.some(({ leaf }) => leaf === wanted);
+  }
+
+  private field(path: string, value: BsonValue): void {
+    checkPath(path);
+    if (isNumber(value) || typeof value === 'boolean') this.decide(path, isTruthy(value));
+    else if (isDocument(value)) this.document(path, value);
+    else this.computed(path, value);
+  }
+
+  private document(path: string, value: BsonDocument): void {
+    const operator = value.keys().next().value;
+    if (operator === undefined) {
+      throw failureAt(51270, 'An empty sub-projection is not a valid value. Found empty object at path');
+    }
+    if (value.size > 1) this.nested(path, value);
+    else if (operator === '$meta') this.meta(path, value);
+    else if (this.place === 'find' && operator === '$slice') this.slice(path, value);
+    else if (this.place === 'find' && operator === '$elemMatch') this.elementMatch(path, value);
+    else if (operator.startsWith('$')) this.operator(path, operator, value);
+    else this.nested(path, value);
+  }
+
+  private nested(path: string, value: BsonDocument): void {
+    const outer = this.collision(path);
+    if (outer?.code === 31249) throw outer;
+    for (const [name, inner] of value) this.field(`${path}.${name}`, inner);
+  }
+
+  private operator(path: string, operator: string, value: BsonDocument): void {
+    if (!isKnownOperator(operator)) throw failureAt(31325, `Unknown expression ${operator}`);
+    this.computed(path, value);
+  }
+
+  private decide(path: string, include: boolean): void {
+    this.checkCollision(path);
+    if (path !== '_id') {
+      this.including ??= include;
+      if (include && !this.including) {
+        throw failureAt(31253, `Cannot do inclusion on field ${path} in exclusion projection`);
+      }
+      if (!include && this.including) {
+        throw failureAt(31254, `Cannot do exclusion on field ${path} in inclusion projection`);
+      }
+    }
+    this.entries.push({ path, leaf: include ? 'include' : 'exclude' });
+  }
+
+  private computed(path: string, value: BsonValue): void {
+    this.checkCollision(path);
+    this.expression(path, value);
+  }
+
+  private expression(path: string, value: BsonValue): void {
+    if (this.including === false) {
+      if (typeof value === 'string') compileExpression(value);
+      if (isDocument(value)) {
+        throw failureAt(31252, 'Cannot use expression other than $meta in exclusion projection');
+      }
+      throw failureAt(
+        31310,
+        `Cannot use an expression ${describeField(path, value)} in an exclusion projection`,
+      );
+    }
+    this.including = true;
+    this.entries.push({ path, leaf: { compute: compileExpression(value) } });
+  }
+
+  private meta(path: string, value: BsonDocument): void {
+    if (value.get('$meta') !== 'textScore') throw unsupported(`The $meta ${String(value.get('$meta'))}`);
+    this.checkCollision(path);
+    this.entries.push({ path, leaf: 'textScore' });
+  }
+
+  /** What is not the `$slice` of a find may still be the expression of that name. */
+  private slice(path: string, value: BsonDocument): void {
+    const argument = value.get('$slice') as BsonValue;
+    const collision = this.collision(path);
+    if (collision && this.including !== false && Array.isArray(argument)) throw collision;
+    const step = collision ? undefined : sliceStep(path, argument);
+    if (step) this.entries.push({ path, leaf: 'slice', step });
+    else this.expression(path, value);
+  }
+
+  private elementMatch(path: string, value: BsonDocument): void {
+    const argument = value.get('$elemMatch') as BsonValue;
+    if (!isDocument(argument)) {
+      throw failureAt(31274, `elemMatch: Invalid argument, object required, but got ${typeName(argument)}`);
+    }
+    if (path.includes('.')) throw failureAt(31275, 'Cannot use $elemMatch projection on a nested field.');
+    const step = elementMatchStep(path, argument);
+    this.checkCollision(path);
+    this.entries.push({ path, leaf: 'elemMatch', step });
+  }
+
+  private checkCollision(path: string): void {
+    const collision = this.collision(path);
+    if (collision) throw collision;
+  }
+
+  private collision(path: string): CommandError | undefined {
+    for (const { path: other } of this.entries) {
+      if (path === other || other.startsWith(`${path}.`))
+        return failureAt(31250, `Path collision at ${path}`);
+      if (path.startsWith(`${other}.`)) {
+        return failureAt(
+          31249,
+          `Path collision at ${path} remaining portion ${path.slice(other.length + 1)}`,
+        );
+      }
+    }
+    return undefined;
+  }
+}
+
+function checkPath(path: string): void {
+  if (path === '') throw failureAt(40352, 'FieldPath cannot be constructed with empty string');
+  if (path.endsWith('.$') || path.includes('.$.')) throw unsupported('The positional projection');
+  for (const name of path.split('.')) {
+    if (name === '') {
+      throw path.endsWith('.')
+        ? failureAt(40353, `FieldPath must not end with a '.'.`)
+        : failureAt(15998, 'FieldPath field names may not be empty strings.');
+    }
+    if (name.startsWith('$')) {
+      throw failureAt(
+        16410,
+        `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
+      );
+    }
+  }
+}

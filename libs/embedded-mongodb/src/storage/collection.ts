@@ -1,0 +1,95 @@
+import type { BsonDocument } from '../bson/types.js';
+import type { Index } from '../index/index.js';
+import { recordKey, recordOf, tableRange } from './layout.js';
+import type { Store, StoreCursor } from './store.js';
+
+/** A document with the number it is stored under; numbers grow in the order of insertion. */
+export interface StoredDocument {
+  record: number;
+  bytes: Buffer;
+}
+
+/** What is counted of a collection. */
+export interface Counters {
+  documents: number;
+  /** Unit: bytes of BSON. */
+  size: number;
+}
+
+/**
+ * The documents of one collection and their index entries, kept in agreement. Methods that change something are called
+ * inside `Store.write`, and check everything before they write anything.
+ */
+export class Collection {
+  private nextRecord: number | undefined;
+  /** Set while the counters differ from the stored ones. */
+  dirty = false;
+  /** Set when the collection is dropped: cursors and waiting writes find it out. */
+  dropped = false;
+
+  constructor(
+    private readonly store: Store,
+    /** `database.collection` */
+    public namespace: string,
+    readonly uuid: Buffer,
+    readonly options: BsonDocument,
+    readonly table: number,
+    readonly indexes: Index[],
+    readonly counters: Counters,
+  ) {}
+
+  get(record: number): Buffer | undefined {
+    return this.store.get(recordKey(this.table, record));
+  }
+
+  /** Walks over the documents in the order of insertion. */
+  walk(reverse = false): StoreCursor {
+    return this.store.walk(tableRange(this.table), reverse);
+  }
+
+  index(name: string): Index | undefined {
+    return this.indexes.find((each) => each.name === name);
+  }
+
+  /**
+   * @param bytes A validated document with an `_id`.
+   * @throws CommandError DuplicateKey (11000).
+   */
+  insert(bytes: Buffer): number {
+    const record = this.takeRecord();
+    for (const index of this.indexes) index.checkUnique(bytes, record, this.namespace);
+    for (const index of this.indexes) index.insert(bytes, record);
+    this.store.put(recordKey(this.table, record), bytes);
+    this.count(1, bytes.length);
+    this.nextRecord = record + 1;
+    return record;
+  }
+
+  /** @throws CommandError DuplicateKey (11000). */
+  replace({ record, bytes }: StoredDocument, after: Buffer): void {
+    for (const index of this.indexes) index.checkUnique(after, record, this.namespace);
+    for (const index of this.indexes) index.replace(bytes, after, record);
+    this.store.put(recordKey(this.table, record), after);
+    this.count(0, after.length - bytes.length);
+  }
+
+  remove({ record, bytes }: StoredDocument): void {
+    for (const index of this.indexes) index.remove(bytes, record);
+    this.store.remove(recordKey(this.table, record));
+    this.count(-1, -bytes.length);
+  }
+
+  private count(documents: number, size: number): void {
+    this.counters.documents += documents;
+    this.counters.size += size;
+    this.dirty = true;
+  }
+
+  private takeRecord(): number {
+    if (this.nextRecord === undefined) {
+      const last = this.store.last(tableRange(this.table));
+      this.nextRecord = last ? recordOf(last.key) + 1 : 1;
+    }
+    return this.nextRecord;
+  }
+}

@@ -1,0 +1,31 @@
+import { BSONRegExp } from 'bson';
+import { type BsonDocument, BsonUndefined, type BsonValue, isDocument, typeName } from '../bson/types.js';
+import { failure } from '../errors.js';
+
+/**
+ * Checks what a document about to be stored has for its `_id`.
+ *
+ * @throws CommandError InvalidIdField (53) for an array, a regular expression or undefined; DollarPrefixedFieldName (52).
+ */
+export function checkId(id: BsonValue): void {
+  if (Array.isArray(id) || id instanceof BSONRegExp || id instanceof BsonUndefined) {
+    throw failure('InvalidIdField', `The '_id' value cannot be of type ${typeName(id)}`);
+  }
+  if (isDocument(id)) checkIdNames(id);
+}
+
+/** Names inside an `_id` must not start with a dollar sign. */
+export function checkIdNames(id: BsonDocument): void {
+  for (const name of id.keys()) {
+    if (name.startsWith('$') && !['$ref', '$id', '$db'].includes(name))
+      throw dollarPrefixed(name, `_id.${name}`);
+  }
+}
+
+/** The error for a name that starts with a dollar sign where none may. */
+export function dollarPrefixed(name: string, path: string): Error {
+  return failure(
+    'DollarPrefixedFieldName',
+    `The dollar ($) prefixed field '${name}' in '${path}' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.`,
+  );
+}

@@ -1,0 +1,125 @@
+import { Decimal128, Double, Long } from 'bson';
+import { integer, number, path, scalar, string } from './values.mjs';
+
+/** An expression of an aggregation. */
+export function expression(random, depth = 2) {
+  if (depth === 0) return leaf(random);
+  const inner = () => expression(random, depth - 1);
+  return random.weighted([
+    [3, () => leaf(random)],
+    [4, () => ({ [random.pick(['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$cmp'])]: [inner(), inner()] })],
+    [2, () => ({ [random.pick(['$and', '$or'])]: random.list(0, 3, inner) })],
+    [1, () => ({ $not: [inner()] })],
+    [
+      2,
+      () => ({
+        $cond: random.chance(0.5)
+          ? [inner(), inner(), inner()]
+          : { if: inner(), then: inner(), else: inner() },
+      }),
+    ],
+    [2, () => ({ $ifNull: random.list(2, 3, inner) })],
+    [
+      1,
+      () => ({
+        $switch: { branches: random.list(1, 2, () => ({ case: inner(), then: inner() })), default: inner() },
+      }),
+    ],
+    [3, () => ({ [random.pick(['$add', '$multiply'])]: random.list(0, 3, () => numeric(random)) })],
+    [2, () => ({ [random.pick(['$subtract', '$divide', '$mod'])]: [numeric(random), divisor(random)] })],
+    [1, () => ({ [random.pick(['$abs', '$ceil', '$floor'])]: numeric(random) })],
+    [1, () => ({ $concat: random.list(0, 3, () => textual(random)) })],
+    [1, () => ({ [random.pick(['$toUpper', '$toLower'])]: textual(random) })],
+    [1, () => ({ [random.pick(['$strLenCP', '$strLenBytes'])]: { $ifNull: [textual(random), ''] } })],
+    [1, () => ({ $substrCP: [textual(random), integer(random, 0, 2), integer(random, 0, 2)] })],
+    [1, () => ({ [random.pick(['$isArray', '$type', '$isNumber'])]: inner() })],
+    [1, () => ({ $size: arrayed(random) })],
+    [1, () => ({ $arrayElemAt: [arrayed(random), integer(random, -2, 2)] })],
+    [
+      1,
+      () => ({
+        [random.pick(['$first', '$last', '$reverseArray', '$anyElementTrue', '$allElementsTrue'])]: [
+          arrayed(random),
+        ],
+      }),
+    ],
+    [1, () => ({ $in: [inner(), arrayed(random)] })],
+    [
+      1,
+      () => ({
+        [random.pick(['$concatArrays', '$setUnion', '$setIntersection'])]: random.list(1, 2, () =>
+          arrayed(random),
+        ),
+      }),
+    ],
+    [1, () => ({ $setDifference: [arrayed(random), arrayed(random)] })],
+    [1, () => ({ $slice: [arrayed(random), integer(random, -2, 2)] })],
+    [
+      1,
+      () => ({ $map: { input: arrayed(random), as: 'x', in: random.pick(['$$x', { v: '$$x' }, inner()]) } }),
+    ],
+    [1, () => ({ $filter: { input: arrayed(random), cond: { $gt: ['$$this', scalar(random)] } } })],
+    [
+      1,
+      () => ({
+        $reduce: {
+          input: arrayed(random),
+          initialValue: inner(),
+          in: { $cond: [{ $gt: ['$$this', '$$value'] }, '$$this', '$$value'] },
+        },
+      }),
+    ],
+    [1, () => ({ $let: { vars: { x: inner() }, in: { $ifNull: ['$$x', inner()] } } })],
+    [1, () => ({ $mergeObjects: [{ a: inner() }, { b: inner() }] })],
+    [
+      1,
+      () => ({
+        [random.pick([
+          '$year',
+          '$month',
+          '$dayOfMonth',
+          '$hour',
+          '$dayOfWeek',
+          '$dayOfYear',
+          '$millisecond',
+        ])]: { $literal: new Date(random.below(2000000000) * 1000) },
+      }),
+    ],
+    [1, () => ({ x: inner(), y: inner() })],
+    [1, () => random.list(0, 2, inner)],
+  ]);
+}
+
+function leaf(random) {
+  return random.weighted([
+    [5, () => `$${path(random, { positions: false })}`],
+    [3, () => ({ $literal: scalar(random) })],
+    [1, () => random.pick(['$$ROOT', '$$ROOT.a', '$$CURRENT.b', '$$REMOVE'])],
+  ]);
+}
+
+/** A number that may be divided by. */
+function divisor(random) {
+  return random.mistake(0.03)
+    ? 0
+    : random.pick([1, 2, new Double(1.5), new Double(0.1), new Long(3), Decimal128.fromString('2.5')]);
+}
+
+/** Mostly a number or null, since other types end the whole command in an error. */
+function numeric(random) {
+  const field = `$${path(random, { positions: false })}`;
+  if (random.mistake(0.03)) return field;
+  return { $cond: [{ $isNumber: field }, field, number(random)] };
+}
+
+function textual(random) {
+  const field = `$${path(random, { positions: false })}`;
+  if (random.mistake(0.03)) return field;
+  return { $cond: [{ $eq: [{ $type: field }, 'string'] }, field, { $literal: string(random) }] };
+}
+
+function arrayed(random) {
+  const field = `$${path(random, { positions: false })}`;
+  if (random.mistake(0.03)) return field;
+  return { $cond: [{ $isArray: [field] }, field, { $literal: random.list(0, 2, () => scalar(random)) }] };
+}

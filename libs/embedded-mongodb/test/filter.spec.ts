@@ -1,0 +1,84 @@
+import { Decimal128, Double, Long } from 'bson';
+import { compileFilter } from '../src/query/filter.js';
+import { codeOf, doc } from './support/bson.js';
+
+type Plain = Record<string, unknown>;
+
+function matches(filter: Plain, document: Plain): boolean {
+  return compileFilter(doc(filter)).matches(doc(document));
+}
+
+describe('compileFilter', () => {
+  it.each<[Plain, Plain, boolean]>([
+    [{ a: 1 }, { a: Long.fromNumber(1) }, true],
+    [{ a: Decimal128.fromString('1') }, { a: 1 }, true],
+    [{ a: { $lt: 5 } }, { a: new Double(NaN) }, false],
+    [{ a: { $gte: new Double(NaN) } }, { a: new Double(NaN) }, true],
+    [{ a: { $gt: 1 } }, { a: 'x' }, false],
+    [{ a: { $gte: null } }, {}, true],
+    [{ a: { $gt: null } }, {}, false],
+    [{ a: null }, { a: [] }, false],
+    [{ a: null }, { a: [null] }, true],
+    [{ 'a.b': null }, { a: [1, { b: 1 }] }, false],
+    [{ 'a.b': null }, { a: [{}] }, true],
+    [{ 'a.b': null }, { a: [] }, false],
+    [{ 'a.b': 1 }, { a: [{ b: 1 }] }, true],
+    [{ 'a.b': 1 }, { a: [[{ b: 1 }]] }, false],
+    [{ 'a.0': 1 }, { a: [1] }, true],
+    [{ 'a.0': 1 }, { a: [[1]] }, false],
+    [{ 'a.0': [1] }, { a: [[1]] }, true],
+    [{ 'a.0.b': 1 }, { a: [{ b: 1 }] }, true],
+    [{ a: { $all: [1] } }, { a: 1 }, true],
+    [{ a: { $all: [] } }, { a: 1 }, false],
+    [{ a: { $in: [[1, 2]] } }, { a: [1, 2] }, true],
+    [{ a: { $in: [/^x/] } }, { a: 'xy' }, true],
+    [{ a: { $nin: [1] } }, {}, true],
+    [{ a: { $type: 'int' } }, { a: ['x', 1] }, true],
+    [{ a: { $type: 'array' } }, { a: [] }, true],
+    [{ a: { $gt: [] } }, { a: [1] }, true],
+    [{ a: { $elemMatch: { a: null } } }, { a: [1] }, false],
+    [{ a: { $elemMatch: { b: null } } }, { a: [{}] }, true],
+    [{ a: { $elemMatch: { $gt: 1, $lt: 3 } } }, { a: [0, 4] }, false],
+    [{ a: { $elemMatch: { $gt: 1, $lt: 3 } } }, { a: [0, 2] }, true],
+    [{ a: { $gt: 1, $lt: 3 } }, { a: [0, 4] }, true],
+    [{ a: { $size: 2 } }, { a: [1, 2] }, true],
+    [{ a: { $not: { $gt: 1 } } }, {}, true],
+    [{ a: { $ne: 1 } }, { a: [1, 2] }, false],
+    [{ a: { b: 1, c: 1 } }, { a: { c: 1, b: 1 } }, false],
+    [{ a: /^b$/ }, { a: 'b\n' }, true],
+    [{ a: { $regex: 'A', $options: 'i' } }, { a: 'xax' }, true],
+    [{ $or: [{ a: 1 }, { b: 1 }] }, { b: 1 }, true],
+    [{ $nor: [{ a: 1 }, { b: 1 }] }, { c: 1 }, true],
+    [{ $expr: { $gt: ['$a', 1] } }, { a: 'x' }, true],
+    [{ $expr: { $eq: ['$a', 1] } }, { a: [1] }, false],
+  ])('%j on %j: %s', (filter, document, expected) => {
+    expect(matches(filter, document)).toBe(expected);
+  });
+
+  it.each<[Plain, number]>([
+    [{ a: { $foo: 1 } }, 2],
+    [{ $foo: 1 }, 2],
+    [{ $or: [] }, 2],
+    [{ a: { $in: 1 } }, 2],
+    [{ a: { $type: true } }, 14],
+    [{ a: { $type: [] } }, 9],
+    [{ a: { $regex: '(' } }, 51091],
+    [{ $expr: { $foo: 1 } }, 168],
+    [{ $where: '1' }, 115],
+    [{ a: { $near: [1, 1] } }, 115],
+    [{ a: { $regex: '(?>x)' } }, 115],
+  ])('refuses %j with %d', (filter, code) => {
+    expect(codeOf(() => compileFilter(doc(filter)))).toBe(code);
+  });
+
+  it('says what an index can know', () => {
+    const { predicates, exact } = compileFilter(doc({ a: { $gt: 1 }, 'b.c': { $in: ['x', 'y'] }, d: null }));
+    expect(predicates.map(({ path, includesMissing }) => [path, includesMissing])).toEqual([
+      ['a', false],
+      ['b.c', false],
+      ['d', true],
+    ]);
+    expect(exact).toBe(true);
+    expect(compileFilter(doc({ a: 1, b: { $ne: 1 } })).exact).toBe(false);
+  });
+});
