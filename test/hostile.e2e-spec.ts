@@ -1,3 +1,4 @@
+import { eventually } from './support/eventually.js';
 import { HOSTILE_BODIES, HOSTILE_TYPES, NOT_UTF8 } from './support/hostile-bodies.js';
 import { expectProblem } from './support/problems.js';
 import { type RawRequest, sendRaw } from './support/raw-http.js';
@@ -21,6 +22,12 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
     for (const path of ['/todos', '/posts/api']) {
       ids[path] = (await app.post(path, { title: 'Stands' }, { token })).body._id;
     }
+    // The notification about the post is recorded in the background.
+    await eventually(async () =>
+      expect(await app.database.collection('notifications').countDocuments()).toBe(1),
+    );
+  });
+  beforeEach(async () => {
     before = await snapshot();
   });
   afterAll(() => app.close());
