@@ -5,6 +5,14 @@ import { createApp } from './app.setup.js';
 import { shutDownOnSignal } from './app.shutdown.js';
 import { ConfigurationError, readEnvironment } from './config/index.js';
 
+/** Why the server may not listen, by Node's code of the error. */
+const LISTEN_FAILURES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'PORT is in use by another process. Stop it, or set PORT to a free one.',
+  EACCES: 'PORT must be one that this user may listen on, such as 3000.',
+  EADDRNOTAVAIL: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
+  ENOTFOUND: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
+};
+
 try {
   const environment = readEnvironment(process.env);
   const app = await createApp(AppModule.forRoot(environment), environment);
@@ -17,8 +25,8 @@ try {
 }
 
 function startFailure(error: unknown): string {
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return 'PORT is in use by another process. Stop it, or set PORT to a free one.';
-  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const known = LISTEN_FAILURES[code];
+  if (known) return known;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -119,6 +119,13 @@ describe('a process', () => {
     expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
   });
 
+  it('does not start where it cannot listen', async () => {
+    const env = { MONGODB_URI: freshDatabaseUri(), JWT_SECRET: TEST_SECRET, PORT: '0', HOST: '192.0.2.1' };
+    const { code, stderr } = await ServiceProcess.spawn(env).ended();
+    const detail = 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.';
+    expect([code, stderr]).toEqual([1, `${detail}\n`]);
+  });
+
   it('makes its development secret once, for its owner alone, and shares it with the token command', async () => {
     const token = () =>
       ServiceProcess.spawn({ DATA_DIR: folder }, ['dist/token.js', '--tenant', ACME]).ended();

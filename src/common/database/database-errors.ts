@@ -41,5 +41,7 @@ function isConnectionError(error: unknown): boolean {
 
 /** The driver lets a write to a connection that the server has just closed through as Node's own error. */
 function isSocketError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && SOCKET_CODES.has(String(error.code));
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && SOCKET_CODES.has(String(error.code))
+  );
 }
