@@ -13,6 +13,8 @@ export default {
     [required]: ['@swc/jest', { module: { type: 'commonjs' }, swcrc: false }],
   },
   transformIgnorePatterns: [`/node_modules/(?!${required.split('/')[2]}/)`],
+  globalSetup: './test/support/global-setup.js',
+  globalTeardown: './test/support/global-teardown.js',
   setupFiles: ['reflect-metadata'],
   testTimeout: 30_000,
   maxWorkers: 2,

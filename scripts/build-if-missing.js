@@ -2,15 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Builds the service where there is no build, or one older than its sources. */
-const BUILT = 'dist/main.js';
+/** What is built, and from what. */
+const builds = [
+  { result: 'libs/embedded-mongodb/dist/index.js', sources: 'libs/embedded-mongodb/src' },
+  { result: 'dist/main.js', sources: 'src' },
+];
 
 function newest(folder) {
   const times = readdirSync(folder, { recursive: true }).map((name) => statSync(join(folder, name)).mtimeMs);
   return Math.max(...times);
 }
 
-if (!existsSync(BUILT) || statSync(BUILT).mtimeMs < newest('src')) {
+// Builds the service where there is no build, or one older than its sources.
+if (builds.some(({ result, sources }) => !existsSync(result) || statSync(result).mtimeMs < newest(sources))) {
   const { status } = spawnSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 2, 2], shell: true });
   process.exitCode = status ?? 1;
 }

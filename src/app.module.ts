@@ -1,8 +1,9 @@
+import { join } from 'node:path';
 import { type DynamicModule, Module } from '@nestjs/common';
-import { DatabaseModule } from './common/database/index.js';
+import { DatabaseModule, type DatabaseOptions } from './common/database/index.js';
 import { EventsModule } from './common/events/index.js';
 import { TenancyModule } from './common/tenancy/index.js';
-import { ConfigModule, ConfigurationError, type Environment, jwtSecretOf } from './config/index.js';
+import { ConfigModule, type Environment, jwtSecretOf } from './config/index.js';
 import { HealthModule } from './health/health.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PostsModule } from './posts/posts.module.js';
@@ -11,16 +12,12 @@ import { TodosModule } from './todos/todos.module.js';
 /** The table of contents. */
 @Module({})
 export class AppModule {
-  /** @throws ConfigurationError where the environment names no database */
   static forRoot(environment: Environment): DynamicModule {
-    if (!environment.mongodbUri) {
-      throw new ConfigurationError('MONGODB_URI', 'is required: a mongodb:// or mongodb+srv:// URI');
-    }
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(environment),
-        DatabaseModule.forRoot({ uri: environment.mongodbUri }),
+        DatabaseModule.forRoot(databaseOf(environment)),
         EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
         TenancyModule.forRoot({
           secret: jwtSecretOf(environment),
@@ -36,4 +33,8 @@ export class AppModule {
       ],
     };
   }
+}
+
+function databaseOf({ mongodbUri, dataDir }: Environment): DatabaseOptions {
+  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: join(dataDir, 'mongodb') };
 }

@@ -1,7 +1,8 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
 import { createConnection } from 'mongoose';
-import { Database, DatabaseOptions } from './database.js';
+import { Database } from './database.js';
+import { type DatabaseOptions, DatabaseServer } from './database-server.js';
 
 /** The Mongoose connection, under the token that `MongooseModule.forFeature` asks for. */
 @Global()
@@ -12,7 +13,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       providers: [
         { provide: getConnectionToken(), useFactory: createUnopenedConnection },
-        { provide: DatabaseOptions, useValue: options },
+        { provide: DatabaseServer, useFactory: () => new DatabaseServer(options) },
         Database,
       ],
       exports: [getConnectionToken(), Database],

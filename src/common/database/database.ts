@@ -3,14 +3,9 @@ import { InjectConnection } from '@nestjs/mongoose';
 import type { Connection, Cursor, mongo } from 'mongoose';
 import { DatabaseUnavailableError } from '../errors/index.js';
 import { prepareCollections } from './collections.js';
+import { DatabaseServer } from './database-server.js';
 import { translateDatabaseError } from './database-errors.js';
 import { CALL_DEADLINE_MS, CONNECTION_LIMITS, OPEN_RETRY_MS, OPERATION_LIMITS } from './database-limits.js';
-
-/** How the database is reached. */
-export abstract class DatabaseOptions {
-  /** Connection string of a MongoDB. */
-  abstract readonly uri: string;
-}
 
 /** What a lean Mongoose query's `cursor()` gives. */
 type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
@@ -30,7 +25,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(
     @InjectConnection() private readonly connection: Connection,
-    private readonly options: DatabaseOptions,
+    private readonly server: DatabaseServer,
   ) {}
 
   /** Opens the database. Where it cannot be reached yet, the service starts all the same, unready, and tries on. */
@@ -43,6 +38,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     this.stopping.abort();
     await this.opening;
     await this.connection.close();
+    await this.server.stop();
   }
 
   /**
@@ -94,8 +90,9 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async tryOpen(): Promise<boolean> {
     try {
-      await prepareCollections(this.options.uri, this.connection.models);
-      await this.connection.openUri(this.options.uri, {
+      const uri = await this.server.uri();
+      await prepareCollections(uri, this.connection.models);
+      await this.connection.openUri(uri, {
         ...CONNECTION_LIMITS,
         autoCreate: false,
         autoIndex: false,

@@ -35,6 +35,7 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: REQUEST_TIMEOUT_MS,
+    requestIdLogLabel: 'requestId',
     return503OnClosing: false,
     // Node's own answer would have no body; the hook below refuses in its place.
     http: { requireHostHeader: false },

@@ -8,7 +8,7 @@ export function useRequestLog(fastify: FastifyInstance): void {
   });
   fastify.addHook('onRequestAbort', (request, done) => {
     request.log.info(
-      { requestId: request.id, method: request.method, path: pathOf(request) },
+      { method: request.method, path: pathOf(request) },
       'client went away',
     );
     done();
@@ -17,7 +17,6 @@ export function useRequestLog(fastify: FastifyInstance): void {
 
 function write(request: FastifyRequest, reply: FastifyReply, message: string): void {
   const line = {
-    requestId: request.id,
     method: request.method,
     path: pathOf(request),
     status: reply.statusCode,

@@ -1,0 +1,9 @@
+import { startEmbeddedMongodb } from 'embedded-mongodb';
+
+/** Starts the embedded default for the whole run, unless MONGODB_URI names a MongoDB. */
+export default async function start() {
+  if (process.env.MONGODB_URI) return;
+  const server = await startEmbeddedMongodb({ memory: true });
+  process.env.MONGODB_URI = server.uri;
+  globalThis.embeddedMongodb = server;
+}
