@@ -122,7 +122,7 @@ describe.each(cases)('the commands behind $resource', ({ collection, path, start
     commands: string[],
     body?: object,
   ): Promise<QueryPlan[]> {
-    const found = await plansOf(app.database, collection, async () => {
+    const found = await plansOf(app, collection, async () => {
       const { status } = await app.request(method, path + suffix, { body, token });
       expect(status).toBe(200);
     });
@@ -157,9 +157,7 @@ describe.each(cases)('the commands behind $resource', ({ collection, path, start
   });
 
   it('look for the record of an empty update by an index', async () => {
-    const [plan, ...others] = await plansOf(app.database, collection, () =>
-      app.patch(`${path}/${id}`, {}, { token }),
-    );
+    const [plan, ...others] = await plansOf(app, collection, () => app.patch(`${path}/${id}`, {}, { token }));
     expect(others).toEqual([]);
     expectIndexed(plan ? [plan] : []);
   });
@@ -174,9 +172,7 @@ it('a plan without an index is told', async () => {
   const app = await createTestApp();
   const todos = app.database.collection('todos');
   await todos.insertMany([{ title: 'a' }, { title: 'b' }]);
-  const [plan] = await plansOf(app.database, 'todos', () =>
-    todos.find({ title: 'a' }).sort({ title: 1 }).toArray(),
-  );
+  const [plan] = await plansOf(app, 'todos', () => todos.find({ title: 'a' }).sort({ title: 1 }).toArray());
   expect(plan?.stages).toEqual(expect.arrayContaining(['COLLSCAN', 'SORT']));
   await app.close();
 });

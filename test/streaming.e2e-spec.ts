@@ -6,6 +6,7 @@ import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
+import { watchCursors } from './support/open-cursors.js';
 
 /** More than the sockets between a client and the service can hold. */
 const RECORDS = 4_000;
@@ -14,12 +15,14 @@ const TEXT = 'x'.repeat(10_000);
 describe.each(['generated', 'handwritten'])('GET /todos without page parameters, %s', (form) => {
   let app: TestApp;
   let proxy: TcpProxy;
+  let openCursors: ReadonlyMap<string, number>;
   const open: ClientRequest[] = [];
 
   beforeAll(async () => {
     const uri = freshDatabaseUri();
     proxy = await TcpProxy.before(uri);
     app = await createTestApp({ env: { TODOS_API: form, MONGODB_URI: proxy.through(uri) } });
+    openCursors = watchCursors(app);
     const now = new Date();
     await app.database.collection('todos').insertMany(
       Array.from({ length: RECORDS }, (_, i) => ({
@@ -52,20 +55,8 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
     return { response, socket: response.socket, first };
   }
 
-  /** How many records the server-side cursors of the list have given so far. */
-  async function cursors(): Promise<number[]> {
-    const idle = await app.database.admin().command({
-      aggregate: 1,
-      pipeline: [
-        { $currentOp: { allUsers: true, idleCursors: true, localOps: true } },
-        { $match: { ns: `${app.database.databaseName}.todos`, 'cursor.cursorId': { $exists: true } } },
-      ],
-      cursor: {},
-    });
-    return (idle.cursor.firstBatch as { cursor: { nDocsReturned: number } }[]).map(({ cursor }) =>
-      Number(cursor.nDocsReturned),
-    );
-  }
+  /** How many records each server-side cursor that is open has given so far. */
+  const cursors = (): number[] => [...openCursors.values()];
 
   it('gives every record, newest first, by _id where they are of the same time, as one JSON array', async () => {
     const response = await fetch(`${app.url}/todos`);
@@ -75,14 +66,14 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
     expect(todos.map(({ title }) => title)).toEqual(
       Array.from({ length: RECORDS }, (_, i) => `Todo ${RECORDS - 1 - i}`),
     );
-    expect(await cursors()).toEqual([]);
+    expect(cursors()).toEqual([]);
   });
 
   it('stops fetching while the client does not read, and goes on when it does', async () => {
     const { response, first } = await startReading();
     // A whole other list is read in the meantime: time enough for this one to run ahead, if it did.
     await (await fetch(`${app.url}/todos`)).text();
-    const [fetched, ...others] = await cursors();
+    const [fetched, ...others] = cursors();
     expect(others).toEqual([]);
     expect(fetched).toBeGreaterThan(0);
     expect(fetched).toBeLessThan(RECORDS / 2);
@@ -93,9 +84,9 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
 
   it('closes the cursor of a client that goes away', async () => {
     const { socket } = await startReading();
-    expect(await cursors()).toHaveLength(1);
+    expect(cursors()).toHaveLength(1);
     socket.destroy();
-    await eventually(async () => expect(await cursors()).toEqual([]));
+    await eventually(() => expect(cursors()).toEqual([]));
   });
 
   it('closes the cursor of a client that goes away before the first byte', async () => {
@@ -107,7 +98,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
     await eventually(() =>
       expect(app.logLines.slice(seen)).toContainEqual(expect.objectContaining({ path: '/todos' })),
     );
-    await eventually(async () => expect(await cursors()).toEqual([]));
+    await eventually(() => expect(cursors()).toEqual([]));
   });
 
   it('answers HEAD with the headers of GET, and leaves no cursor open', async () => {
@@ -115,7 +106,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(response.text).toBe('');
-    await eventually(async () => expect(await cursors()).toEqual([]));
+    await eventually(() => expect(cursors()).toEqual([]));
   });
 
   it('breaks the connection when the database is lost in mid-stream, instead of ending as if whole', async () => {

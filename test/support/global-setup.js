@@ -1,9 +1,12 @@
 import { startEmbeddedMongodb } from 'embedded-mongodb';
 
-/** Starts the embedded default for the whole run, unless MONGODB_URI names a MongoDB. */
+/**
+ * Starts the embedded default for the whole run, unless MONGODB_URI names a MongoDB. On a port, since some tests put a
+ * proxy before it.
+ */
 export default async function start() {
   if (process.env.MONGODB_URI) return;
-  const server = await startEmbeddedMongodb({ memory: true });
+  const server = await startEmbeddedMongodb({ memory: true, port: 0 });
   process.env.MONGODB_URI = server.uri;
   globalThis.embeddedMongodb = server;
 }

@@ -1,4 +1,6 @@
-import type { mongo } from 'mongoose';
+import { getConnectionToken } from '@nestjs/mongoose';
+import type { Connection, mongo } from 'mongoose';
+import type { TestApp } from './test-app.js';
 
 /** One command that the database was sent, and the stages of the plan that it would carry it out by. */
 export interface QueryPlan {
@@ -8,64 +10,45 @@ export interface QueryPlan {
   readonly stages: readonly string[];
 }
 
-/** The entry of the database profiler (https://www.mongodb.com/docs/manual/reference/database-profiler/). */
-interface ProfiledOperation {
-  op: string;
-  command: Record<string, unknown>;
-}
-
-const COMMANDS = ['find', 'aggregate', 'count', 'distinct', 'findAndModify'] as const;
+const COMMANDS = ['find', 'aggregate', 'count', 'distinct', 'findAndModify', 'update', 'delete'];
 
 /** Parts of an explanation that repeat the question, or show plans that were not chosen. */
 const NOT_PLANS = new Set(['command', 'parsedQuery', 'rejectedPlans', '$clusterTime']);
 
 /**
- * Runs a function and explains every command that a collection was sent meanwhile: caught by the profiler exactly as the
- * service sent it, then handed to `explain`.
+ * Runs a function and explains every command that the service sent to a collection meanwhile: caught from its driver
+ * exactly as it was sent, then handed to `explain`.
  */
 export async function plansOf(
-  database: mongo.Db,
+  app: TestApp,
   collection: string,
   run: () => Promise<unknown>,
 ): Promise<QueryPlan[]> {
-  const profile = database.collection<ProfiledOperation>('system.profile');
-  await database.setProfilingLevel('off');
-  await profile.drop().catch(() => false);
-  await database.setProfilingLevel('all');
+  const client = app.app.get<Connection>(getConnectionToken(), { strict: false }).getClient();
+  const sent: mongo.CommandStartedEvent[] = [];
+  const record = (event: mongo.CommandStartedEvent) => void sent.push(event);
+  client.on('commandStarted', record);
   try {
     await run();
   } finally {
-    await database.setProfilingLevel('off');
+    client.off('commandStarted', record);
   }
-  const ns = `${database.databaseName}.${collection}`;
-  const operations = await profile
-    .find({ ns, op: { $in: ['query', 'command', 'update', 'remove'] } })
-    .toArray();
-  return Promise.all(operations.map((operation) => explain(database, collection, operation)));
+  const asked = sent.filter(
+    ({ commandName, command }) => COMMANDS.includes(commandName) && command[commandName] === collection,
+  );
+  return Promise.all(asked.map((event) => explain(app.database, event)));
 }
 
 async function explain(
   database: mongo.Db,
-  collection: string,
-  operation: ProfiledOperation,
+  { commandName, command }: mongo.CommandStartedEvent,
 ): Promise<QueryPlan> {
-  const { name, command } = commandOf(collection, operation);
-  const explained = await database.command({ explain: command, verbosity: 'executionStats' });
-  return { command: name, stages: stagesOf(explained) };
-}
-
-function commandOf(collection: string, { op, command }: ProfiledOperation) {
-  if (op === 'update')
-    return { name: op, command: { update: collection, updates: [withoutSession(command)] } };
-  if (op === 'remove')
-    return { name: op, command: { delete: collection, deletes: [withoutSession(command)] } };
-  const name = COMMANDS.find((candidate) => candidate in command);
-  if (!name) throw new Error(`An unknown command: ${Object.keys(command).join(', ')}.`);
-  return { name, command: withoutSession(command) };
+  const explained = await database.command({ explain: withoutSession(command), verbosity: 'executionStats' });
+  return { command: commandName, stages: stagesOf(explained) };
 }
 
 /** What belongs to the one time that the command was sent, and no other command may repeat. */
-function withoutSession(command: Record<string, unknown>): Record<string, unknown> {
+function withoutSession(command: mongo.Document): mongo.Document {
   const { lsid: _, $clusterTime: __, $db: ___, txnNumber: ____, ...rest } = command;
   return rest;
 }

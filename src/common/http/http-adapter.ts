@@ -33,9 +33,8 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
   const adapter = new FastifyAdapter({
     bodyLimit,
     loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestTimeout: REQUEST_TIMEOUT_MS,
-    requestIdLogLabel: 'requestId',
     return503OnClosing: false,
     // Node's own answer would have no body; the hook below refuses in its place.
     http: { requireHostHeader: false },

@@ -7,10 +7,7 @@ export function useRequestLog(fastify: FastifyInstance): void {
     done();
   });
   fastify.addHook('onRequestAbort', (request, done) => {
-    request.log.info(
-      { method: request.method, path: pathOf(request) },
-      'client went away',
-    );
+    request.log.info({ method: request.method, path: pathOf(request) }, 'client went away');
     done();
   });
 }
