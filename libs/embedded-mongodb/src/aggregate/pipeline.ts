@@ -100,7 +100,8 @@ function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage): boole
       head.filter = head.filter ? new Map([['$and', [head.filter, argument]]]) : argument;
       return true;
     case '$sort':
-      if (!beforeSkip || head.sort) return false;
+      // Of two sorts in a row the last one decides.
+      if (!beforeSkip) return false;
       head.sort = sortSpec(argument);
       return true;
     case '$skip':
