@@ -162,7 +162,7 @@ function compileElementMatch(argument: BsonValue): {
     const asked = conjunction(operatorConditions(argument));
     return { matches: asked.matchesElement, predicates: (path) => asked.predicates?.(path) ?? [] };
   }
-  const filter = compileClauses(argument, notHere);
+  const filter = compileClauses(argument, { onTopLevel: notHere });
   return {
     matches: (element) => matchesElement(filter, element),
     predicates: (path) => filter.predicates.map((each) => ({ ...each, path: `${path}.${each.path}` })),
