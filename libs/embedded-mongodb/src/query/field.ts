@@ -8,6 +8,7 @@ import {
   equality,
   existence,
   isReference,
+  namesReference,
   membership,
   modulo,
   range,
@@ -158,7 +159,7 @@ function compileElementMatch(argument: BsonValue): {
 } {
   if (!isDocument(argument)) throw failure('BadValue', '$elemMatch needs an Object');
   const first = argument.keys().next().value ?? '';
-  if (isOperators(argument) && !isTopLevelOperator(first)) {
+  if (isOperators(argument) && !isTopLevelOperator(first) && !namesReference(argument)) {
     const asked = conjunction(operatorConditions(argument));
     return { matches: asked.matchesElement, predicates: (path) => asked.predicates?.(path) ?? [] };
   }

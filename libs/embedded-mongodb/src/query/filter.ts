@@ -96,6 +96,11 @@ function topLevel(operator: string, argument: BsonValue, context: ClauseContext)
     }
     case '$text':
       return { ...opaque, text: parseText(argument) };
+    case '$ref':
+    case '$id':
+    case '$db':
+      // The fields of a DBRef, which are always compared as they are.
+      return field(operator, new Map([['$eq', argument]]));
     case '$comment':
       return everyDocument;
     case '$alwaysTrue':

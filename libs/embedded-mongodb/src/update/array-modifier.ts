@@ -13,6 +13,7 @@ import {
 import { failure } from '../errors.js';
 import { compileValueFilter, isTopLevelOperator } from '../query/field.js';
 import { compileElementFilter } from '../query/filter.js';
+import { namesReference } from '../query/operators.js';
 import { describeId, keep, lastName, type Modifier } from './modifier.js';
 
 type Order = (a: BsonValue, b: BsonValue) => number;
@@ -115,8 +116,8 @@ function pullTest(argument: BsonValue): (element: BsonValue) => boolean {
   if (argument instanceof BSONRegExp) return compileValueFilter(argument);
   if (!isDocument(argument)) return (element) => valuesEqual(element, argument);
   const first = argument.keys().next().value ?? '';
-  if (first.startsWith('$') && first !== '$not' && !isTopLevelOperator(first))
-    return compileValueFilter(argument);
+  const isField = first === '$not' || isTopLevelOperator(first) || namesReference(argument);
+  if (first.startsWith('$') && !isField) return compileValueFilter(argument);
   const filter = compileElementFilter(argument);
   return (element) => isDocument(element) && filter.matches(element);
 }
