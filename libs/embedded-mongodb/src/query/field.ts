@@ -1,6 +1,6 @@
 import { BSONRegExp } from 'bson';
 import { type BsonDocument, BsonUndefined, type BsonValue, isDocument } from '../bson/types.js';
-import { failure, unsupported } from '../errors.js';
+import { failure, failureAt, unsupported } from '../errors.js';
 import { type Condition, conjunction, negation, wholeCondition } from './condition.js';
 import { compileClauses, type Filter } from './filter.js';
 import {
@@ -120,7 +120,7 @@ function regexArgument(pattern: BsonValue, options: BsonValue | undefined): BSON
     throw failure('BadValue', '$options has to be a string');
   if (pattern instanceof BSONRegExp) {
     if (pattern.options !== '' && options !== undefined)
-      throw failure('BadValue', 'options set in both $regex and $options');
+      throw failureAt(51075, 'options set in both $regex and $options');
     return new BSONRegExp(pattern.pattern, options ?? pattern.options);
   }
   if (typeof pattern !== 'string') throw failure('BadValue', '$regex has to be a string');

@@ -36,8 +36,9 @@ export function push(argument: BsonValue): Modifier {
       let after: BsonArray = [...before.slice(0, at), ...added, ...before.slice(at)];
       if (order) after.sort(order);
       if (slice !== undefined) after = slice < 0 ? after.slice(slice) : after.slice(0, slice);
-      // As in MongoDB, a sort counts as a change even of an array in order.
-      const untouched = added.length === 0 && !order && after.length === before.length;
+      // As in MongoDB, a sort counts as a change even of an array in order, unless it is empty.
+      const sorted = order && after.length > 0;
+      const untouched = added.length === 0 && !sorted && after.length === before.length;
       return current && untouched ? keep : after;
     },
   };
