@@ -36,6 +36,8 @@ describe('compileFilter', () => {
     [{ a: { $type: 'int' } }, { a: ['x', 1] }, true],
     [{ a: { $type: 'array' } }, { a: [] }, true],
     [{ a: { $gt: [] } }, { a: [1] }, true],
+    [{ a: { $elemMatch: { $ref: 'r', $id: 1 } } }, { a: [{ $ref: 'r', $id: 1, $db: 'd' }] }, true],
+    [{ a: { $elemMatch: { $id: 1 } } }, { a: [{ $ref: 'r', $id: 2 }] }, false],
     [{ a: { $elemMatch: { a: null } } }, { a: [1] }, false],
     [{ a: { $elemMatch: { b: null } } }, { a: [{}] }, true],
     [{ a: { $elemMatch: { $gt: 1, $lt: 3 } } }, { a: [0, 4] }, false],

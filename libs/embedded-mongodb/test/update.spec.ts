@@ -1,5 +1,7 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
-import { compileUpdate } from '../src/update/update.js';
+import { compileLet } from '../src/aggregate/let.js';
+import { compileFilter } from '../src/query/filter.js';
+import { compileUpdate, type Update } from '../src/update/update.js';
 import { upsertDocument } from '../src/update/upsert.js';
 import { codeOf, doc, plain, typed } from './support/bson.js';
 
@@ -125,5 +127,60 @@ describe('upsertDocument', () => {
     [{ $expr: true }, { $set: { a: 1 } }, 224],
   ])('refuses %j and %j with %d', (filter, update, code) => {
     expect(codeOf(() => upserted(filter, update))).toBe(code);
+  });
+});
+
+describe('a pipeline as an update', () => {
+  const update = (stages: unknown[], variables = {}): Update =>
+    compileUpdate(doc({ u: stages }).get('u') ?? null, {
+      ...options,
+      variables: compileLet(doc(variables)),
+    });
+
+  it.each<[unknown[], Plain]>([
+    [[{ $set: { b: '$a', 'c.d': 1 } }], { _id: 1, a: 1, b: 1, c: { d: 1 } }],
+    [[{ $unset: 'a' }, { $addFields: { b: 2 } }], { _id: 1, b: 2 }],
+    [[{ $project: { _id: 0, b: '$a' } }], { _id: 1, b: 1 }],
+    [[{ $replaceWith: { b: '$a' } }], { _id: 1, b: 1 }],
+    [
+      [{ $replaceRoot: { newRoot: { $setField: { field: 'x.y', input: '$$ROOT', value: 2 } } } }],
+      { _id: 1, a: 1, 'x.y': 2 },
+    ],
+    [[{ $set: { b: '$$name' } }], { _id: 1, a: 1, b: 'x' }],
+  ])('%j makes %j', (stages, after) => {
+    const { document, changed } = update(stages, { name: 'x' }).apply(doc({ _id: 1, a: 1 }));
+    expect(plain(document)).toEqual(after);
+    expect(changed).toBe(true);
+  });
+
+  it.each<[unknown[], number]>([
+    [[{ $match: {} }], 72],
+    [[{ $foo: {} }], 40324],
+    [[{ $set: { _id: 2 } }], 66],
+    [[{ $set: { _id: [1] } }], 53],
+    [[{ $replaceWith: '$a' }], 40228],
+  ])('%j ends with error %i', (stages, code) => {
+    expect(codeOf(() => update(stages).apply(doc({ _id: 1, a: 1 })))).toBe(code);
+  });
+
+  it('takes the seed of an upsert from the filter', () => {
+    const inserted = upsertDocument(doc({ q: 5 }), update([{ $set: { z: '$q' } }]), () => new Int32(9));
+    expect(plain(inserted)).toEqual({ _id: 9, q: 5, z: 5 });
+  });
+});
+
+describe('compileLet', () => {
+  it.each<[Plain, number]>([
+    [{ X: 1 }, 9],
+    [{ x: '$a' }, 4890500],
+    [{ x: '$$ROOT' }, 4890500],
+    [{ x: '$$y', y: 1 }, 17276],
+  ])('%j ends with error %i', (definitions, code) => {
+    expect(codeOf(() => compileLet(doc(definitions)))).toBe(code);
+  });
+
+  it('gives $expr its variables', () => {
+    const filter = compileFilter(doc({ $expr: { $eq: ['$a', '$$x.y'] } }), compileLet(doc({ x: { y: 1 } })));
+    expect([{ a: 1 }, { a: 2 }].map((each) => filter.matches(doc(each)))).toEqual([true, false]);
   });
 });

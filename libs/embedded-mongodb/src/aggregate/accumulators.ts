@@ -7,7 +7,7 @@ import type { Accumulator } from './group.js';
 import { groupKey } from './group-key.js';
 import { isNullish } from './operators/operator.js';
 import { NumberSum } from './sum.js';
-import type { Expression, Result } from './scope.js';
+import type { Expression, Result, Variables } from './scope.js';
 
 const creators: Record<string, () => Accumulator> = {
   $sum: () => new Sum(),
@@ -32,6 +32,7 @@ const refused = new Set(
 export function accumulators(
   operator: string,
   argument: BsonValue,
+  variables: Variables,
 ): { operand: Expression; create: () => Accumulator } {
   if (operator === '$count') {
     if (!isDocument(argument) || argument.size > 0) {
@@ -45,7 +46,7 @@ export function accumulators(
     throw failureAt(15952, `unknown group operator '${operator}'`);
   }
   if (Array.isArray(argument)) throw failureAt(40237, `The ${operator} accumulator is a unary operator`);
-  return { operand: compileExpression(argument), create };
+  return { operand: compileExpression(argument, variables), create };
 }
 
 /** Values that are no number do not count. */

@@ -9,7 +9,7 @@ import { objectOperators } from './operators/object.js';
 import type { Operator } from './operators/operator.js';
 import { scopedOperators } from './operators/scoped.js';
 import { stringOperators } from './operators/string.js';
-import type { Expression, Result, Scope } from './scope.js';
+import { type Expression, noNames, type Result, type Scope, type Variables, withNames } from './scope.js';
 
 const operators: Record<string, Operator> = {
   ...arithmeticOperators,
@@ -21,11 +21,11 @@ const operators: Record<string, Operator> = {
 };
 
 /**
- * @param variables Names that `$$name` may refer to.
+ * @param variables What `$$name` may refer to.
  * @throws CommandError InvalidPipelineOperator (168) for an unknown operator, CommandNotSupported (115) for one that this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation/
  */
-export function compileExpression(expression: BsonValue, variables: readonly string[] = []): Expression {
+export function compileExpression(expression: BsonValue, variables: Variables = noNames): Expression {
   if (typeof expression === 'string' && expression.startsWith('$')) return compilePath(expression, variables);
   if (Array.isArray(expression)) {
     const elements = expression.map((each) => compileExpression(each, variables));
@@ -48,7 +48,7 @@ export function constant(value: Result): Expression {
   return Object.assign(() => value, { constant: true as const });
 }
 
-function compileObject(fields: BsonDocument, variables: readonly string[]): Expression {
+function compileObject(fields: BsonDocument, variables: Variables): Expression {
   const compiled = Array.from(fields, ([name, value]) => {
     if (name.includes('.')) {
       throw failureAt(
@@ -72,13 +72,13 @@ function compileObject(fields: BsonDocument, variables: readonly string[]): Expr
   );
 }
 
-function compileOperator(name: string, expression: BsonDocument, variables: readonly string[]): Expression {
+function compileOperator(name: string, expression: BsonDocument, variables: Variables): Expression {
   if (expression.size !== 1) throw failureAt(15983, exactlyOne(expression));
   const argument = expression.get(name) as BsonValue;
   if (name === '$literal' || name === '$const') return constant(argument);
   const special = Object.hasOwn(scopedOperators, name) ? scopedOperators[name] : undefined;
   if (special)
-    return special(argument, (inner, added = []) => compileExpression(inner, [...variables, ...added]));
+    return special(argument, (inner, added = []) => compileExpression(inner, withNames(variables, added)));
   const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
   if (!operator) {
     if (knownOperators.has(name)) throw unsupported(`The expression ${name}`);
@@ -111,7 +111,7 @@ function fold(operands: readonly Expression[], evaluate: (scope: Scope) => Resul
   return constant(evaluate({ root: new Map(), variables: new Map() }));
 }
 
-function compilePath(text: string, variables: readonly string[]): Expression {
+function compilePath(text: string, variables: Variables): Expression {
   if (text === '$') throw failureAt(16872, `'$' by itself is not a valid FieldPath`);
   const isVariable = text.startsWith('$$');
   const names = text.slice(isVariable ? 2 : 1).split('.');
@@ -127,10 +127,15 @@ function compilePath(text: string, variables: readonly string[]): Expression {
     case 'NOW':
       return constantNow();
     default:
-      if (/^[A-Z]/.test(variable)) throw unsupported(`The variable $$${variable}`);
-      if (!variables.includes(variable)) throw failureAt(17276, `Use of undefined variable: ${variable}`);
-      return (scope) => valueAt(scope.variables.get(variable), rest);
+      return compileVariable(variable, rest, variables);
   }
+}
+
+function compileVariable(name: string, rest: readonly string[], variables: Variables): Expression {
+  const found = variables.get(name);
+  if (found) return fold([found], (scope) => valueAt(found(scope), rest));
+  if (/^[A-Z]/.test(name)) throw unsupported(`The variable $$${name}`);
+  throw failureAt(17276, `Use of undefined variable: ${name}`);
 }
 
 /** One moment for the whole command. */

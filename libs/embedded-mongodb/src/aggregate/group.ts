@@ -3,8 +3,8 @@ import { failureAt } from '../errors.js';
 import { accumulators } from './accumulators.js';
 import { compileExpression } from './expression.js';
 import { groupKey } from './group-key.js';
-import { type Expression, type Result, type Scope, scopeOf } from './scope.js';
-import type { Stage } from './stage.js';
+import { type Expression, type Result, type Scope, scopeOf, type Variables } from './scope.js';
+import type { Stage, StageContext } from './stage.js';
 
 interface Field {
   name: string;
@@ -19,14 +19,14 @@ export interface Accumulator {
 }
 
 /** `$group`: one document per distinct `_id`, in the order in which they were first met. */
-export function groupStage(argument: BsonValue): Stage {
+export function groupStage(argument: BsonValue, { variables }: StageContext): Stage {
   if (!isDocument(argument)) throw failureAt(15947, `a group's fields must be specified in an object`);
   const id = argument.get('_id');
   const fields = [...argument]
     .filter(([name]) => name !== '_id')
-    .map(([name, value]) => parseField(name, value));
+    .map(([name, value]) => parseField(name, value, variables));
   if (id === undefined) throw failureAt(15955, 'a group specification must include an _id');
-  const idOf = compileId(id);
+  const idOf = compileId(id, variables);
   return function* group(documents) {
     const groups = new Map<string, { id: BsonValue; values: Accumulator[] }>();
     for (const document of documents) {
@@ -51,24 +51,24 @@ export function groupStage(argument: BsonValue): Stage {
 }
 
 /** A missing value counts as null, also where it is the only field of the `_id`; among several it is left out. */
-function compileId(id: BsonValue): (scope: Scope) => BsonValue {
+function compileId(id: BsonValue, variables: Variables): (scope: Scope) => BsonValue {
   const [entry, ...others] = isDocument(id) ? id : [];
   if (!entry || others.length > 0 || entry[0].startsWith('$')) {
-    const whole = compileExpression(id);
+    const whole = compileExpression(id, variables);
     return (scope) => whole(scope) ?? null;
   }
-  const only = compileExpression(new Map([entry]));
+  const only = compileExpression(new Map([entry]), variables);
   return (scope) => {
     const value = only(scope);
     return isDocument(value) && value.size > 0 ? value : new Map([[entry[0], null]]);
   };
 }
 
-function parseField(name: string, value: BsonValue): Field {
+function parseField(name: string, value: BsonValue, variables: Variables): Field {
   if (name.includes('.')) throw failureAt(40235, `The field name '${name}' cannot contain '.'`);
   if (name.startsWith('$')) throw failureAt(40236, `The field name '${name}' cannot be an operator name`);
   if (!isDocument(value)) throw failureAt(40234, `The field '${name}' must be an accumulator object`);
   if (value.size !== 1) throw failureAt(40238, `The field '${name}' must specify one accumulator`);
   const [[operator, operand]] = value as unknown as [[string, BsonValue]];
-  return { name, ...accumulators(operator, operand) };
+  return { name, ...accumulators(operator, operand, variables) };
 }

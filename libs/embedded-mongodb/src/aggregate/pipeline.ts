@@ -3,7 +3,9 @@ import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson
 import { failure, failureAt, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
 import { groupStage } from './group.js';
-import { allDocuments, type DocumentFlow, type Stage, type StageParser } from './stage.js';
+import { replaceRootStage, replaceWithStage } from './replace.js';
+import { noNames, type Variables } from './scope.js';
+import { allDocuments, type DocumentFlow, type Stage, type StageContext, type StageParser } from './stage.js';
 import {
   addFieldsStage,
   countStage,
@@ -47,6 +49,8 @@ const parsers: Record<string, StageParser> = {
   $count: countStage,
   $unwind: unwindStage,
   $facet: facetStage,
+  $replaceRoot: replaceRootStage,
+  $replaceWith: replaceWithStage,
 };
 
 /** Stages of real MongoDB that this server lacks. */
@@ -54,22 +58,42 @@ const refused = new Set(
   (
     '$bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $currentOp $densify $documents $fill ' +
     '$geoNear $graphLookup $indexStats $listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup ' +
-    '$merge $out $planCacheStats $redact $replaceRoot $replaceWith $sample $search $searchMeta $setWindowFields ' +
+    '$merge $out $planCacheStats $redact $sample $search $searchMeta $setWindowFields ' +
     '$shardedDataDistribution $sortByCount $unionWith $vectorSearch'
   ).split(' '),
 );
 
 /**
+ * @param variables The command's `let`.
  * @throws CommandError 40324 for a stage that MongoDB does not know, CommandNotSupported (115) for one that this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation-pipeline/
  */
-export function compilePipeline(stages: readonly BsonValue[]): Pipeline {
+export function compilePipeline(stages: readonly BsonValue[], variables: Variables = noNames): Pipeline {
   const parsed = stages.map(readStage);
   const head: PipelineHead = {};
   let taken = 0;
-  while (taken < parsed.length && takeIntoHead(head, parsed[taken] as NamedStage)) taken++;
-  const rest = parsed.slice(taken).map(compileStage);
+  while (taken < parsed.length && takeIntoHead(head, parsed[taken] as NamedStage, variables)) taken++;
+  const rest = parsed.slice(taken).map((each) => compileStage(each, variables));
   return { head, run: (documents) => chain(rest, documents) };
+}
+
+/**
+ * The stages without a head, for documents that are at hand.
+ *
+ * @param check Throws for the name of a stage that may not be used here.
+ */
+export function compilePipelineStages(
+  stages: readonly BsonValue[],
+  variables: Variables,
+  check: (name: string) => void,
+): Stage {
+  const compiled = stages.map((each) => {
+    const named = readStage(each);
+    const stage = compileStage(named, variables);
+    check(named.name);
+    return stage;
+  });
+  return (documents) => chain(compiled, documents);
 }
 
 interface NamedStage {
@@ -90,17 +114,18 @@ function readStage(stage: BsonValue): NamedStage {
 }
 
 /** Moves a stage into the head where a query would apply it in its turn: match, sort, skip, limit. */
-function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage): boolean {
+function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage, variables: Variables): boolean {
   const beforeSkip = head.skip === undefined && head.limit === undefined;
   switch (name) {
     case '$match':
       // A match behind a sort gives the same before it, and leaves less to sort.
       if (!isDocument(argument) || !beforeSkip) return false;
-      compileFilter(argument);
+      compileFilter(argument, variables);
       head.filter = head.filter ? new Map([['$and', [head.filter, argument]]]) : argument;
       return true;
     case '$sort':
-      if (!beforeSkip || head.sort) return false;
+      // Of two sorts in a row the last one decides.
+      if (!beforeSkip) return false;
       head.sort = sortSpec(argument);
       return true;
     case '$skip':
@@ -116,9 +141,9 @@ function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage): boole
   }
 }
 
-function compileStage({ name, argument }: NamedStage): Stage {
+function compileStage({ name, argument }: NamedStage, variables: Variables): Stage {
   const parse = Object.hasOwn(parsers, name) ? parsers[name] : undefined;
-  if (parse) return parse(argument, name);
+  if (parse) return parse(argument, { name, variables });
   if (refused.has(name)) throw unsupported(`The stage ${name}`);
   throw failureAt(40324, `Unrecognized pipeline stage name: '${name}'`);
 }
@@ -128,7 +153,7 @@ function chain(stages: readonly Stage[], documents: DocumentFlow): DocumentFlow 
 }
 
 /** `$facet`: several pipelines over the same documents, each result in a field of its own. */
-function facetStage(argument: BsonValue): Stage {
+function facetStage(argument: BsonValue, { variables }: StageContext): Stage {
   if (!isDocument(argument) || argument.size === 0) {
     const found = isDocument(argument) ? describeDocument(argument) : typeName(argument);
     throw failureAt(
@@ -136,7 +161,10 @@ function facetStage(argument: BsonValue): Stage {
       `the $facet specification must be a non-empty object, but found: $facet: ${found}`,
     );
   }
-  const facets = Array.from(argument, ([name, stages]) => ({ name, stages: facetStages(name, stages) }));
+  const facets = Array.from(argument, ([name, stages]) => ({
+    name,
+    stages: facetStages(name, stages, variables),
+  }));
   return allDocuments(function* facet(documents) {
     const result: BsonDocument = new Map();
     for (const { name, stages } of facets) {
@@ -149,7 +177,7 @@ function facetStage(argument: BsonValue): Stage {
   });
 }
 
-function facetStages(name: string, stages: BsonValue): Stage[] {
+function facetStages(name: string, stages: BsonValue, variables: Variables): Stage[] {
   if (name.includes('.')) {
     throw failureAt(
       16412,
@@ -176,6 +204,6 @@ function facetStages(name: string, stages: BsonValue): Stage[] {
     if (named.name === '$facet' || named.name === '$out' || named.name === '$merge') {
       throw failureAt(40600, `${named.name} is not allowed to be used within a $facet stage`);
     }
-    return compileStage(named);
+    return compileStage(named, variables);
   });
 }

@@ -15,6 +15,18 @@ export interface Expression {
   readonly constant?: true;
 }
 
+/** What `$$name` stands for where an expression is read: its value, or a way to look it up. */
+export type Variables = ReadonlyMap<string, Expression>;
+
+/** No variables but MongoDB's own. */
+export const noNames: Variables = new Map();
+
+/** Adds names whose values the scope will hold. */
+export function withNames(variables: Variables, names: readonly string[]): Variables {
+  const looked = names.map((name): [string, Expression] => [name, (scope) => scope.variables.get(name)]);
+  return new Map([...variables, ...looked]);
+}
+
 /** A value of an expression: `undefined` stands for a missing one. */
 export type Result = BsonValue | undefined;
 

@@ -1,4 +1,5 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
+import type { Variables } from './scope.js';
 
 /** Documents on their way; `undefined` is a chance to pause, which every stage passes on at once. */
 export type DocumentFlow = Iterable<BsonDocument | undefined>;
@@ -6,8 +7,16 @@ export type DocumentFlow = Iterable<BsonDocument | undefined>;
 /** A compiled stage: documents in, documents out. */
 export type Stage = (documents: DocumentFlow) => DocumentFlow;
 
+/** What a stage is read with. */
+export interface StageContext {
+  /** The stage's name, dollar sign included. */
+  name: string;
+  /** The command's `let`. */
+  variables: Variables;
+}
+
 /** Reads a stage's argument. */
-export type StageParser = (argument: BsonValue, name: string) => Stage;
+export type StageParser = (argument: BsonValue, context: StageContext) => Stage;
 
 /** A stage that looks at one document after the other. */
 export function eachDocument(handle: (document: BsonDocument) => Iterable<BsonDocument>): Stage {

@@ -8,12 +8,12 @@ import { compileProjection } from '../query/projection.js';
 import { ProjectionTree } from '../query/projection-tree.js';
 import { compileSort, sortDocuments } from '../query/sort.js';
 import { compileExpression } from './expression.js';
-import { scopeOf } from './scope.js';
-import { allDocuments, eachDocument, type Stage } from './stage.js';
+import { scopeOf, type Variables } from './scope.js';
+import { allDocuments, eachDocument, type Stage, type StageContext } from './stage.js';
 
-export function matchStage(argument: BsonValue): Stage {
+export function matchStage(argument: BsonValue, { variables }: StageContext): Stage {
   if (!isDocument(argument)) throw failureAt(15959, 'the match filter must be an expression in an object');
-  const filter = compileFilter(argument);
+  const filter = compileFilter(argument, variables);
   if (filter.text) throw failureAt(17313, '$match with $text is only allowed as the first pipeline stage');
   return eachDocument((document) => (filter.matches(document) ? [document] : []));
 }
@@ -76,14 +76,14 @@ function wholeNumber(stage: string, argument: BsonValue, code: number): number {
   return count;
 }
 
-export function projectStage(argument: BsonValue): Stage {
+export function projectStage(argument: BsonValue, { variables }: StageContext): Stage {
   if (!isDocument(argument)) throw failureAt(15969, '$project specification must be an object');
-  const projection = compileProjection(argument, 'aggregate');
+  const projection = compileProjection(argument, 'aggregate', variables);
   if (projection.needsTextScore) throw unsupported('The text score in a pipeline');
   return eachDocument((document) => [projection.apply(document)]);
 }
 
-export function unsetStage(argument: BsonValue): Stage {
+export function unsetStage(argument: BsonValue, context: StageContext): Stage {
   if (typeof argument !== 'string' && !Array.isArray(argument)) {
     throw failureAt(31002, '$unset specification must be a string or an array');
   }
@@ -103,17 +103,17 @@ export function unsetStage(argument: BsonValue): Stage {
     spec.set(path, new Int32(0));
   }
   // Unlike a projection, which would take `_id: 0` alone for an inclusion of the rest, this only ever removes.
-  return projectStage(spec);
+  return projectStage(spec, context);
 }
 
 /** `$addFields` and its other name `$set`. */
-export function addFieldsStage(argument: BsonValue, name: string): Stage {
+export function addFieldsStage(argument: BsonValue, { name, variables }: StageContext): Stage {
   if (!isDocument(argument)) {
     throw failureAt(40272, `${name} specification stage must be an object, got ${typeName(argument)}`);
   }
   const tree = new ProjectionTree();
   const seen: string[] = [];
-  for (const [path, value] of argument) addField(tree, seen, path, value, argument);
+  for (const [path, value] of argument) addField(tree, seen, path, value, argument, variables);
   return eachDocument((document) => [tree.compute(new Map(document), scopeOf(document))]);
 }
 
@@ -123,6 +123,7 @@ function addField(
   path: string,
   value: BsonValue,
   spec: BsonDocument,
+  variables: Variables,
 ): void {
   checkFieldPath(path);
   if (isDocument(value) && value.size > 0) {
@@ -134,7 +135,7 @@ function addField(
       );
     }
     if (operator === undefined) {
-      for (const [name, inner] of value) addField(tree, seen, `${path}.${name}`, inner, spec);
+      for (const [name, inner] of value) addField(tree, seen, `${path}.${name}`, inner, spec, variables);
       return;
     }
   }
@@ -146,7 +147,7 @@ function addField(
     );
   }
   seen.push(path);
-  tree.add(path.split('.'), { compute: compileExpression(value) });
+  tree.add(path.split('.'), { compute: compileExpression(value, variables) });
 }
 
 function checkFieldPath(path: string): void {

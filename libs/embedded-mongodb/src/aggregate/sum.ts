@@ -24,7 +24,7 @@ export class NumberSum {
   add(value: BsonNumber): void {
     if (value instanceof Decimal128) {
       this.widest = 'decimal';
-      this.decimals = this.decimals ? addDecimals(this.decimals, toDecimal(value)) : toDecimal(value);
+      this.decimals = rounded(addDecimals(this.decimals ?? zero, toDecimal(value)));
     } else if (value instanceof Double) {
       if (this.widest !== 'decimal') this.widest = 'double';
       this.doubles.add(value.value);
@@ -56,9 +56,16 @@ export class NumberSum {
   }
 
   private decimal(): Decimal {
-    const whole = addDecimals(this.decimals ?? decimalFromBigInt(0n), decimalFromBigInt(this.integers));
-    return this.doubles.used ? addDecimals(whole, this.doubles.decimal()) : whole;
+    const whole = rounded(addDecimals(this.decimals ?? zero, decimalFromBigInt(this.integers)));
+    return this.doubles.used ? rounded(addDecimals(whole, this.doubles.decimal())) : whole;
   }
+}
+
+const zero = decimalFromBigInt(0n);
+
+/** A decimal cut to the digits that a Decimal128 holds, which every step of a sum is. */
+function rounded(value: Decimal): Decimal {
+  return fromDecimal128(toDecimal128(value));
 }
 
 /** A sum of doubles with about twice their precision. */
@@ -92,14 +99,10 @@ class DoubleDouble {
   /** Both halves to the full precision of a decimal. */
   decimal(): Decimal {
     if (!Number.isFinite(this.plain)) return exactDecimal(this.plain);
-    return addDecimals(fullPrecision(this.sum), fullPrecision(this.error));
+    return rounded(addDecimals(rounded(exactDecimal(this.sum)), rounded(exactDecimal(this.error))));
   }
 
   copy(): DoubleDouble {
     return Object.assign(new DoubleDouble(), this);
   }
-}
-
-function fullPrecision(value: number): Decimal {
-  return fromDecimal128(toDecimal128(exactDecimal(value)));
 }

@@ -22,12 +22,13 @@ export interface Aggregation {
 
 /** The aggregation of an `aggregate` command. */
 export function aggregation(command: Command, { store, catalog }: Engine): Aggregation {
-  command.refuse('collation', 'let', 'bypassDocumentValidation');
+  command.refuse('collation', 'bypassDocumentValidation');
   const stages = command.array('pipeline');
   if (!stages) throw failure('TypeMismatch', "'pipeline' option must be specified as an array");
   if (typeof command.body.get('aggregate') !== 'string')
     throw unsupported('An aggregation over no collection');
-  const pipeline = compilePipeline(stages);
+  const variables = command.variables();
+  const pipeline = compilePipeline(stages, variables);
   const { head } = pipeline;
   const query = new Query(store, catalog.find(command.namespace), {
     filter: head.filter ?? new Map(),
@@ -36,6 +37,7 @@ export function aggregation(command: Command, { store, catalog }: Engine): Aggre
     // A limit of the pipeline stands behind its skip, as a query's does.
     limit: head.limit,
     hint: hintOf(command),
+    variables,
   });
   return { pipeline, query, counts: isCount(stages) && head.sort === undefined };
 }

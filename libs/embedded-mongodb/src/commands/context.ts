@@ -1,3 +1,5 @@
+import { compileLet } from '../aggregate/let.js';
+import type { Variables } from '../aggregate/scope.js';
 import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
@@ -94,6 +96,11 @@ export class Command {
       if (!isDocument(value)) throw this.wrongType(`${field}.0`, value, 'object');
       return value;
     });
+  }
+
+  /** What the command's `let` defines. */
+  variables(): Variables {
+    return compileLet(this.document('let'));
   }
 
   /** Refuses options that would change the result, when they are given. */

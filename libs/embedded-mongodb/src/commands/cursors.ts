@@ -24,6 +24,8 @@ export class Cursor {
     readonly namespace: string,
     results: Iterable<Uint8Array | undefined>,
     private readonly scan: { release(): void },
+    /** Documents after which the cursor is known to be done. */
+    private left = Infinity,
   ) {
     this.results = results[Symbol.iterator]();
   }
@@ -46,6 +48,10 @@ export class Cursor {
       }
       documents.push(next);
       bytes += next.length;
+      if (--this.left === 0) {
+        done = true;
+        break;
+      }
     }
     this.scan.release();
     this.usedAt = Date.now();

@@ -70,16 +70,19 @@ function explainedQuery(command: Command, engine: Engine): Explained {
       return { query, above: counts ? ['COUNT'] : [] };
     }
     case 'update': {
-      const { filter, hint } = readUpdate(statementsOf(command, 'updates')[0] as BsonDocument);
+      const [statement = new Map()] = statementsOf(command, 'updates');
+      const { filter, hint, variables } = readUpdate(statement, command.variables());
       return {
-        query: new Query(store, catalog.find(command.namespace), { filter, hint }),
+        query: new Query(store, catalog.find(command.namespace), { filter, hint, variables }),
         above: ['UPDATE'],
       };
     }
     case 'delete': {
-      const { filter, hint } = readDelete(statementsOf(command, 'deletes')[0] as BsonDocument);
+      const [statement = new Map()] = statementsOf(command, 'deletes');
+      const { filter, hint } = readDelete(statement);
+      const variables = command.variables();
       return {
-        query: new Query(store, catalog.find(command.namespace), { filter, hint }),
+        query: new Query(store, catalog.find(command.namespace), { filter, hint, variables }),
         above: ['DELETE'],
       };
     }

@@ -16,12 +16,13 @@ export function findAndModifyRequest(command: Command): QueryRequest {
     filter: command.document('query') ?? new Map(),
     sort: command.document('sort'),
     hint: hintOf(command),
+    variables: command.variables(),
   };
 }
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/findAndModify/ */
 export async function findAndModify(command: Command, engine: Engine): Promise<Reply> {
-  command.refuse('collation', 'let', 'bypassDocumentValidation');
+  command.refuse('collation', 'bypassDocumentValidation');
   const removes = command.flag('remove');
   const update = command.body.get('update') ?? undefined;
   const returnsNew = command.flag('new');
@@ -40,13 +41,19 @@ export async function findAndModify(command: Command, engine: Engine): Promise<R
   if (!removes && update === undefined) {
     throw failure('FailedToParse', "Either an 'update' or 'remove'=true must be specified");
   }
+  const request = findAndModifyRequest(command);
+  const { variables } = request;
   const change =
     update === undefined
       ? undefined
-      : compileUpdate(update, { now: new Date(), arrayFilters: command.body.get('arrayFilters') });
+      : compileUpdate(update, {
+          now: new Date(),
+          arrayFilters: command.body.get('arrayFilters'),
+          variables,
+        });
   const fields = command.document('fields');
-  const projection = fields && fields.size > 0 ? compileProjection(fields) : undefined;
-  const done = await changeOne(engine, command.namespace, findAndModifyRequest(command), change, upsert);
+  const projection = fields && fields.size > 0 ? compileProjection(fields, 'find', variables) : undefined;
+  const done = await changeOne(engine, command.namespace, request, change, upsert);
   const shown = returnsNew ? done?.after : done?.before;
   const value: ReplyValue = !shown
     ? null

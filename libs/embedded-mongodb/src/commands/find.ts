@@ -10,16 +10,7 @@ import { type Command, type Engine, namespaceOf } from './context.js';
 import { Cursor, defaultBatch } from './cursors.js';
 
 /** Options of `find` that would need what this server lacks. */
-const refusedOptions = [
-  'collation',
-  'let',
-  'tailable',
-  'awaitData',
-  'returnKey',
-  'showRecordId',
-  'min',
-  'max',
-];
+const refusedOptions = ['collation', 'tailable', 'awaitData', 'returnKey', 'showRecordId', 'min', 'max'];
 
 /** The query of a `find` command. */
 export function findQuery(command: Command, { store, catalog }: Engine): Query {
@@ -30,6 +21,7 @@ export function findQuery(command: Command, { store, catalog }: Engine): Query {
     skip: command.integer('skip'),
     limit: limitOf(command),
     hint: hintOf(command),
+    variables: command.variables(),
   });
 }
 
@@ -37,7 +29,8 @@ export function findQuery(command: Command, { store, catalog }: Engine): Query {
 export async function find(command: Command, engine: Engine): Promise<Reply> {
   const query = findQuery(command, engine);
   const given = command.document('projection');
-  const projection = given && given.size > 0 ? compileProjection(given) : undefined;
+  const projection =
+    given && given.size > 0 ? compileProjection(given, 'find', query.request.variables) : undefined;
   if (projection?.needsTextScore && !query.filter.text) {
     throw new CommandError(
       40218,
@@ -45,11 +38,10 @@ export async function find(command: Command, engine: Engine): Promise<Reply> {
       'query requires text score metadata, but it is not available',
     );
   }
-  const cursor = new Cursor(command.namespace, project(query, projection), query.scan);
+  const limit = limitOf(command) || Infinity;
+  const cursor = new Cursor(command.namespace, project(query, projection), query.scan, limit);
   const size = command.integer('batchSize') ?? defaultBatch;
-  const limit = limitOf(command);
-  const wanted = limit > 0 ? Math.min(size, limit) : size;
-  return engine.cursors.first(cursor, wanted, command.flag('singleBatch'), command.pauses);
+  return engine.cursors.first(cursor, size, command.flag('singleBatch'), command.pauses);
 }
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/getMore/ */

@@ -1,4 +1,6 @@
 import { Int32 } from 'bson';
+import { compileLet } from '../aggregate/let.js';
+import type { Variables } from '../aggregate/scope.js';
 import { decodeDocument } from '../bson/decode.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { CommandError, failure, unsupported } from '../errors.js';
@@ -30,45 +32,72 @@ export interface UpdateStatement {
   multi: boolean;
   upsert: boolean;
   hint?: BsonValue;
+  variables: Variables;
 }
 
-/** The statements of a batch, from the command's body or from a sequence of the message. */
+/**
+ * The statements of a batch, from the command's body or from a sequence of the message.
+ *
+ * @throws CommandError 40415 where one has a field that none may have; the whole batch is then refused.
+ */
 export function statementsOf(command: Command, field: 'updates' | 'deletes'): readonly BsonDocument[] {
   const given = command.sequences.get(field)?.map(decodeDocument) ?? command.documents(field);
-  return checkBatch(given, `${command.name}.${field}`);
+  const path = `${command.name}.${field}`;
+  const statements = checkBatch(given, path);
+  for (const statement of statements)
+    checkFields(statement, path, field === 'updates' ? updateFields : deleteFields);
+  return statements;
 }
 
 /** @throws CommandError where the statement is none, or needs what this server lacks */
-export function readUpdate(statement: BsonDocument): UpdateStatement {
-  checkFields(statement, 'update.updates', updateFields);
+export function readUpdate(statement: BsonDocument, outer: Variables): UpdateStatement {
+  refuseCollation(statement);
   const multi = statement.get('multi') === true;
   const upsert = statement.get('upsert') === true;
-  const change = compileUpdate(statement.get('u') ?? null, {
+  const update = statement.get('u') ?? null;
+  const constants = statement.get('c');
+  if (isDocument(constants) && !Array.isArray(update)) {
+    throw new CommandError(
+      51198,
+      'Location51198',
+      'Constant values may only be specified for pipeline updates',
+    );
+  }
+  const change = compileUpdate(update, {
     now: new Date(),
     arrayFilters: statement.get('arrayFilters'),
+    variables: isDocument(constants) ? compileLet(constants, outer) : outer,
   });
   if (multi && change.replacement) {
     throw failure('FailedToParse', 'multi update is not supported for replacement-style update');
   }
-  return { filter: filterOf(statement, 'update.updates'), change, multi, upsert, hint: hintOf(statement) };
+  return {
+    filter: filterOf(statement, 'update.updates'),
+    change,
+    multi,
+    upsert,
+    hint: hintOf(statement),
+    variables: outer,
+  };
 }
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/update/ */
 export async function update(command: Command, engine: Engine): Promise<Reply> {
-  command.refuse('let', 'bypassDocumentValidation');
+  command.refuse('bypassDocumentValidation');
   const { namespace } = command;
+  const variables = command.variables();
   const errors: BsonValue[] = [];
   const upserted: BsonValue[] = [];
   let matched = 0;
   let modified = 0;
   for (const [index, statement] of statementsOf(command, 'updates').entries()) {
     try {
-      const { filter, change, multi, upsert, hint } = readUpdate(statement);
+      const { change, multi, upsert, ...request } = readUpdate(statement, variables);
       const tally = multi
-        ? await changeMany(engine, namespace, { filter, hint }, change, command.pauses)
+        ? await changeMany(engine, namespace, request, change, command.pauses)
         : { matched: 0, modified: 0 };
       if (!multi || (upsert && tally.matched === 0)) {
-        const done = await changeOne(engine, namespace, { filter, hint }, change, upsert);
+        const done = await changeOne(engine, namespace, request, change, upsert);
         if (done) tally.matched = 1;
         if (done?.upserted !== undefined) {
           upserted.push(
@@ -100,7 +129,7 @@ export interface DeleteStatement {
 
 /** @throws CommandError where the statement is none, or needs what this server lacks */
 export function readDelete(statement: BsonDocument): DeleteStatement {
-  checkFields(statement, 'delete.deletes', deleteFields);
+  refuseCollation(statement);
   const limit = Number(statement.get('limit') ?? NaN);
   if (limit !== 0 && limit !== 1) {
     throw failure('FailedToParse', `The limit field in delete objects must be 0 or 1. Got ${limit}`);
@@ -110,16 +139,17 @@ export function readDelete(statement: BsonDocument): DeleteStatement {
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/delete/ */
 export async function del(command: Command, engine: Engine): Promise<Reply> {
-  command.refuse('let');
   const { namespace } = command;
+  const variables = command.variables();
   const errors: BsonValue[] = [];
   let removed = 0;
   for (const [index, statement] of statementsOf(command, 'deletes').entries()) {
     try {
-      const { filter, all, hint } = readDelete(statement);
+      const { all, ...wanted } = readDelete(statement);
+      const request = { ...wanted, variables };
       if (all) {
-        removed += (await changeMany(engine, namespace, { filter, hint }, undefined, command.pauses)).matched;
-      } else if (await changeOne(engine, namespace, { filter, hint }, undefined, false)) {
+        removed += (await changeMany(engine, namespace, request, undefined, command.pauses)).matched;
+      } else if (await changeOne(engine, namespace, request, undefined, false)) {
         removed++;
       }
     } catch (error) {
@@ -134,6 +164,9 @@ function checkFields(statement: BsonDocument, path: string, known: ReadonlySet<s
   const stray = [...statement.keys()].find((field) => !known.has(field));
   if (stray)
     throw new CommandError(40415, 'Location40415', `BSON field '${path}.${stray}' is an unknown field.`);
+}
+
+function refuseCollation(statement: BsonDocument): void {
   const collation = statement.get('collation');
   if (isDocument(collation) && collation.size > 0) throw unsupported('The option collation');
 }

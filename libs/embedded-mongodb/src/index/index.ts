@@ -52,11 +52,16 @@ export class Index {
    * @throws CommandError DuplicateKey (11000) when the index is unique and another document has one of the keys.
    */
   checkUnique(bytes: Buffer, record: number, namespace: string): void {
-    if (!this.definition.unique) return;
+    const { unique, fields } = this.definition;
+    // A compound key may be impossible to make, which has to show before anything is written.
+    if (!unique && fields.length < 2) return;
     const keys = this.keys(bytes);
-    for (const [i, key] of keys.entries()) {
+    if (!unique) return;
+    // Of several duplicates the first in the index's order is reported, as in MongoDB.
+    const inOrder = [...keys.entries()].sort(([, a], [, b]) => a.compare(b));
+    for (const [position, key] of inOrder) {
       const owner = this.store.get(uniqueKey(this.table, key));
-      if (owner && owner.readUIntBE(0, owner.length) !== record) throw this.duplicate(bytes, i, namespace);
+      if (owner && owner.readUIntBE(0, owner.length) !== record) throw this.duplicate(bytes, position, namespace);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
+import type { Variables } from '../aggregate/scope.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
 import type { Collection } from '../storage/collection.js';
@@ -15,6 +16,8 @@ export interface QueryRequest {
   /** 0 or absent: all. */
   limit?: number;
   hint?: BsonValue;
+  /** The command's `let`. @default none */
+  variables?: Variables;
 }
 
 /** A query with its plan, ready to run. */
@@ -28,7 +31,7 @@ export class Query {
     readonly collection: Collection | undefined,
     readonly request: QueryRequest,
   ) {
-    this.filter = compileFilter(request.filter);
+    this.filter = compileFilter(request.filter, request.variables);
     const sort = request.sort ? parseSort(request.sort) : [];
     this.plan = collection
       ? plan(store, collection, { given: request.filter, filter: this.filter, sort, hint: request.hint })

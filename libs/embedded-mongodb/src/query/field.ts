@@ -1,6 +1,6 @@
 import { BSONRegExp } from 'bson';
 import { type BsonDocument, BsonUndefined, type BsonValue, isDocument } from '../bson/types.js';
-import { failure, unsupported } from '../errors.js';
+import { failure, failureAt, unsupported } from '../errors.js';
 import { type Condition, conjunction, negation, wholeCondition } from './condition.js';
 import { compileClauses, type Filter } from './filter.js';
 import {
@@ -8,6 +8,7 @@ import {
   equality,
   existence,
   isReference,
+  namesReference,
   membership,
   modulo,
   range,
@@ -119,7 +120,7 @@ function regexArgument(pattern: BsonValue, options: BsonValue | undefined): BSON
     throw failure('BadValue', '$options has to be a string');
   if (pattern instanceof BSONRegExp) {
     if (pattern.options !== '' && options !== undefined)
-      throw failure('BadValue', 'options set in both $regex and $options');
+      throw failureAt(51075, 'options set in both $regex and $options');
     return new BSONRegExp(pattern.pattern, options ?? pattern.options);
   }
   if (typeof pattern !== 'string') throw failure('BadValue', '$regex has to be a string');
@@ -158,11 +159,11 @@ function compileElementMatch(argument: BsonValue): {
 } {
   if (!isDocument(argument)) throw failure('BadValue', '$elemMatch needs an Object');
   const first = argument.keys().next().value ?? '';
-  if (isOperators(argument) && !isTopLevelOperator(first)) {
+  if (isOperators(argument) && !isTopLevelOperator(first) && !namesReference(argument)) {
     const asked = conjunction(operatorConditions(argument));
     return { matches: asked.matchesElement, predicates: (path) => asked.predicates?.(path) ?? [] };
   }
-  const filter = compileClauses(argument, notHere);
+  const filter = compileClauses(argument, { onTopLevel: notHere });
   return {
     matches: (element) => matchesElement(filter, element),
     predicates: (path) => filter.predicates.map((each) => ({ ...each, path: `${path}.${each.path}` })),

@@ -1,5 +1,5 @@
 import { compileExpression } from '../aggregate/expression.js';
-import { scopeOf } from '../aggregate/scope.js';
+import { noNames, scopeOf, type Variables } from '../aggregate/scope.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
 import { fieldCondition, refusedOperators } from './field.js';
@@ -29,29 +29,34 @@ export interface Filter {
 }
 
 /**
+ * @param variables The command's `let`, for `$expr`.
  * @throws CommandError BadValue (2) and others, as MongoDB words them; CommandNotSupported (115) for what this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/query/
  */
-export function compileFilter(filter: BsonDocument): Filter {
-  return compileClauses(filter);
+export function compileFilter(filter: BsonDocument, variables: Variables = noNames): Filter {
+  return compileClauses(filter, { variables });
 }
 
 /** The condition of `$pull` over documents; what MongoDB allows only in queries is refused in its words. */
 export function compileElementFilter(filter: BsonDocument): Filter {
-  return compileClauses(filter, () =>
-    failure('QueryFeatureNotAllowed', '$expr is not allowed in this context'),
-  );
+  return compileClauses(filter, {
+    onTopLevel: () => failure('QueryFeatureNotAllowed', '$expr is not allowed in this context'),
+  });
 }
 
-/**
- * A filter inside another one.
- *
- * @param onTopLevel Makes the error for `$expr` and `$text`, where they may not stand.
- */
-export function compileClauses(filter: BsonDocument, onTopLevel?: (operator: string) => Error): Filter {
+/** Where clauses stand. */
+export interface ClauseContext {
+  /** Makes the error for `$expr` and `$text`, where they may not stand. */
+  onTopLevel?: (operator: string) => Error;
+  /** The command's `let`. @default none */
+  variables?: Variables;
+}
+
+/** A filter, or one inside another. */
+export function compileClauses(filter: BsonDocument, context: ClauseContext = {}): Filter {
   return both(
     [...filter].map(([key, value]) =>
-      key.startsWith('$') ? topLevel(key, value, onTopLevel) : field(key, value),
+      key.startsWith('$') ? topLevel(key, value, context) : field(key, value),
     ),
   );
 }
@@ -61,13 +66,14 @@ const everyDocument: Filter = { matches: () => true, predicates: [], alternative
 /** Conditions that no predicate describes. */
 const opaque: Filter = { ...everyDocument, exact: false };
 
-function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator: string) => Error): Filter {
+function topLevel(operator: string, argument: BsonValue, context: ClauseContext): Filter {
+  const { onTopLevel, variables } = context;
   if (onTopLevel && (operator === '$expr' || operator === '$text')) throw onTopLevel(operator);
   switch (operator) {
     case '$and':
-      return both(clauses(operator, argument, onTopLevel));
+      return both(clauses(operator, argument, context));
     case '$or': {
-      const branches = withoutText(operator, clauses(operator, argument, onTopLevel));
+      const branches = withoutText(operator, clauses(operator, argument, context));
       if (branches.length === 1) return branches[0] as Filter;
       return {
         matches: (document) => branches.some((each) => each.matches(document)),
@@ -77,11 +83,11 @@ function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator:
       };
     }
     case '$nor': {
-      const branches = withoutText(operator, clauses(operator, argument, onTopLevel));
+      const branches = withoutText(operator, clauses(operator, argument, context));
       return { ...opaque, matches: (document) => !branches.some((each) => each.matches(document)) };
     }
     case '$expr': {
-      const evaluate = compileExpression(argument);
+      const evaluate = compileExpression(argument, variables);
       return {
         ...opaque,
         evaluates: true,
@@ -90,6 +96,11 @@ function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator:
     }
     case '$text':
       return { ...opaque, text: parseText(argument) };
+    case '$ref':
+    case '$id':
+    case '$db':
+      // The fields of a DBRef, which are always compared as they are.
+      return field(operator, new Map([['$eq', argument]]));
     case '$comment':
       return everyDocument;
     case '$alwaysTrue':
@@ -104,12 +115,12 @@ function topLevel(operator: string, argument: BsonValue, onTopLevel?: (operator:
   }
 }
 
-function clauses(operator: string, argument: BsonValue, onTopLevel?: (operator: string) => Error): Filter[] {
+function clauses(operator: string, argument: BsonValue, context: ClauseContext): Filter[] {
   if (!Array.isArray(argument)) throw failure('BadValue', `${operator} must be an array`);
   if (argument.length === 0) throw failure('BadValue', `${operator} must be a nonempty array`);
   return argument.map((each) => {
     if (!isDocument(each)) throw failure('BadValue', `$or/$and/$nor entries need to be full objects`);
-    return compileClauses(each, onTopLevel);
+    return compileClauses(each, context);
   });
 }
 

@@ -74,7 +74,7 @@ export function all(argument: BsonValue, parse: (element: BsonDocument) => Condi
         }
         return parse(each);
       }
-      if (isDocument(each) && each.keys().next().value?.startsWith('$') && !isReference(each)) {
+      if (isDocument(each) && each.keys().next().value?.startsWith('$') && !namesReference(each)) {
         throw failure('BadValue', 'no $ expressions in $all');
       }
       return each instanceof BSONRegExp ? regex(each) : equality(each);
@@ -148,7 +148,12 @@ export function modulo(argument: BsonValue): Condition {
 
 /** `{ $ref, $id }` looks like an operator but is a value. */
 export function isReference(document: BsonDocument): boolean {
-  return ['$ref', '$id', '$db'].includes(document.keys().next().value ?? '');
+  return document.has('$ref') && document.has('$id');
+}
+
+/** Whether a document names a field of a reference, so that its other names are fields too. */
+export function namesReference(document: BsonDocument): boolean {
+  return ['$ref', '$id', '$db'].some((name) => document.has(name));
 }
 
 /** Whether MongoDB takes a value for true where it expects a boolean. */

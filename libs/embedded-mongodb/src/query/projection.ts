@@ -1,6 +1,6 @@
 import { Double } from 'bson';
 import { compileExpression, constant, isKnownOperator } from '../aggregate/expression.js';
-import { scopeOf } from '../aggregate/scope.js';
+import { noNames, scopeOf, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';
@@ -25,8 +25,15 @@ interface Entry {
   step?: FindStep;
 }
 
-/** @see https://www.mongodb.com/docs/manual/reference/method/db.collection.find/#projection */
-export function compileProjection(spec: BsonDocument, place: ProjectionPlace = 'find'): Projection {
+/**
+ * @param variables The command's `let`.
+ * @see https://www.mongodb.com/docs/manual/reference/method/db.collection.find/#projection
+ */
+export function compileProjection(
+  spec: BsonDocument,
+  place: ProjectionPlace = 'find',
+  variables: Variables = noNames,
+): Projection {
   if (spec.size === 0) {
     if (place === 'find') return { needsTextScore: false, apply: (document) => document };
     throw failureAt(
@@ -34,7 +41,7 @@ export function compileProjection(spec: BsonDocument, place: ProjectionPlace = '
       'Invalid $project :: caused by :: projection specification must have at least one field',
     );
   }
-  const { entries, including } = new ProjectionReader(place).read(spec);
+  const { entries, including } = new ProjectionReader(place, variables).read(spec);
   const tree = new ProjectionTree();
   if (including && !entries.some(({ path }) => path === '_id' || path.startsWith('_id.')))
     tree.add(['_id'], 'include');
@@ -70,7 +77,10 @@ class ProjectionReader {
   private readonly entries: Entry[] = [];
   private including: boolean | undefined;
 
-  constructor(private readonly place: ProjectionPlace) {}
+  constructor(
+    private readonly place: ProjectionPlace,
+    private readonly variables: Variables,
+  ) {}
 
   read(spec: BsonDocument): { entries: Entry[]; including: boolean } {
     for (const [path, value] of spec) this.field(path, value);
@@ -140,7 +150,7 @@ class ProjectionReader {
 
   private expression(path: string, value: BsonValue): void {
     if (this.including === false) {
-      if (typeof value === 'string') compileExpression(value);
+      if (typeof value === 'string') compileExpression(value, this.variables);
       if (isDocument(value)) {
         throw failureAt(31252, 'Cannot use expression other than $meta in exclusion projection');
       }
@@ -150,7 +160,7 @@ class ProjectionReader {
       );
     }
     this.including = true;
-    this.entries.push({ path, leaf: { compute: compileExpression(value) } });
+    this.entries.push({ path, leaf: { compute: compileExpression(value, this.variables) } });
   }
 
   private meta(path: string, value: BsonDocument): void {

@@ -13,6 +13,7 @@ import {
 import { failure } from '../errors.js';
 import { compileValueFilter, isTopLevelOperator } from '../query/field.js';
 import { compileElementFilter } from '../query/filter.js';
+import { namesReference } from '../query/operators.js';
 import { describeId, keep, lastName, type Modifier } from './modifier.js';
 
 type Order = (a: BsonValue, b: BsonValue) => number;
@@ -35,8 +36,9 @@ export function push(argument: BsonValue): Modifier {
       let after: BsonArray = [...before.slice(0, at), ...added, ...before.slice(at)];
       if (order) after.sort(order);
       if (slice !== undefined) after = slice < 0 ? after.slice(slice) : after.slice(0, slice);
-      // As in MongoDB, a sort counts as a change even of an array in order.
-      const untouched = added.length === 0 && !order && after.length === before.length;
+      // As in MongoDB, a sort counts as a change even of an array in order, unless it is empty.
+      const sorted = order && after.length > 0;
+      const untouched = added.length === 0 && !sorted && after.length === before.length;
       return current && untouched ? keep : after;
     },
   };
@@ -115,8 +117,8 @@ function pullTest(argument: BsonValue): (element: BsonValue) => boolean {
   if (argument instanceof BSONRegExp) return compileValueFilter(argument);
   if (!isDocument(argument)) return (element) => valuesEqual(element, argument);
   const first = argument.keys().next().value ?? '';
-  if (first.startsWith('$') && first !== '$not' && !isTopLevelOperator(first))
-    return compileValueFilter(argument);
+  const isField = first === '$not' || isTopLevelOperator(first) || namesReference(argument);
+  if (first.startsWith('$') && !isField) return compileValueFilter(argument);
   const filter = compileElementFilter(argument);
   return (element) => isDocument(element) && filter.matches(element);
 }

@@ -1,22 +1,14 @@
-import { valuesEqual } from '../bson/compare.js';
+import { noNames, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
 import { addToSet, pop, pull, pullAll, push } from './array-modifier.js';
-import {
-  arithmetic,
-  currentDate,
-  extreme,
-  identical,
-  type Modifier,
-  setOnInsert,
-  setTo,
-  unset,
-} from './modifier.js';
+import { arithmetic, currentDate, extreme, type Modifier, setOnInsert, setTo, unset } from './modifier.js';
 import { applySteps, orderSteps, reservePath, type Step } from './apply.js';
-import { checkIdNames, dollarPrefixed } from './id.js';
 import { parseUpdatePath } from './path.js';
+import { pipelineUpdate } from './pipeline-update.js';
 import { parseRename } from './rename.js';
+import { replacementUpdate } from './replacement.js';
 
 /** What an update made of a document. */
 export interface Updated {
@@ -41,6 +33,8 @@ export interface UpdateOptions {
   now: Date;
   /** `arrayFilters` of the command, refused when not empty. */
   arrayFilters?: BsonValue;
+  /** The command's `let`, or a statement's own constants, for a pipeline. @default none */
+  variables?: Variables;
 }
 
 type Parser = (path: string, argument: BsonValue) => Modifier;
@@ -62,38 +56,22 @@ const parsers: Record<string, Parser> = {
 };
 
 /**
- * @param update Operators (`{ $set: … }`) or a whole document to put in place; a pipeline is refused.
+ * @param update Operators (`{ $set: … }`), a whole document to put in place, or a pipeline.
  * @see https://www.mongodb.com/docs/manual/reference/operator/update/
  */
 export function compileUpdate(update: BsonValue, options: UpdateOptions): Update {
-  if (Array.isArray(update)) throw unsupported('A pipeline as an update');
+  const filters = Array.isArray(options.arrayFilters) ? options.arrayFilters : [];
+  if (Array.isArray(update)) {
+    if (filters.length > 0)
+      throw failure('FailedToParse', 'arrayFilters may not be specified for pipeline-style updates');
+    return pipelineUpdate(update, options.variables ?? noNames);
+  }
   if (!isDocument(update))
     throw failure('FailedToParse', 'Update argument must be either an object or an array');
-  if (Array.isArray(options.arrayFilters) && options.arrayFilters.length > 0)
-    throw unsupported('arrayFilters');
-  return update.keys().next().value?.startsWith('$') ? modification(update, options) : replacement(update);
-}
-
-function replacement(update: BsonDocument): Update {
-  const reserved = [...update.keys()].find((name) => name.startsWith('$'));
-  return {
-    replacement: true,
-    apply(document, insert = false) {
-      if (reserved !== undefined && !insert) throw dollarPrefixed(reserved, reserved);
-      const id = document.get('_id');
-      const ownId = update.get('_id');
-      if (id !== undefined && ownId !== undefined && !valuesEqual(ownId, id)) {
-        throw failure(
-          'ImmutableField',
-          `After applying the update, the (immutable) field '_id' was found to have been altered to ${describeField('_id', ownId)}`,
-        );
-      }
-      const newId = ownId ?? id;
-      if (isDocument(newId)) checkIdNames(newId);
-      const after: BsonDocument = newId === undefined ? update : new Map([['_id', newId], ...update]);
-      return { document: after, changed: !identical(document, after) };
-    },
-  };
+  if (filters.length > 0) throw unsupported('arrayFilters');
+  return update.keys().next().value?.startsWith('$')
+    ? modification(update, options)
+    : replacementUpdate(update);
 }
 
 function modification(update: BsonDocument, options: UpdateOptions): Update {

@@ -22,12 +22,6 @@ export function upsertDocument(
   const seed = upsertSeed(filter, update.replacement);
   const { document } = update.apply(seed, true);
   const id = document.get('_id') ?? createId();
-  if (update.replacement && Array.isArray(id)) {
-    throw failure(
-      'NotSingleValueField',
-      `After applying the update to the document, the (immutable) field '_id' was found to be an array or array descendant.`,
-    );
-  }
   checkId(id);
   return new Map([['_id', id], ...document]);
 }

@@ -71,20 +71,16 @@ function page(random) {
 }
 
 /** One document by its `_id`, or all that match: which one of several comes first is the planner's affair. */
-function target(random) {
-  const one = random.chance(0.6);
+function target(random, mayBeMany = true) {
+  const one = !mayBeMany || random.chance(0.6);
   return { filter: one ? { _id: random.below(10) } : filter(random, 1), multi: !one };
 }
 
 function updateCase(random) {
-  const { filter: condition, multi } = target(random);
   const change = update(random);
-  return {
-    kind: 'update',
-    filter: condition,
-    update: change,
-    multi: multi && Object.keys(change)[0]?.startsWith('$'),
-  };
+  const modifies = Object.keys(change)[0]?.startsWith('$');
+  const aim = target(random, modifies || random.mistake(0.2));
+  return { kind: 'update', ...aim, update: change };
 }
 
 function findAndModify(random) {

@@ -1,6 +1,6 @@
 import { Int32 } from 'bson';
 import { expression } from './expressions.mjs';
-import { distinct, filter, sort } from './filters.mjs';
+import { distinct, filter } from './filters.mjs';
 import { fieldNames, integer, path, scalar } from './values.mjs';
 
 /** An aggregation pipeline. */
@@ -36,7 +36,7 @@ function stageList(random, { facet }) {
 function stage(random) {
   return random.weighted([
     [4, () => ({ $match: filter(random, 1) })],
-    [2, () => ({ $sort: sort(random) })],
+    [2, () => ({ $sort: { [random.pick(fieldNames)]: random.pick([1, -1]), _id: 1 } })],
     [1, () => ({ $skip: integer(random, 0, 3) })],
     [1, () => ({ $limit: integer(random, 1, 4) })],
     [3, () => ({ $project: projection(random) })],

@@ -67,18 +67,22 @@ export class Target {
   }
 
   async count({ filter, skip, limit }, collection) {
-    return [String((await this.database.command({ count: collection, query: filter, skip, limit })).n)];
+    return [String((await this.#command({ count: collection, query: filter, skip, limit })).n)];
   }
 
   async distinct({ key, filter }, collection) {
-    const reply = await this.database.command({ distinct: collection, key, query: filter }, typed);
-    return reply.values.map(text).sort();
+    const reply = await this.#command({ distinct: collection, key, query: filter }, typed);
+    // MongoDB gives null for missing fields when it reads an index, and leaves them out when it does not.
+    return reply.values
+      .filter((value) => value !== null)
+      .map(text)
+      .sort();
   }
 
   async update({ filter, update, multi, upsert }, collection) {
-    const reply = await this.database.command({
+    const reply = await this.#command({
       update: collection,
-      updates: [{ q: filter, u: update, multi, upsert }],
+      updates: [defined({ q: filter, u: update, multi, upsert })],
     });
     const [failed] = reply.writeErrors ?? [];
     if (failed) throw failed;
@@ -94,12 +98,12 @@ export class Target {
 
   async findAndModify({ filter, sort, update, remove, fields, new: after }, collection) {
     const command = { findAndModify: collection, query: filter, sort, update, remove, fields, new: after };
-    const reply = await this.database.command(command, typed);
+    const reply = await this.#command(command, typed);
     return [text(reply.value), text(reply.lastErrorObject)];
   }
 
   async delete({ filter, multi }, collection) {
-    const reply = await this.database.command({
+    const reply = await this.#command({
       delete: collection,
       deletes: [{ q: filter, limit: multi ? 0 : 1 }],
     });
@@ -107,15 +111,18 @@ export class Target {
   }
 
   async insert({ document }, collection) {
-    const reply = await this.database.command({ insert: collection, documents: [document] });
+    const reply = await this.#command({ insert: collection, documents: [document] });
     const [failed] = reply.writeErrors ?? [];
     if (failed) throw failed;
     return [`inserted ${reply.n}`];
   }
 
+  #command(command, options) {
+    return this.database.command(defined(command), options);
+  }
+
   async #cursor(command) {
-    const given = Object.fromEntries(Object.entries(command).filter(([, value]) => value !== undefined));
-    const found = await this.database.runCursorCommand(given, raw).toArray();
+    const found = await this.database.runCursorCommand(defined(command), raw).toArray();
     return found.map((each) => Buffer.from(each).toString('hex'));
   }
 
@@ -137,6 +144,11 @@ export class Target {
 
 /** Kinds of cases that leave the collection as it is. */
 export const reads = new Set(['find', 'aggregate', 'count', 'distinct']);
+
+/** Without the options that are not given; the driver would send them as null. */
+function defined(command) {
+  return Object.fromEntries(Object.entries(command).filter(([, value]) => value !== undefined));
+}
 
 function name(collection) {
   return `c${collection}`;

@@ -7,7 +7,7 @@ import {
   toDecimal128,
   wholeDecimal,
 } from '../../bson/decimal.js';
-import { add, integerValue, multiply, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
+import { add, integerValue, isZero, multiply, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonNumber, type BsonValue, isNumber, typeName } from '../../bson/types.js';
 import { failure, failureAt } from '../../errors.js';
 import type { Result } from '../scope.js';
@@ -96,7 +96,7 @@ function divide(a: BsonValue, b: BsonValue): BsonValue {
   if (!isNumber(a) || !isNumber(b)) {
     throw failure('TypeMismatch', `$divide only supports numeric types, not ${nameOf(a)} and ${nameOf(b)}`);
   }
-  if (toDouble(b) === 0) throw failure('BadValue', `can't $divide by zero`);
+  if (isZero(b)) throw failure('BadValue', `can't $divide by zero`);
   if (a instanceof Decimal128 || b instanceof Decimal128) {
     return toDecimal128(divideDecimals(toDecimal(a), toDecimal(b)));
   }
@@ -107,8 +107,9 @@ function modulo(a: BsonValue, b: BsonValue): BsonValue {
   if (!isNumber(a) || !isNumber(b)) {
     throw failureAt(16611, `$mod only supports numeric types, not ${nameOf(a)} and ${nameOf(b)}`);
   }
-  if (toDouble(b) === 0) throw failureAt(16610, `can't $mod by zero`);
-  if (a instanceof Decimal128 || b instanceof Decimal128) {
+  const decimal = a instanceof Decimal128 || b instanceof Decimal128;
+  if (isZero(b)) throw failureAt(decimal ? 5733415 : 16610, `can't $mod by zero`);
+  if (decimal) {
     return toDecimal128(remainderOfDecimals(toDecimal(a), toDecimal(b)));
   }
   if (a instanceof Double || b instanceof Double) return new Double(toDouble(a) % toDouble(b));

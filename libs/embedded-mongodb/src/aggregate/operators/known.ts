@@ -6,7 +6,7 @@ export const knownOperators: ReadonlySet<string> = new Set(
     '$dateToString $dateTrunc $degreesToRadians $exp $firstN $function $getField $indexOfArray $indexOfBytes ' +
     '$indexOfCP $isoDayOfWeek $isoWeek $isoWeekYear $lastN $ln $log $log10 $ltrim $max $maxN $median $meta $min $minN ' +
     '$objectToArray $percentile $pow $radiansToDegrees $rand $range $regexFind $regexFindAll $regexMatch $replaceAll ' +
-    '$replaceOne $round $rtrim $sampleRate $setEquals $setField $setIsSubset $sigmoid $sin $sinh $sortArray $sqrt ' +
+    '$replaceOne $round $rtrim $sampleRate $setEquals $setIsSubset $sigmoid $sin $sinh $sortArray $sqrt ' +
     '$stdDevPop $stdDevSamp $substr $substrBytes $sum $tan $tanh $toBool $toDate $toDecimal $toDouble $toHashedIndexKey ' +
     '$toInt $toLong $toObjectId $toString $trim $trunc $tsIncrement $tsSecond $unsetField $week $zip $literal $const'
   ).split(' '),

@@ -3,12 +3,14 @@ import { failure, failureAt } from '../../errors.js';
 import { isTruthy } from '../../query/operators.js';
 import type { Expression, Result, Scope } from '../scope.js';
 import { isNullish } from './operator.js';
+import { setField } from './set-field.js';
 
 /** Compiles an argument, in which the added variables may be used besides those of its surroundings. */
-type Compile = (expression: BsonValue, added?: readonly string[]) => Expression;
+export type Compile = (expression: BsonValue, added?: readonly string[]) => Expression;
 
 /** Operators that evaluate only some of their arguments, or evaluate them with variables of their own. */
 export const scopedOperators: Record<string, (argument: BsonValue, compile: Compile) => Expression> = {
+  $setField: setField,
   $and(argument, compile) {
     const operands = listOf(argument).map((each) => compile(each));
     return (scope) => operands.every((each) => isTruthy(each(scope)));
@@ -166,7 +168,7 @@ function named(
   return argument;
 }
 
-function checkedName(name: string): string {
+export function checkedName(name: string): string {
   if (/^[a-z\u0080-\uffff]\w*$/.test(name)) return name;
   throw failure('FailedToParse', `'${name}' starts with an invalid character for a user variable name`);
 }

@@ -1,0 +1,38 @@
+import { compilePipelineStages } from '../aggregate/pipeline.js';
+import type { Variables } from '../aggregate/scope.js';
+import type { BsonDocument, BsonValue } from '../bson/types.js';
+import { failure } from '../errors.js';
+import { checkId } from './id.js';
+import { identical } from './modifier.js';
+import { replaceKeepingId } from './replacement.js';
+import type { Update } from './update.js';
+
+/** The stages that turn one document into one document. */
+const allowed = new Set(['$addFields', '$set', '$project', '$unset', '$replaceRoot', '$replaceWith']);
+
+/**
+ * An update by a pipeline: every document goes through the stages, and keeps its `_id`.
+ *
+ * @throws CommandError InvalidOptions (72) for a stage that has no place in an update.
+ * @see https://www.mongodb.com/docs/manual/tutorial/update-documents-with-aggregation-pipeline/
+ */
+export function pipelineUpdate(stages: readonly BsonValue[], variables: Variables): Update {
+  const run = compilePipelineStages(stages, variables, checkAllowed);
+  return {
+    replacement: false,
+    apply(document) {
+      const [result = document] = run([document]) as Iterable<BsonDocument>;
+      const id = result.get('_id');
+      if (id !== undefined && document.has('_id')) checkId(id);
+      // As in MongoDB, a result that lost its `_id` counts as changed although it gets it back.
+      const changed = !identical(document, result);
+      return { document: replaceKeepingId(document, result).document, changed };
+    },
+  };
+}
+
+function checkAllowed(name: string): void {
+  if (!allowed.has(name)) {
+    throw failure('InvalidOptions', `${name} is not allowed to be used within an update`);
+  }
+}
