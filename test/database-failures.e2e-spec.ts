@@ -52,7 +52,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
   });
   beforeEach(async () => {
     await proxy.turn('pass');
-    await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200), 10_000);
+    await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200), 20_000);
     await app.empty();
   });
   afterAll(async () => {
@@ -118,7 +118,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
       });
       expectUnavailable(await timed(() => app.get('/health/ready')), '/health/ready');
       await proxy.turn('pass');
-      await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200), 10_000);
+      await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200), 20_000);
       expect((await app.get(`/todos/${created.body._id}`)).body).toMatchObject({ title: 'Before' });
       expect((await app.post('/todos', { title: 'After' })).status).toBe(201);
     });
@@ -129,7 +129,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
     proxy.drop();
     const answers = [await app.get(`/todos/${body._id}`), await app.get(`/todos/${body._id}`)];
     for (const { status } of answers) expect([200, 503]).toContain(status);
-    await eventually(async () => expect((await app.get(`/todos/${body._id}`)).status).toBe(200), 10_000);
+    await eventually(async () => expect((await app.get(`/todos/${body._id}`)).status).toBe(200), 20_000);
   });
 });
 
@@ -145,7 +145,7 @@ describe.each<ProxyMode>(['hang', 'refuse'])(
       expectUnavailable(await timed(() => app.get('/todos')), '/todos');
       expectUnavailable(await timed(() => app.post('/todos', { title: 'Too early' })), '/todos');
       await proxy.turn('pass');
-      await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200), 10_000);
+      await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200), 20_000);
       expect((await app.post('/todos', { title: 'In time' })).status).toBe(201);
       const todos = await app.get('/todos');
       expect(todos.body).toEqual([expect.objectContaining({ title: 'In time' })]);
