@@ -90,6 +90,8 @@ async function startWorker(options: ServerOptions): Promise<RunningWorker> {
   return {
     port: ready.port,
     async stop() {
+      // The process must not end before the data are closed.
+      worker.ref();
       const exited = new Promise((resolve) => worker.once('exit', resolve));
       worker.postMessage('stop');
       await exited;

@@ -1,5 +1,5 @@
 import { distinct, filter, projection, sort } from './filters.mjs';
-import { pipeline } from './pipelines.mjs';
+import { pipeline, updatePipeline } from './pipelines.mjs';
 import { update, upsert } from './updates.mjs';
 import { document, fieldNames, path } from './values.mjs';
 
@@ -77,6 +77,8 @@ function target(random, mayBeMany = true) {
 }
 
 function updateCase(random) {
+  // Over every document: MongoDB meets the errors of a pipeline's constants only where something matches.
+  if (random.chance(0.15)) return { kind: 'update', filter: {}, multi: true, update: updatePipeline(random) };
   const change = update(random);
   const modifies = Object.keys(change)[0]?.startsWith('$');
   const aim = target(random, modifies || random.mistake(0.2));

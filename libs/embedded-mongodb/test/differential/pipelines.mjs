@@ -10,6 +10,25 @@ export function pipeline(random) {
   return stages;
 }
 
+/** A pipeline that turns one document into one. */
+export function updatePipeline(random) {
+  if (random.mistake(0.05)) return [wrongStage(random)];
+  return random.list(1, 2, () =>
+    random.weighted([
+      [1, () => ({ $project: projection(random) })],
+      [3, () => ({ [random.pick(['$addFields', '$set'])]: computedFields(random) })],
+      [1, () => ({ $unset: field(random) })],
+      [1, () => ({ $replaceWith: random.pick(['$a', { a: computed(random) }]) })],
+      [
+        1,
+        () => ({
+          $replaceWith: { $setField: { field: field(random), input: '$$ROOT', value: computed(random) } },
+        }),
+      ],
+    ]),
+  );
+}
+
 /** Stages that leave no order to chance: a sort needs an `_id` that is unique, a group a sort behind it. */
 function stageList(random, { facet }) {
   const stages = [];

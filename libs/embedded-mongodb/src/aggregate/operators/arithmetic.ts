@@ -6,6 +6,10 @@ import {
   remainderOfDecimals,
   toDecimal128,
   wholeDecimal,
+  type Decimal,
+  decimalFromBigInt,
+  multiplyDecimals,
+  roundedDecimal,
 } from '../../bson/decimal.js';
 import { add, integerValue, isZero, multiply, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonNumber, type BsonValue, isNumber, typeName } from '../../bson/types.js';
@@ -81,15 +85,35 @@ function negated(value: BsonNumber): BsonNumber {
   return multiply(value, new Int32(-1), 'double') as BsonNumber;
 }
 
+/** Carries a whole and a floating product side by side; which one counts is known at the end, or at the first decimal. */
 function multiplyAll(operands: readonly Result[]): Result {
-  let product: BsonNumber = new Int32(1);
+  let whole: bigint | undefined = 1n;
+  let floating = 1;
+  let decimal: Decimal | undefined;
   for (const operand of operands) {
     if (!isNumber(operand)) {
       throw failure('TypeMismatch', `$multiply only supports numeric types, not ${nameOf(operand)}`);
     }
-    product = multiply(product, operand, 'double') as BsonNumber;
+    if (decimal || operand instanceof Decimal128) {
+      decimal ??= whole === undefined ? roundedDecimal(floating) : decimalFromBigInt(whole);
+      decimal = fromDecimal128(toDecimal128(multiplyDecimals(decimal, toDecimal(operand))));
+      continue;
+    }
+    floating *= toDouble(operand);
+    if (operand instanceof Double) whole = undefined;
+    else if (whole !== undefined) whole = asLong(whole * (truncate(operand) ?? 0n));
   }
-  return product;
+  if (decimal) return toDecimal128(decimal);
+  if (whole === undefined) return new Double(floating);
+  return integerValue(
+    whole,
+    operands.some((each) => each instanceof Long),
+  );
+}
+
+/** A whole number, unless it is too large for a Long. */
+function asLong(value: bigint): bigint | undefined {
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
 function divide(a: BsonValue, b: BsonValue): BsonValue {
