@@ -33,14 +33,35 @@ export interface IndexDefinition {
 const ignoredOptions = ['background', 'storageEngine', 'dropDups', 'ns'];
 const textOnly = ['weights', 'default_language', 'language_override', 'textIndexVersion'];
 const knownOptions = new Set([
-  ...['v', 'key', 'name', 'unique', 'sparse', 'expireAfterSeconds', 'partialFilterExpression', 'hidden', 'collation'],
+  ...[
+    'v',
+    'key',
+    'name',
+    'unique',
+    'sparse',
+    'expireAfterSeconds',
+    'partialFilterExpression',
+    'hidden',
+    'collation',
+  ],
   ...['prepareUnique', 'clustered', 'wildcardProjection', 'bits', 'min', 'max', '2dsphereIndexVersion'],
   ...ignoredOptions,
   ...textOnly,
 ]);
 const plugins = new Set(['text', 'hashed', '2d', '2dsphere', 'geoHaystack']);
 /** Operators that a partialFilterExpression may use. */
-const partialOperators = new Set(['$eq', '$gt', '$gte', '$lt', '$lte', '$in', '$type', '$exists', '$and', '$or']);
+const partialOperators = new Set([
+  '$eq',
+  '$gt',
+  '$gte',
+  '$lt',
+  '$lte',
+  '$in',
+  '$type',
+  '$exists',
+  '$and',
+  '$or',
+]);
 
 /**
  * @throws CommandError CannotCreateIndex (67), FailedToParse (9) and others, as MongoDB words them.
@@ -67,13 +88,16 @@ function parse(given: BsonDocument): IndexDefinition {
     if (!knownOptions.has(option)) throw invalidOption(option, given, 'an index specification');
   }
   const key = given.get('key');
-  if (key === undefined) throw failure('FailedToParse', `The 'key' field is a required property of an index specification`);
-  if (!isDocument(key)) throw failure('TypeMismatch', `The field 'key' must be an object, but got ${typeName(key)}`);
+  if (key === undefined)
+    throw failure('FailedToParse', `The 'key' field is a required property of an index specification`);
+  if (!isDocument(key))
+    throw failure('TypeMismatch', `The field 'key' must be an object, but got ${typeName(key)}`);
   const name = given.get('name');
   if (name === undefined) {
     throw failure('FailedToParse', `The 'name' field is a required property of an index specification`);
   }
-  if (typeof name !== 'string') throw failure('TypeMismatch', `The field 'name' must be a string, but got ${typeName(name)}`);
+  if (typeof name !== 'string')
+    throw failure('TypeMismatch', `The field 'name' must be a string, but got ${typeName(name)}`);
   if (name === '*') throw failure('BadValue', `The index name '*' is not valid.`);
   if (name === '') throw failure('CannotCreateIndex', 'index name cannot be empty');
   checkKey(key);
@@ -84,7 +108,9 @@ function parse(given: BsonDocument): IndexDefinition {
     key,
     given,
     spec: text ? normalizeText(given, text) : normalize(given),
-    fields: text ? [] : [...key].map(([path, order]) => ({ path, descending: isNumber(order) && toDouble(order) < 0 })),
+    fields: text
+      ? []
+      : [...key].map(([path, order]) => ({ path, descending: isNumber(order) && toDouble(order) < 0 })),
     unique: flag(given, 'unique'),
     sparse: flag(given, 'sparse'),
     partial: partialFilter(given),
@@ -109,7 +135,15 @@ export function idIndex(): IndexDefinition {
     ['key', key],
     ['name', '_id_'],
   ]);
-  return { name: '_id_', given: spec, key, spec, fields: [{ path: '_id', descending: false }], unique: true, sparse: false };
+  return {
+    name: '_id_',
+    given: spec,
+    key,
+    spec,
+    fields: [{ path: '_id', descending: false }],
+    unique: true,
+    sparse: false,
+  };
 }
 
 /**
@@ -168,7 +202,8 @@ function checkKey(key: BsonDocument): void {
   for (const [path, order] of key) {
     if (isNumber(order)) {
       const direction = toDouble(order);
-      if (Number.isNaN(direction)) throw failure('CannotCreateIndex', 'Values in the index key pattern cannot be NaN.');
+      if (Number.isNaN(direction))
+        throw failure('CannotCreateIndex', 'Values in the index key pattern cannot be NaN.');
       if (direction === 0) throw failure('CannotCreateIndex', 'Values in the index key pattern cannot be 0.');
     } else if (typeof order !== 'string') {
       throw failure(
@@ -187,9 +222,13 @@ function checkKey(key: BsonDocument): void {
 function checkPath(path: string): void {
   if (path === '') throw failure('CannotCreateIndex', 'Index keys cannot be an empty field.');
   if (path.split('.').some((name) => name === '$**')) throw unsupported('A wildcard index');
-  if (path.split('.').includes('')) throw failure('CannotCreateIndex', 'Index keys cannot contain an empty field.');
+  if (path.split('.').includes(''))
+    throw failure('CannotCreateIndex', 'Index keys cannot contain an empty field.');
   if (path.split('.').some((name) => name.startsWith('$'))) {
-    throw failure('CannotCreateIndex', `Index key contains an illegal field name: field name starts with '$'.`);
+    throw failure(
+      'CannotCreateIndex',
+      `Index key contains an illegal field name: field name starts with '$'.`,
+    );
   }
 }
 
@@ -222,7 +261,10 @@ function flag(given: BsonDocument, option: string): boolean {
   if (value === undefined) return false;
   if (typeof value === 'boolean') return value;
   if (isNumber(value)) return toDouble(value) !== 0;
-  throw failure('TypeMismatch', `The field '${option}' has value ${describe(value)}, which is not convertible to bool`);
+  throw failure(
+    'TypeMismatch',
+    `The field '${option}' has value ${describe(value)}, which is not convertible to bool`,
+  );
 }
 
 function timeToLive(key: BsonDocument, given: BsonDocument): number | undefined {
@@ -231,12 +273,16 @@ function timeToLive(key: BsonDocument, given: BsonDocument): number | undefined 
   const invalid = (reason: string): CommandError =>
     failure('CannotCreateIndex', `${reason}. Index spec: ${describeDocument(given)}`);
   if (!isNumber(value)) {
-    throw invalid(`TTL index 'expireAfterSeconds' option must be numeric, but received a type of '${typeName(value)}'`);
+    throw invalid(
+      `TTL index 'expireAfterSeconds' option must be numeric, but received a type of '${typeName(value)}'`,
+    );
   }
   const seconds = toDouble(value);
   if (!(seconds >= 0)) throw invalid(`TTL index 'expireAfterSeconds' option cannot be less than 0`);
-  if (seconds > 2_147_483_647) throw invalid(`TTL index 'expireAfterSeconds' option must be within an acceptable range`);
-  if (key.size > 1) throw invalid('TTL indexes are single-field indexes, compound indexes do not support TTL');
+  if (seconds > 2_147_483_647)
+    throw invalid(`TTL index 'expireAfterSeconds' option must be within an acceptable range`);
+  if (key.size > 1)
+    throw invalid('TTL indexes are single-field indexes, compound indexes do not support TTL');
   return Math.trunc(seconds);
 }
 
@@ -244,7 +290,10 @@ function partialFilter(given: BsonDocument): Filter | undefined {
   const expression = given.get('partialFilterExpression');
   if (expression === undefined) return undefined;
   if (!isDocument(expression)) {
-    throw failure('TypeMismatch', `The field 'partialFilterExpression' must be an object, but got ${typeName(expression)}`);
+    throw failure(
+      'TypeMismatch',
+      `The field 'partialFilterExpression' must be an object, but got ${typeName(expression)}`,
+    );
   }
   if (flag(given, 'sparse')) {
     throw failure('CannotCreateIndex', 'cannot mix "partialFilterExpression" and "sparse" options');

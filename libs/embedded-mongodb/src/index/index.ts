@@ -61,7 +61,8 @@ export class Index {
     const inOrder = [...keys.entries()].sort(([, a], [, b]) => a.compare(b));
     for (const [position, key] of inOrder) {
       const owner = this.store.get(uniqueKey(this.table, key));
-      if (owner && owner.readUIntBE(0, owner.length) !== record) throw this.duplicate(bytes, position, namespace);
+      if (owner && owner.readUIntBE(0, owner.length) !== record)
+        throw this.duplicate(bytes, position, namespace);
     }
   }
 

@@ -142,7 +142,12 @@ class Collector {
     this.rows.push(cursors.map(({ found }) => found ?? rawNull));
   }
 
-  private expand(array: RawElement, cursors: readonly Cursor[], expanded: Set<number>, notFound: number): void {
+  private expand(
+    array: RawElement,
+    cursors: readonly Cursor[],
+    expanded: Set<number>,
+    notFound: number,
+  ): void {
     const inner = cursors.map((cursor, i): Cursor => {
       if (!expanded.has(i) || cursor.rest.length === 0) return cursor;
       return { rest: cursor.rest, position: this.byPosition(array, cursor.rest) };
@@ -155,7 +160,12 @@ class Collector {
     if (empty) this.descend(rawUndefined, inner, expanded, notFound);
   }
 
-  private descend(element: RawElement, cursors: readonly Cursor[], expanded: Set<number>, notFound: number): void {
+  private descend(
+    element: RawElement,
+    cursors: readonly Cursor[],
+    expanded: Set<number>,
+    notFound: number,
+  ): void {
     const next = cursors.map((cursor, i) =>
       expanded.has(i) && cursor.rest.length === 0 ? { found: element, rest: [] } : cursor,
     );
@@ -168,7 +178,10 @@ class Collector {
     return element && this.follow(element, rest.slice(1));
   }
 
-  private step(start: number | undefined, cursor: Cursor): { element: RawElement | undefined; rest: Buffer[] } {
+  private step(
+    start: number | undefined,
+    cursor: Cursor,
+  ): { element: RawElement | undefined; rest: Buffer[] } {
     const first = cursor.rest[0] as Buffer;
     const element = start === undefined ? undefined : findElement(this.bytes, start, first);
     if (element && cursor.position) {
@@ -194,6 +207,9 @@ class Collector {
   private parallel(second: number, expanded: Set<number>): Error {
     const lastName = (i: number): string => (this.fields[i] as KeyField).path.split('.').at(-1) as string;
     const [first = 0] = expanded;
-    return failure('CannotIndexParallelArrays', `cannot index parallel arrays [${lastName(second)}] [${lastName(first)}]`);
+    return failure(
+      'CannotIndexParallelArrays',
+      `cannot index parallel arrays [${lastName(second)}] [${lastName(first)}]`,
+    );
   }
 }

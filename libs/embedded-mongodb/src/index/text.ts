@@ -35,12 +35,16 @@ export function textOptions(key: BsonDocument, spec: BsonDocument): TextOptions 
   const names = [...key.keys()];
   const weights = new Map(paths.map((path) => [path, 1]));
   const given = spec.get('weights');
-  if (given !== undefined && !isDocument(given)) throw failure('CannotCreateIndex', 'text index weights must be an object');
+  if (given !== undefined && !isDocument(given))
+    throw failure('CannotCreateIndex', 'text index weights must be an object');
   for (const [path, weight] of given ?? []) {
     if (!isNumber(weight)) throw failure('CannotCreateIndex', 'weight for text index needs numeric type');
     const number = toDouble(weight);
     if (!(number > 0 && number < 1e9)) {
-      throw failure('CannotCreateIndex', 'text index weight must be in the exclusive interval (0,1000000000)');
+      throw failure(
+        'CannotCreateIndex',
+        'text index weight must be in the exclusive interval (0,1000000000)',
+      );
     }
     weights.set(path, number);
   }
@@ -100,7 +104,11 @@ export function documentWords(document: BsonDocument, { weights }: TextOptions):
  *
  * @returns `undefined` when it does not match.
  */
-export function textScore(document: BsonDocument, terms: TextTerms, { weights }: TextOptions): number | undefined {
+export function textScore(
+  document: BsonDocument,
+  terms: TextTerms,
+  { weights }: TextOptions,
+): number | undefined {
   const scores = new Map<string, number>();
   const folded: string[] = [];
   for (const [path, weight] of weights) {
@@ -135,7 +143,8 @@ function addScores(scores: Map<string, number>, text: string, weight: number): v
 }
 
 function texts(value: BsonValue | undefined, path: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((element) => (Array.isArray(element) ? [] : texts(element, path)));
+  if (Array.isArray(value))
+    return value.flatMap((element) => (Array.isArray(element) ? [] : texts(element, path)));
   if (path === '') return typeof value === 'string' ? [value] : [];
   if (!isDocument(value)) return [];
   const dot = path.indexOf('.');

@@ -69,7 +69,8 @@ export class Catalog {
     this.collections.delete(collection.namespace);
     this.remove(keyOf.collection(collection.namespace));
     this.remove(keyOf.counters(collection.table));
-    for (const table of [collection.table, ...collection.indexes.map((index) => index.table)]) this.discard(table);
+    for (const table of [collection.table, ...collection.indexes.map((index) => index.table)])
+      this.discard(table);
   }
 
   /** Gives a collection another name; inside `Store.write`. */
@@ -151,7 +152,9 @@ export class Catalog {
       arrays: (entry.get('arrays') as BsonArray).map((each) => each === true),
       cut: entry.get('cut') === true,
     };
-    const index = new Index(this.store, definition, integer(entry.get('table')), traits, () => this.save(collection));
+    const index = new Index(this.store, definition, integer(entry.get('table')), traits, () =>
+      this.save(collection),
+    );
     index.ready = entry.get('ready') === true;
     return index;
   }
@@ -211,7 +214,8 @@ export class Catalog {
     if (!dropped) return;
     const cursor = this.store.walk(tableRange(dropped.readUInt32BE(5)), false, false);
     const keys: Buffer[] = [];
-    for (let next = cursor.next(); next && keys.length < purgeBatch; next = cursor.next()) keys.push(next.key);
+    for (let next = cursor.next(); next && keys.length < purgeBatch; next = cursor.next())
+      keys.push(next.key);
     cursor.release();
     for (const key of keys) this.store.remove(key);
     if (keys.length < purgeBatch) this.store.remove(dropped);

@@ -37,7 +37,8 @@ function writeDouble(value: number, target: Buffer, to: number): number {
   if (Number.isNaN(value)) return target.fill(0, to, to + 8) && to + 8;
   scratch.writeDoubleBE(value === 0 ? 0 : value);
   const negative = (scratch[0] as number) >= 0x80;
-  for (let i = 0; i < 8; i++) target[to + i] = (scratch[i] as number) ^ (negative ? 0xff : i === 0 ? 0x80 : 0);
+  for (let i = 0; i < 8; i++)
+    target[to + i] = (scratch[i] as number) ^ (negative ? 0xff : i === 0 ? 0x80 : 0);
   return to + 8;
 }
 
@@ -56,7 +57,9 @@ function writeDecimal(value: Decimal128, target: Buffer, to: number): number {
   const end = writeDouble(nearest, target, to);
   const exact = parseDecimal(text);
   // Beyond the doubles the whole number stands as the remainder: a difference would have thousands of digits.
-  const base = Number.isFinite(Number(text)) ? exactDecimal(nearest) : { digits: 0n, exponent: exact.exponent };
+  const base = Number.isFinite(Number(text))
+    ? exactDecimal(nearest)
+    : { digits: 0n, exponent: exact.exponent };
   const exponent = Math.min(exact.exponent, base.exponent);
   return writeRemainder(scale(exact, exponent) - scale(base, exponent), exponent, target, end);
 }

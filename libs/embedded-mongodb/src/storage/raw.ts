@@ -80,7 +80,10 @@ export function findElement(bytes: Buffer, start: number, name: Uint8Array): Raw
 }
 
 /** The elements of the document or array that begins at `start`, in order. */
-export function* elements(bytes: Buffer, start: number): Generator<RawElement & { name: number; end: number }> {
+export function* elements(
+  bytes: Buffer,
+  start: number,
+): Generator<RawElement & { name: number; end: number }> {
   let at = start + 4;
   for (let type = bytes[at] as number; type !== 0; type = bytes[at] as number) {
     const name = at + 1;
@@ -98,12 +101,14 @@ export function* elements(bytes: Buffer, start: number): Generator<RawElement & 
  * @see https://bsonspec.org/spec.html
  */
 export function validateDocument(bytes: Buffer): void {
-  if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length) throw invalid('the length of a document is wrong');
+  if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
+    throw invalid('the length of a document is wrong');
   validateElements(bytes, 0, bytes.length, 1);
 }
 
 function validateElements(bytes: Buffer, start: number, limit: number, depth: number): number {
-  if (depth > maxDepth) throw failure('Overflow', `Document exceeds maximum nested object depth: ${maxDepth}`);
+  if (depth > maxDepth)
+    throw failure('Overflow', `Document exceeds maximum nested object depth: ${maxDepth}`);
   if (start + 5 > limit) throw invalid('a document is cut off');
   const length = bytes.readInt32LE(start);
   const end = start + length;

@@ -144,7 +144,11 @@ export class Store {
 
   private runJobs(done: Outcome[]): void {
     const deadline = performance.now() + transactionBudgetMs;
-    for (let job = this.queue.shift(); job; job = performance.now() < deadline ? this.queue.shift() : undefined) {
+    for (
+      let job = this.queue.shift();
+      job;
+      job = performance.now() < deadline ? this.queue.shift() : undefined
+    ) {
       try {
         done.push({ job, result: job.run() });
       } catch (error) {
