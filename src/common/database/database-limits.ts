@@ -19,7 +19,7 @@ export const CONNECTION_LIMITS = {
 export const OPERATION_LIMITS = { maxTimeMS: 1_900 } as const;
 
 /** The last resort above all of the driver's own limits. Unit: milliseconds. */
-export const CALL_DEADLINE_MS = 4_500;
+export const CALL_DEADLINE_MS = 4_000;
 
 /** How often opening the database is tried again at the start. Unit: milliseconds. */
 export const OPEN_RETRY_MS = 1_000;
