@@ -21,7 +21,6 @@ const OWN =
 
 /** A process of the built service with nothing in its environment but what the test sets. */
 export class ServiceProcess {
-  readonly lines: Record<string, unknown>[] = [];
   private stdout = '';
   private stderr = '';
   private readonly exit: Promise<Ended>;

@@ -101,10 +101,15 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       this.opened = true;
       this.logger.log('The database is open');
     } catch (error) {
-      this.logger.error({ error }, 'The database cannot be opened; trying again');
+      this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened; trying again');
     }
     return this.opened;
   }
+}
+
+/** One line: the driver's error itself carries all that it knows of the servers. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function withDeadline<T>(work: PromiseLike<T>): Promise<T> {

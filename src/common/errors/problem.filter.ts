@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DomainError } from './domain.error.js';
 import { ERROR_TABLE } from './error-messages.js';
 import { PROBLEM_CONTENT_TYPE, toProblem } from './problem.js';
 import { toDomainError } from './to-domain-error.js';
@@ -25,7 +26,7 @@ export function sendProblem(
   const error = toDomainError(thrown, { bodyLimit: request.routeOptions.bodyLimit });
   const { status } = ERROR_TABLE[error.code];
   if (status >= 500) {
-    logger.error({ requestId: request.id, code: error.code, error: error.cause ?? error }, error.detail);
+    logger.error({ requestId: request.id, code: error.code, ...causeOf(error) }, error.detail);
   }
   if (reply.sent) {
     reply.raw.destroy();
@@ -37,6 +38,12 @@ export function sendProblem(
     .headers({ ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE })
     // As bytes: to a string Fastify adds a charset, a parameter that the media type does not have.
     .send(Buffer.from(JSON.stringify(problem)));
+}
+
+/** All that is known of a fault of the service itself; of a neighbour that fails, probe after probe, one line. */
+function causeOf({ code, cause }: DomainError): object {
+  if (ERROR_TABLE[code].status === 500) return { error: cause };
+  return { reason: cause instanceof Error ? cause.message : undefined };
 }
 
 function pathOf(url: string): string {
