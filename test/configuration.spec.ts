@@ -74,6 +74,16 @@ describe('a process', () => {
     ['PORT', { PORT: '65536' }, wholeNumber(0, 65_535)],
     ['PORT', { PORT: '80.5' }, wholeNumber(0, 65_535)],
     ['MONGODB_URI', { MONGODB_URI: 'postgres://db' }, 'must be a mongodb:// or mongodb+srv:// URI.'],
+    [
+      'MONGODB_URI',
+      { MONGODB_URI: 'mongodb://db/?maxPoolSize=many' },
+      'must be a URI that the MongoDB driver can read: Expected maxPoolSize to be stringified int value, got: many.',
+    ],
+    [
+      'MONGODB_URI',
+      { MONGODB_URI: 'mongodb://user:secret@db:none/app' },
+      'must be a URI that the MongoDB driver can read: Unable to parse db:none with URL.',
+    ],
     ['NODE_ENV', { NODE_ENV: 'prod' }, oneOf('development', 'production', 'test')],
     [
       'MONGODB_URI',

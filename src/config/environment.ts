@@ -1,3 +1,4 @@
+import { mongo } from 'mongoose';
 import { ConfigurationError } from './configuration.error.js';
 
 /** The process's settings, read once from the environment variables at the start (contract section 10). */
@@ -46,11 +47,7 @@ export function readEnvironment(variables: Variables): Environment {
     nodeEnv: read.oneOf('NODE_ENV', ['development', 'production', 'test'], 'development'),
     port: read.wholeNumber('PORT', 3000, 0, 65_535),
     host: read.text('HOST') ?? '127.0.0.1',
-    mongodbUri: read.matching(
-      'MONGODB_URI',
-      /^mongodb(\+srv)?:\/\/\S+$/,
-      'a mongodb:// or mongodb+srv:// URI',
-    ),
+    mongodbUri: read.mongodbUri('MONGODB_URI'),
     dataDir: read.text('DATA_DIR') ?? './data',
     jwtSecret: read.secret('JWT_SECRET', 32),
     jwtJwksUrl: read.url('JWT_JWKS_URL'),
@@ -116,9 +113,19 @@ class Reader {
     return number;
   }
 
-  matching(name: string, pattern: RegExp, what: string): string | undefined {
+  mongodbUri(name: string): string | undefined {
     const value = this.text(name);
-    if (value !== undefined && !pattern.test(value)) throw new ConfigurationError(name, `must be ${what}`);
+    if (value === undefined) return undefined;
+    if (!/^mongodb(\+srv)?:\/\/\S+$/.test(value)) {
+      throw new ConfigurationError(name, 'must be a mongodb:// or mongodb+srv:// URI');
+    }
+    try {
+      // Reads the URI with all its options; nothing is connected before it is told to.
+      new mongo.MongoClient(value);
+    } catch (error) {
+      const fault = withoutLogin((error as Error).message, value);
+      throw new ConfigurationError(name, `must be a URI that the MongoDB driver can read: ${fault}`);
+    }
     return value;
   }
 
@@ -155,4 +162,11 @@ class Reader {
         return entry;
       });
   }
+}
+
+/** The driver quotes parts of a URI at times; user and password are not for a log. */
+function withoutLogin(message: string, uri: string): string {
+  const login = uri.slice(uri.indexOf('//') + 2, uri.lastIndexOf('@'));
+  const line = message.replaceAll(/\s+/g, ' ').replace(/\.$/, '');
+  return login === '' || !uri.includes('@') ? line : line.replaceAll(login, '…');
 }
