@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
 import { Types } from 'mongoose';
 import {
@@ -153,6 +153,21 @@ describe('a resource whose every action is scoped by tenant', () => {
     expect(response.body).toMatchObject({ code: 'DUPLICATE_VALUE', errors: [{ pointer: '/isbn' }] });
     expect(response.text).not.toMatch(/E11000|collection|index/);
   });
+});
+
+it('a value that is unique within a tenant is refused without a word of the tenant', async () => {
+  const schema = SchemaFactory.createForClass(Book).index({ tenant: 1, title: 1 }, { unique: true });
+  const app = await createResourceApp(CrudModule.forFeature({ ...booksCrud, schema }));
+  try {
+    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    const statusOf = async (token: string) => (await app.post('/books', { title: 'Emma' }, { token })).status;
+    expect([await statusOf(acme), await statusOf(globex)]).toEqual([201, 201]);
+    const { status, body } = await app.post('/books', { title: 'Emma' }, { token: acme });
+    const detail = 'A record with the same title exists. Choose another value.';
+    expect([status, body.detail, body.errors]).toEqual([409, detail, [{ pointer: '/title', detail }]]);
+  } finally {
+    await app.close();
+  }
 });
 
 describe('disable', () => {

@@ -7,7 +7,8 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { mergeMap, type Observable } from 'rxjs';
+import { catchError, mergeMap, type Observable, throwError } from 'rxjs';
+import { DuplicateValueError } from '../errors/index.js';
 import type { CrudDefinition } from './crud.definition.js';
 import type { Stored } from './crud-options.interface.js';
 import type { CrudHandler } from './crud.policy.js';
@@ -44,7 +45,10 @@ export class CrudInterceptor implements NestInterceptor {
       reply: context.switchToHttp().getResponse(),
     };
     const presenter = PRESENTERS[handler];
-    return next.handle().pipe(mergeMap(async (result) => presenter(result as never, definition, http)));
+    return next.handle().pipe(
+      catchError((error: unknown) => throwError(() => presentError(error, definition))),
+      mergeMap(async (result) => presenter(result as never, definition, http)),
+    );
   }
 }
 
@@ -78,6 +82,11 @@ async function presentAll(
 ) {
   const stream = await streamJsonArray(records, (record) => present(record, definition));
   return new StreamableFile(stream, { type: 'application/json; charset=utf-8' });
+}
+
+/** A unique index may span fields that clients know nothing of, such as those that isolate a tenant. */
+function presentError(error: unknown, { inputFields }: CrudDefinition<object, object>): unknown {
+  return error instanceof DuplicateValueError ? error.among(inputFields.all) : error;
 }
 
 function pathOf(request: FastifyRequest): string {

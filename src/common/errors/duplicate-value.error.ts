@@ -4,12 +4,22 @@ import { errorMessages } from './error-messages.js';
 /** A write that would repeat a unique value. */
 export class DuplicateValueError extends DomainError {
   readonly code = 'DUPLICATE_VALUE';
-  override readonly errors: readonly Violation[];
+  override readonly errors: readonly Violation[] | undefined;
 
   /** @param fields the fields whose combination must be unique */
-  constructor(fields: readonly string[], options?: ErrorOptions) {
+  constructor(
+    private readonly fields: readonly string[],
+    options?: ErrorOptions,
+  ) {
     const detail = errorMessages.duplicateValue(fields);
     super(detail, options);
-    this.errors = fields.map((field) => ({ pointer: `/${field}`, detail }));
+    const named = fields.map((field) => ({ pointer: `/${field.replaceAll('.', '/')}`, detail }));
+    this.errors = named.length > 0 ? named : undefined;
+  }
+
+  /** The same, naming none but the fields that a client may send. */
+  among(inputFields: readonly string[]): DuplicateValueError {
+    const named = this.fields.filter((field) => inputFields.includes(field.split('.', 1)[0] ?? field));
+    return new DuplicateValueError(named, { cause: this.cause });
   }
 }
