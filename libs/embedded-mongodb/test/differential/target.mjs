@@ -72,11 +72,7 @@ export class Target {
 
   async distinct({ key, filter }, collection) {
     const reply = await this.#command({ distinct: collection, key, query: filter }, typed);
-    // MongoDB gives null for missing fields when it reads an index, and leaves them out when it does not.
-    return reply.values
-      .filter((value) => value !== null)
-      .map(text)
-      .sort();
+    return reply.values.map(text).sort();
   }
 
   async update({ filter, update, multi, upsert }, collection) {
