@@ -101,7 +101,7 @@ export class Store {
 
   /**
    * Runs `job` in a transaction, together with all others that wait, and resolves once it is committed: then the data
-   * survives the end of the process, and (except in memory mode) of the machine.
+   * survives the end of the process. {@link Store.flushed} waits until it survives the end of the machine, too.
    *
    * A job must check before it writes: what it throws is its caller's alone, and does not undo what it wrote.
    */
@@ -113,6 +113,11 @@ export class Store {
       // All requests that arrived in the same turn of the event loop share the first transaction.
       setImmediate(() => void this.drain());
     });
+  }
+
+  /** Resolves when all that is committed is on the disk; at once in memory mode, which has nothing to survive. */
+  async flushed(): Promise<void> {
+    if (!this.temporary) await this.root.flushed;
   }
 
   /** Closes the store after all writes are done. */
