@@ -39,7 +39,7 @@ export class Store {
   ) {
     const encoding = { encoding: 'binary', keyEncoding: 'binary' } as const;
     // Memory mode has nothing to survive: it leaves out every flush to disk.
-    const durability = temporary ? { noSync: true, overlappingSync: false } : {};
+    const durability = temporary ? { noSync: true, overlappingSync: false } : { separateFlushed: true };
     this.root = open<Buffer, Buffer>({ path, ...encoding, ...durability, maxDbs: 4 });
     this.data = this.root.openDB({ name: 'data', ...encoding });
     this.path = path;
