@@ -10,23 +10,22 @@ export function pipeline(random) {
   return stages;
 }
 
-/** A pipeline that turns one document into one. */
+/** A pipeline that turns one document into one; it has one stage, since several may rearrange fields. */
 export function updatePipeline(random) {
   if (random.mistake(0.05)) return [wrongStage(random)];
-  return random.list(1, 2, () =>
+  return [
     random.weighted([
-      [1, () => ({ $project: projection(random) })],
-      [3, () => ({ [random.pick(['$addFields', '$set'])]: computedFields(random) })],
+      [1, () => ({ $project: { [field(random)]: random.pick([0, 1]) } })],
+      [4, () => ({ [random.pick(['$addFields', '$set'])]: computedFields(random) })],
       [1, () => ({ $unset: field(random) })],
       [1, () => ({ $replaceWith: random.pick(['$a', { a: computed(random) }]) })],
-      [
-        1,
-        () => ({
-          $replaceWith: { $setField: { field: field(random), input: '$$ROOT', value: computed(random) } },
-        }),
-      ],
+      [1, () => ({ $replaceWith: setField(random) })],
     ]),
-  );
+  ];
+}
+
+function setField(random) {
+  return { $setField: { field: field(random), input: '$$ROOT', value: computed(random) } };
 }
 
 /** Stages that leave no order to chance: a sort needs an `_id` that is unique, a group a sort behind it. */

@@ -48,8 +48,7 @@ export class Target {
   async run(made) {
     const answer = await outcome(() => this[made.kind](made, name(made.collection)));
     if (reads.has(made.kind)) return answer;
-    const anyOrder = Array.isArray(made.update);
-    return { ...answer, after: await this.#contents(made.collection, answer.upserted, anyOrder) };
+    return { ...answer, after: await this.#contents(made.collection, answer.upserted) };
   }
 
   async find({ filter, sort, projection, skip, limit }, collection) {
@@ -123,13 +122,12 @@ export class Target {
     return found.map((each) => Buffer.from(each).toString('hex'));
   }
 
-  /** An upserted document may have a made-up `_id`, and its filter's fields in any order; a pipeline may rearrange all. */
-  async #contents(collection, upserted, anyOrder) {
+  /** An upserted document may have a made-up `_id`, and the fields that its filter gave in any order. */
+  async #contents(collection, upserted) {
     const command = { find: name(collection), sort: { _id: 1 } };
     const found = (await this.database.runCursorCommand(command, raw).toArray()).map((each) =>
       Buffer.from(each),
     );
-    if (anyOrder) return found.map((each) => text(sorted(decode(each))));
     if (upserted === undefined) return found.map((each) => each.toString('hex'));
     return found.map((each) => {
       const document = decode(each);
