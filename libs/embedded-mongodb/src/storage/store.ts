@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 
 /** Which keys of the store to walk, from `low` (included) to `high` (excluded). */
@@ -48,14 +46,9 @@ export class Store {
   /** Where the files are. */
   readonly path: string;
 
-  /** Opens the store in `dir`, which is created when it is missing. */
-  static open(dir: string): Store {
-    return new Store(dir, false);
-  }
-
-  /** Opens an empty store that is gone when it is closed. */
-  static temporary(): Store {
-    return new Store(mkdtempSync(join(tmpdir(), 'embedded-mongodb-')), true);
+  /** Opens the store in `dir`, which is created when it is missing; a temporary one is gone when it is closed. */
+  static open(dir: string, temporary = false): Store {
+    return new Store(dir, temporary);
   }
 
   /** The value of a key. */

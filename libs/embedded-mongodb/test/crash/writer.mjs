@@ -3,6 +3,8 @@ import { Model } from './model.mjs';
 
 /** Documents that one statement inserts at most. */
 const largestBatch = 20;
+/** Documents that a writer keeps, so that a check after a hundred rounds takes no longer than after one. */
+const mostDocuments = 200;
 
 /** One client that inserts, updates and deletes documents of its own, one statement after another. */
 export class Writer {
@@ -50,10 +52,10 @@ export class Writer {
     const known = [...this.model.documents.keys()];
     const id = known[Math.floor(Math.random() * known.length)];
     const dice = Math.random();
-    if (id === undefined || dice < 0.3) return this.#insert();
+    if (id === undefined || (dice < 0.3 && known.length < mostDocuments)) return this.#insert();
     if (dice < 0.6) return this.#increment(id);
     if (dice < 0.7) return this.#tag(id);
-    if (dice < 0.8) return this.#delete(id);
+    if (dice < 0.8) return this.#delete(known.slice(0, 1 + Math.floor(Math.random() * largestBatch)));
     if (dice < 0.9) return this.#count();
     return this.#duplicate(id);
   }
@@ -85,8 +87,9 @@ export class Writer {
     );
   }
 
-  #delete(id) {
-    return this.model.perform([[id, undefined]], () => this.collection.deleteOne({ _id: id }));
+  #delete(ids) {
+    const outcome = ids.map((id) => [id, undefined]);
+    return this.model.perform(outcome, () => this.collection.deleteMany({ _id: { $in: ids } }));
   }
 
   async #count() {
