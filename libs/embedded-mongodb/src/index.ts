@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Lock } from './lock.js';
 import type { ServerOptions } from './server.js';
@@ -36,41 +36,87 @@ const maxSocketPath = 100;
  * @throws Error where neither or both of `dir` and `memory` are given, or the data or the address cannot be opened
  */
 export async function startEmbeddedMongodb(options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
-  const { dir, memory = false, port } = options;
-  if ((dir === undefined) === !memory)
+  const { memory = false } = options;
+  if ((options.dir === undefined) === !memory)
     throw new Error('startEmbeddedMongodb: give either { dir } or { memory: true }.');
-  const lock = dir === undefined ? undefined : Lock.take(resolve(dir));
+  return options.dir === undefined ? startInMemory(options) : startInFolder(resolve(options.dir), options);
+}
+
+async function startInFolder(dir: string, options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
+  const lock = await Lock.take(dir);
   if (typeof lock === 'string') return { uri: lock, stop: () => Promise.resolve() };
   try {
-    const socket = port === undefined ? (options.socket ?? socketPath(dir)) : undefined;
-    const worker = await startWorker({ dir: dir && join(resolve(dir), 'lmdb'), socket, port });
-    const uri =
-      socket === undefined
-        ? `mongodb://127.0.0.1:${worker.port}/`
-        : `mongodb://${encodeURIComponent(socket)}/`;
-    lock?.publish(uri);
+    const data = privateFolder(join(dir, 'lmdb'));
+    const server = await serve({ dir: data }, options, () => socketPath(dir));
+    lock.publish(server.uri);
     return {
-      uri,
+      uri: server.uri,
       async stop() {
-        await worker.stop();
-        if (socket !== undefined) rmSync(socket, { force: true });
-        lock?.release();
+        await server.stop();
+        lock.release();
       },
     };
   } catch (error) {
-    lock?.release();
+    lock.release();
     throw error;
   }
 }
 
+/** The files of the data are a matter of this process alone, and go with it. */
+async function startInMemory(options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
+  const folder = mkdtempSync(join(tmpdir(), 'embedded-mongodb-'));
+  const cleanUp = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', cleanUp);
+  const done = (): void => {
+    process.off('exit', cleanUp);
+    cleanUp();
+  };
+  try {
+    const data = { dir: join(folder, 'lmdb'), temporary: true };
+    const server = await serve(data, options, () => join(folder, 'mongodb.sock'));
+    return { uri: server.uri, stop: () => server.stop().finally(done) };
+  } catch (error) {
+    done();
+    throw error;
+  }
+}
+
+/** Serves data at the address that the options name, or at the given socket. */
+async function serve(
+  data: Pick<ServerOptions, 'dir' | 'temporary'>,
+  { port, socket: wanted }: EmbeddedMongodbOptions,
+  defaultSocket: () => string,
+): Promise<EmbeddedMongodb> {
+  const socket = port === undefined ? (wanted ?? defaultSocket()) : undefined;
+  const worker = await startWorker({ ...data, socket, port });
+  return {
+    uri:
+      socket === undefined
+        ? `mongodb://127.0.0.1:${worker.port}/`
+        : `mongodb://${encodeURIComponent(socket)}/`,
+    async stop() {
+      await worker.stop();
+      if (socket !== undefined) rmSync(socket, { force: true });
+    },
+  };
+}
+
 /** A socket inside the folder, where its path is short enough; otherwise one in the folder for temporary files. */
-function socketPath(dir: string | undefined): string {
-  if (dir === undefined)
-    return join(tmpdir(), `embedded-mongodb-${process.pid}-${Date.now()}`, 'mongodb.sock');
-  const inside = join(resolve(dir), 'mongodb.sock');
-  if (Buffer.byteLength(inside) <= maxSocketPath) return inside;
-  const name = createHash('sha256').update(resolve(dir)).digest('hex').slice(0, 16);
-  return join(tmpdir(), `embedded-mongodb-${name}`, 'mongodb.sock');
+function socketPath(dir: string): string {
+  let path = join(dir, 'run', 'mongodb.sock');
+  if (Buffer.byteLength(path) > maxSocketPath) {
+    const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
+    path = join(tmpdir(), `embedded-mongodb-${name}`, 'mongodb.sock');
+  }
+  privateFolder(dirname(path));
+  return path;
+}
+
+/** A folder that its owner alone can enter; it fails where the folder is somebody else's. */
+function privateFolder(path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  chmodSync(path, 0o700);
+  return path;
 }
 
 interface RunningWorker {
@@ -85,6 +131,8 @@ async function startWorker(options: ServerOptions): Promise<RunningWorker> {
     worker.once('error', reject);
     worker.once('message', resolve);
   });
+  // From here on a failure of the server is nobody's to catch, and ends the process.
+  worker.removeAllListeners('error');
   // The process may end while the server runs: what it acknowledged is on disk.
   worker.unref();
   return {

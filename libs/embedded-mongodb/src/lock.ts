@@ -1,73 +1,77 @@
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 /** Who serves a folder: one process, and how it is reached. */
 interface Owner {
   pid: number;
+  /** When the process began; tells it from a later one with the same number. */
+  started?: string;
   uri?: string;
 }
 
+/** How long another process may take to open the folder. Unit: milliseconds. */
+const patienceMs = 10_000;
+const pollMs = 20;
+
+/** The locks of this process, by their path. */
+const held = new Set<string>();
+
 /** Makes sure that one process alone opens a folder, and tells the others where it serves. */
 export class Lock {
-  private constructor(private readonly path: string) {}
+  private constructor(private readonly path: string) {
+    held.add(path);
+  }
 
   /**
    * Takes the lock of a folder, which is created where it is missing. A lock left behind by a process that has died is
-   * taken over.
+   * taken over; one that is opening the folder is waited for.
    *
    * @returns the lock, or the URI at which its owner serves
-   * @throws Error where the owner lives but does not serve (yet)
+   * @throws Error where the owner lives but does not come to serve
    */
-  static take(dir: string): Lock | string {
+  static async take(dir: string): Promise<Lock | string> {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, 'server.lock');
-    for (;;) {
-      if (write(path, { pid: process.pid })) return new Lock(path);
-      const owner = read(path);
-      if (owner && owner.pid !== process.pid && isAlive(owner.pid)) {
-        if (owner.uri !== undefined) return owner.uri;
+    for (const deadline = Date.now() + patienceMs; ;) {
+      if (create(path)) return new Lock(path);
+      const text = read(path);
+      const owner = parse(text);
+      const late = Date.now() > deadline;
+      if (owner ? !isAlive(owner, path) : late) {
+        remove(path, text);
+        continue;
+      }
+      if (owner?.uri !== undefined) return owner.uri;
+      if (late) {
         throw new Error(
-          `The folder ${dir} is being opened by the process ${owner.pid}. Wait for it, or use another folder.`,
+          `The folder ${dir} has been opened by the process ${owner?.pid}, which does not serve it. End that process, or use another folder.`,
         );
       }
-      if (owner?.uri !== undefined && owner.pid === process.pid) return owner.uri;
-      // Renamed before it is removed: of two processes that find it stale, one succeeds.
-      const stale = `${path}.${process.pid}.stale`;
-      try {
-        renameSync(path, stale);
-        rmSync(stale, { force: true });
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      }
+      await setTimeout(pollMs);
     }
   }
 
   /** Tells where the folder is served. */
   publish(uri: string): void {
     const draft = `${this.path}.${process.pid}.draft`;
-    writeFileSync(draft, JSON.stringify({ pid: process.pid, uri } satisfies Owner), { mode: 0o600 });
+    writeFileSync(draft, JSON.stringify({ ...self(), uri } satisfies Owner), { mode: 0o600 });
     renameSync(draft, this.path);
   }
 
   release(): void {
+    held.delete(this.path);
     rmSync(this.path, { force: true });
   }
 }
 
-function write(path: string, owner: Owner): boolean {
+function self(): Owner {
+  return { pid: process.pid, started: startOf(process.pid) };
+}
+
+function create(path: string): boolean {
   try {
-    const file = openSync(path, 'wx', 0o600);
-    writeSync(file, JSON.stringify(owner));
-    closeSync(file);
+    writeFileSync(path, JSON.stringify(self()), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -75,19 +79,49 @@ function write(path: string, owner: Owner): boolean {
   }
 }
 
-function read(path: string): Owner | undefined {
+/** Removes a stale lock, unless somebody else has done so and taken it in the meantime. */
+function remove(path: string, stale: string): void {
+  const aside = `${path}.${process.pid}.stale`;
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Owner;
+    renameSync(path, aside);
+    if (read(aside) === stale) rmSync(aside, { force: true });
+    else renameSync(aside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Undefined while the owner is writing it. */
+function parse(text: string): Owner | undefined {
+  try {
+    return JSON.parse(text) as Owner;
   } catch {
     return undefined;
   }
 }
 
-function isAlive(pid: number): boolean {
+/** After a restart, of a container above all, another process may have the number of the owner. */
+function isAlive({ pid, started }: Owner, path: string): boolean {
+  if (pid === process.pid) return held.has(path);
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
+  return started === undefined || startOf(pid) === started;
+}
+
+/** When a process began, in Linux's own count; undefined elsewhere. */
+function startOf(pid: number): string | undefined {
+  const stat = read(`/proc/${pid}/stat`);
+  // The process's name, in brackets, may contain blanks; the start is the twentieth field after it.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }

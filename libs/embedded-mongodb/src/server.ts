@@ -11,8 +11,10 @@ import { serveConnection } from './wire/connection.js';
 
 /** Where data is kept and clients are served. */
 export interface ServerOptions {
-  /** Folder of the data; undefined keeps them for the life of the server alone. */
-  dir?: string;
+  /** Folder of the data. */
+  dir: string;
+  /** Keep the data for the life of the server alone. */
+  temporary?: boolean;
   /** Path of a Unix domain socket. */
   socket?: string;
   /** TCP port on 127.0.0.1, in place of a socket; 0 takes a free one. */
@@ -39,7 +41,7 @@ export class MongoServer {
 
   /** Opens the data and begins to listen. */
   static async start(options: ServerOptions): Promise<MongoServer> {
-    const store = options.dir === undefined ? Store.temporary() : Store.open(options.dir);
+    const store = Store.open(options.dir, options.temporary);
     const engine: Engine = { store, catalog: new Catalog(store), cursors: new Cursors() };
     const server = new MongoServer(engine, createServer(), options);
     await server.listen();
@@ -50,6 +52,11 @@ export class MongoServer {
   get port(): number | undefined {
     const address = this.listener.address();
     return typeof address === 'object' ? address?.port : undefined;
+  }
+
+  /** How many clients are connected. */
+  get connectionCount(): number {
+    return this.sockets.size;
   }
 
   /** Ends the connections, finishes the writes, and closes the data. */

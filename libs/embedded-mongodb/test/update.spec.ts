@@ -130,6 +130,16 @@ describe('upsertDocument', () => {
   });
 });
 
+describe('a replacement', () => {
+  it.each<[Plain, Plain, boolean]>([
+    [{ _id: 1, a: 1 }, { _id: 1, a: 1 }, false],
+    [{ _id: 1, a: 1 }, { a: 1 }, true],
+    [{ _id: 1 }, {}, false],
+  ])('of %j by %j says whether it changed: %j', (before, update, changed) => {
+    expect(applied(update, before).changed).toBe(changed);
+  });
+});
+
 describe('a pipeline as an update', () => {
   const update = (stages: unknown[], variables = {}): Update =>
     compileUpdate(doc({ u: stages }).get('u') ?? null, {

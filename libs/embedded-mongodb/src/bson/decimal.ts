@@ -123,7 +123,9 @@ export function remainderOfDecimals(a: Decimal, b: Decimal): Decimal {
 
 /** The next whole number above or below. */
 export function wholeDecimal(value: Decimal, direction: 'up' | 'down'): Decimal {
-  if (value.kind !== 'finite' || value.exponent >= 0) return value;
+  // Infinity has no next whole number; MongoDB gives NaN.
+  if (value.kind !== 'finite') return { kind: 'nan' };
+  if (value.exponent >= 0) return value;
   const divisor = 10n ** BigInt(-value.exponent);
   const away = value.negative === (direction === 'down') && value.coefficient % divisor !== 0n;
   return finite(value.negative, value.coefficient / divisor + (away ? 1n : 0n), 0);

@@ -104,12 +104,19 @@ export function dispatcher(engine: Engine): Dispatch {
     try {
       const command = new Command(body, sequences, connectionId);
       const reply = await handlerOf(command)(command, engine);
+      if (isJournaled(command)) await engine.store.flushed();
       reply.set('ok', new Double(1));
       return reply;
     } catch (error) {
       return errorReply(error);
     }
   };
+}
+
+/** Whether the client waits until the write is on the disk: `writeConcern: { j: true }`. */
+function isJournaled({ body }: Command): boolean {
+  const concern = body.get('writeConcern');
+  return isDocument(concern) && concern.get('j') === true;
 }
 
 function handlerOf(command: Command): Handler {

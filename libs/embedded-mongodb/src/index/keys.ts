@@ -121,12 +121,13 @@ class Collector {
     const expanded = new Set<number>();
     const next = cursors.map((cursor, i): Cursor => {
       if (cursor.rest.length === 0) return cursor;
-      const { element, rest } = this.step(start, cursor);
+      const { element, rest, picked } = this.step(start, cursor);
       if (!element) {
         notFound++;
         return { found: rawNull, rest: [] };
       }
       if (element.type !== BsonType.array) return { found: element, rest: [] };
+      if (picked && rest.length === 0) return { found: this.isEmpty(element) ? rawUndefined : element, rest };
       if (array && array.at !== element.at) throw this.parallel(i, expanded);
       array = element;
       expanded.add(i);
@@ -178,10 +179,11 @@ class Collector {
     return element && this.follow(element, rest.slice(1));
   }
 
+  /** An array that a number `picked` out of another one counts as one value. */
   private step(
     start: number | undefined,
     cursor: Cursor,
-  ): { element: RawElement | undefined; rest: Buffer[] } {
+  ): { element: RawElement | undefined; rest: Buffer[]; picked?: boolean } {
     const first = cursor.rest[0] as Buffer;
     const element = start === undefined ? undefined : findElement(this.bytes, start, first);
     if (element && cursor.position) {
@@ -191,7 +193,11 @@ class Collector {
       );
     }
     if (element) return this.follow(element, cursor.rest.slice(1));
-    return cursor.position ?? { element: undefined, rest: [] };
+    return cursor.position ? { ...cursor.position, picked: true } : { element: undefined, rest: [] };
+  }
+
+  private isEmpty(array: RawElement): boolean {
+    return this.bytes.readInt32LE(array.at) === 5;
   }
 
   /** Walks on through embedded documents until the path ends or an array begins. */

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 
 /** Which keys of the store to walk, from `low` (included) to `high` (excluded). */
@@ -39,7 +37,7 @@ export class Store {
   ) {
     const encoding = { encoding: 'binary', keyEncoding: 'binary' } as const;
     // Memory mode has nothing to survive: it leaves out every flush to disk.
-    const durability = temporary ? { noSync: true, overlappingSync: false } : {};
+    const durability = temporary ? { noSync: true, overlappingSync: false } : { separateFlushed: true };
     this.root = open<Buffer, Buffer>({ path, ...encoding, ...durability, maxDbs: 4 });
     this.data = this.root.openDB({ name: 'data', ...encoding });
     this.path = path;
@@ -48,14 +46,9 @@ export class Store {
   /** Where the files are. */
   readonly path: string;
 
-  /** Opens the store in `dir`, which is created when it is missing. */
-  static open(dir: string): Store {
-    return new Store(dir, false);
-  }
-
-  /** Opens an empty store that is gone when it is closed. */
-  static temporary(): Store {
-    return new Store(mkdtempSync(join(tmpdir(), 'embedded-mongodb-')), true);
+  /** Opens the store in `dir`, which is created when it is missing; a temporary one is gone when it is closed. */
+  static open(dir: string, temporary = false): Store {
+    return new Store(dir, temporary);
   }
 
   /** The value of a key. */
@@ -101,7 +94,7 @@ export class Store {
 
   /**
    * Runs `job` in a transaction, together with all others that wait, and resolves once it is committed: then the data
-   * survives the end of the process, and (except in memory mode) of the machine.
+   * survives the end of the process. {@link Store.flushed} waits until it survives the end of the machine, too.
    *
    * A job must check before it writes: what it throws is its caller's alone, and does not undo what it wrote.
    */
@@ -113,6 +106,11 @@ export class Store {
       // All requests that arrived in the same turn of the event loop share the first transaction.
       setImmediate(() => void this.drain());
     });
+  }
+
+  /** Resolves when all that is committed is on the disk; at once in memory mode, which has nothing to survive. */
+  async flushed(): Promise<void> {
+    if (!this.temporary) await this.root.flushed;
   }
 
   /** Closes the store after all writes are done. */

@@ -3,7 +3,6 @@ import type { Variables } from '../aggregate/scope.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { checkId } from './id.js';
-import { identical } from './modifier.js';
 import { replaceKeepingId } from './replacement.js';
 import type { Update } from './update.js';
 
@@ -24,9 +23,7 @@ export function pipelineUpdate(stages: readonly BsonValue[], variables: Variable
       const [result = document] = run([document]) as Iterable<BsonDocument>;
       const id = result.get('_id');
       if (id !== undefined && document.has('_id')) checkId(id);
-      // As in MongoDB, a result that lost its `_id` counts as changed although it gets it back.
-      const changed = !identical(document, result);
-      return { document: replaceKeepingId(document, result).document, changed };
+      return replaceKeepingId(document, result);
     },
   };
 }

@@ -41,5 +41,7 @@ export function replaceKeepingId(before: BsonDocument, replacement: BsonDocument
   }
   if (isDocument(newId)) checkIdNames(newId);
   const after: BsonDocument = newId === undefined ? replacement : new Map([['_id', newId], ...replacement]);
-  return { document: after, changed: !identical(before, after) };
+  // As in MongoDB, a document that is given without its `_id` counts as a change, even of nothing.
+  const bothEmpty = replacement.size === 0 && before.size === (id === undefined ? 0 : 1);
+  return { document: after, changed: !bothEmpty && !identical(before, replacement) };
 }

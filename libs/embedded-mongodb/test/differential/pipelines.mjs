@@ -10,23 +10,22 @@ export function pipeline(random) {
   return stages;
 }
 
-/** A pipeline that turns one document into one. */
+/** A pipeline that turns one document into one; it has one stage, since several may rearrange fields. */
 export function updatePipeline(random) {
   if (random.mistake(0.05)) return [wrongStage(random)];
-  return random.list(1, 2, () =>
+  return [
     random.weighted([
-      [1, () => ({ $project: projection(random) })],
-      [3, () => ({ [random.pick(['$addFields', '$set'])]: computedFields(random) })],
+      [1, () => ({ $project: { [field(random)]: random.pick([0, 1]) } })],
+      [4, () => ({ [random.pick(['$addFields', '$set'])]: computedFields(random) })],
       [1, () => ({ $unset: field(random) })],
       [1, () => ({ $replaceWith: random.pick(['$a', { a: computed(random) }]) })],
-      [
-        1,
-        () => ({
-          $replaceWith: { $setField: { field: field(random), input: '$$ROOT', value: computed(random) } },
-        }),
-      ],
+      [1, () => ({ $replaceWith: setField(random) })],
     ]),
-  );
+  ];
+}
+
+function setField(random) {
+  return { $setField: { field: field(random), input: '$$ROOT', value: computed(random) } };
 }
 
 /** Stages that leave no order to chance: a sort needs an `_id` that is unique, a group a sort behind it. */
@@ -54,7 +53,7 @@ function stageList(random, { facet }) {
 
 function stage(random) {
   return random.weighted([
-    [4, () => ({ $match: filter(random, 1) })],
+    [4, () => ({ $match: matchFilter(random) })],
     [2, () => ({ $sort: { [random.pick(fieldNames)]: random.pick([1, -1]), _id: 1 } })],
     [1, () => ({ $skip: integer(random, 0, 3) })],
     [1, () => ({ $limit: integer(random, 1, 4) })],
@@ -71,6 +70,14 @@ function stage(random) {
     [2, () => ({ $unwind: unwind(random) })],
     [0.5, () => ({ $facet: { x: stageList(random, { facet: false }), y: [{ $count: 'n' }] } })],
   ]);
+}
+
+/** MongoDB fails to move a match in front of a stage when it holds `$all` inside `$elemMatch`. */
+function matchFilter(random) {
+  for (;;) {
+    const made = filter(random, 1);
+    if (!/\$elemMatch.*\$all/.test(JSON.stringify(made))) return made;
+  }
 }
 
 function field(random) {

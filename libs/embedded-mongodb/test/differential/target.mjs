@@ -48,7 +48,7 @@ export class Target {
   async run(made) {
     const answer = await outcome(() => this[made.kind](made, name(made.collection)));
     if (reads.has(made.kind)) return answer;
-    return { ...answer, after: await this.#contents(made.collection, answer.upserted) };
+    return { ...answer, after: await this.#contents(made, answer.upserted) };
   }
 
   async find({ filter, sort, projection, skip, limit }, collection) {
@@ -72,11 +72,7 @@ export class Target {
 
   async distinct({ key, filter }, collection) {
     const reply = await this.#command({ distinct: collection, key, query: filter }, typed);
-    // MongoDB gives null for missing fields when it reads an index, and leaves them out when it does not.
-    return reply.values
-      .filter((value) => value !== null)
-      .map(text)
-      .sort();
+    return reply.values.map(text).sort();
   }
 
   async update({ filter, update, multi, upsert }, collection) {
@@ -126,18 +122,17 @@ export class Target {
     return found.map((each) => Buffer.from(each).toString('hex'));
   }
 
-  /** An upserted document may have a made-up `_id`, and the fields that its filter gave in any order. */
-  async #contents(collection, upserted) {
+  /** An upserted document may have a made-up `_id`, and like one that a pipeline made its fields in any order. */
+  async #contents({ collection, update }, upserted) {
     const command = { find: name(collection), sort: { _id: 1 } };
-    const found = (await this.database.runCursorCommand(command, raw).toArray()).map((each) =>
-      Buffer.from(each),
-    );
-    if (upserted === undefined) return found.map((each) => each.toString('hex'));
+    const found = await this.database.runCursorCommand(command, raw).toArray();
     return found.map((each) => {
-      const document = decode(each);
-      const isNew = text(document._id) === text(upserted);
+      const document = decode(Buffer.from(each));
+      // The driver has turned the reported `_id` into plain numbers, so types do not count.
+      const isNew =
+        upserted !== undefined && BSON.EJSON.stringify(document._id) === BSON.EJSON.stringify(upserted);
       if (isNew && upserted instanceof BSON.ObjectId) delete document._id;
-      return isNew ? text(sorted(document)) : each.toString('hex');
+      return isNew || Array.isArray(update) ? text(sorted(document)) : Buffer.from(each).toString('hex');
     });
   }
 }
