@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from './support/eventually.js';
+import { buildService, ServiceProcess } from './support/service-process.js';
+
+const WITHIN_MS = 10_000;
+
+describe('without MONGODB_URI, the service', () => {
+  let folder: string;
+  const started: ServiceProcess[] = [];
+
+  beforeAll(() => buildService(), 60_000);
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'service-'));
+  });
+  afterEach(async () => {
+    for (const service of started.splice(0)) {
+      service.signal('SIGKILL');
+      await service.ended();
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function start(): Promise<{ service: ServiceProcess; url: string }> {
+    const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' });
+    started.push(service);
+    return { service, url: await service.url() };
+  }
+
+  async function create(url: string, title: string): Promise<string> {
+    const headers = { 'Content-Type': 'application/json' };
+    const response = await fetch(`${url}/todos`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ title }),
+    });
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { _id: string })._id;
+  }
+
+  async function titles(url: string): Promise<string[]> {
+    const todos = (await (await fetch(`${url}/todos`)).json()) as { title: string }[];
+    return todos.map(({ title }) => title);
+  }
+
+  it('is ready at once, and keeps its data in a folder that is its own', async () => {
+    const { url } = await start();
+    const ready = await fetch(`${url}/health/ready`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
+    expect(statSync(join(folder, 'mongodb')).mode & 0o077).toBe(0);
+  });
+
+  it('ends in time on SIGTERM, and the next start finds its data', async () => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    const begun = performance.now();
+    service.signal('SIGTERM');
+    const { code, stderr } = await service.ended();
+    expect([code, stderr]).toEqual([0, '']);
+    expect(performance.now() - begun).toBeLessThan(WITHIN_MS);
+    expect(await titles((await start()).url)).toEqual(['Water the plants']);
+  });
+
+  it('loses nothing that it acknowledged when it is killed', async () => {
+    const { service, url } = await start();
+    const acknowledged: string[] = [];
+    const writers = Array.from({ length: 4 }, async (_, writer) => {
+      for (let i = 0; ; i += 1) {
+        const title = `Todo ${writer}.${i}`;
+        await create(url, title);
+        acknowledged.push(title);
+      }
+    });
+    const ended = Promise.allSettled(writers);
+    await eventually(() => expect(acknowledged.length).toBeGreaterThan(20));
+    service.signal('SIGKILL');
+    await Promise.all([ended, service.ended()]);
+    expect(await titles((await start()).url)).toEqual(expect.arrayContaining(acknowledged));
+  });
+
+  it('shares the data with a second process on the same folder, which goes on when the first is started again', async () => {
+    const [first, second] = [await start(), await start()];
+    const id = await create(second.url, 'Water the plants');
+    expect((await fetch(`${first.url}/todos/${id}`)).status).toBe(200);
+    first.service.signal('SIGTERM');
+    expect((await first.service.ended()).code).toBe(0);
+    expect((await fetch(`${second.url}/health/ready`)).status).toBe(503);
+    await start();
+    await eventually(async () => expect((await fetch(`${second.url}/todos/${id}`)).status).toBe(200), 20_000);
+  });
+});
