@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, PartialType } from '@nestjs/swagger';
-import type { InputFields } from './input-fields.js';
+import { type InputFields, inputFieldsOf } from './input-fields.js';
 import { PAGE_LIMITS } from './query/page-query.js';
 
 /** The classes of a resource's bodies: what Nest validates by and the explorer documents. */
@@ -43,10 +43,7 @@ export function createBodyClasses<Entity extends object, Input extends object>(
   fields: InputFields,
 ): CrudClasses<Entity, Input> {
   class CreateBody extends (input as Type<object>) {}
-  class UpdateBody extends PartialType(input as Type<object>) {}
-  for (const field of fields.all.filter((name) => !fields.required.includes(name))) {
-    ApiProperty({ nullable: true, required: false })(UpdateBody.prototype, field);
-  }
+  class UpdateBody extends MergePatchOf(input as Type<object>, fields) {}
 
   class Record extends (entity as Type<object>) {}
   ApiProperty({ type: String, pattern: '^[0-9a-f]{24}$', example: '665f1c2ab7e3a90d4c8b4567' })(
@@ -78,6 +75,18 @@ export function createBodyClasses<Entity extends object, Input extends object>(
     record: Record as Type<Entity>,
     page: RecordPage,
   };
+}
+
+/** The class of an update's body (RFC 7396): every field optional, and null for those that may be removed. */
+export function MergePatchOf<Input extends object>(
+  input: Type<Input>,
+  fields = inputFieldsOf(input),
+): Type<Partial<Input>> {
+  class MergePatch extends PartialType(input as Type<object>) {}
+  for (const field of fields.all.filter((name) => !fields.required.includes(name))) {
+    ApiProperty({ nullable: true, required: false })(MergePatch.prototype, field);
+  }
+  return MergePatch as Type<Partial<Input>>;
 }
 
 function rename(target: Type<unknown>, name: string): void {

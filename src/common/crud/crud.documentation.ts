@@ -11,6 +11,7 @@ import {
   type ApiResponseOptions,
   getSchemaPath,
 } from '@nestjs/swagger';
+import type { Schema } from 'mongoose';
 import { ApiProblems, type ErrorCode } from '../errors/index.js';
 import { CountResult, CreatedResult, DeletedResult, UpdatedResult } from './crud.classes.js';
 import type { CrudDefinition } from './crud.definition.js';
@@ -46,17 +47,20 @@ export function documentRoute<Entity extends object, Input extends object>(
     response
       ? ApiResponse({ status: policy.status, type: response, description: 'Done' })
       : ApiSuccess(handler, definition.path, classes),
-    ApiProblems(...problemsOf(handler, facts)),
+    ApiProblems(...problemsOf(handler, facts, hasUniqueIndex(definition.schema))),
   );
 }
 
-function problemsOf(handler: CrudHandler, { isolated, answersNotFound = true }: RouteFacts): ErrorCode[] {
+function problemsOf(
+  handler: CrudHandler,
+  { isolated, answersNotFound = true }: RouteFacts,
+  hasUniqueValues: boolean,
+): ErrorCode[] {
   const { takesId, takesBody } = CRUD_POLICY[handler];
   return [
     'VALIDATION_FAILED',
-    ...(takesBody
-      ? (['MALFORMED_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'DUPLICATE_VALUE'] as const)
-      : []),
+    ...(takesBody ? (['MALFORMED_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
+    ...(takesBody && hasUniqueValues ? (['DUPLICATE_VALUE'] as const) : []),
     ...(takesId ? (['INVALID_ID'] as const) : []),
     ...(takesId && answersNotFound ? (['RECORD_NOT_FOUND'] as const) : []),
     ...(isolated
@@ -65,6 +69,10 @@ function problemsOf(handler: CrudHandler, { isolated, answersNotFound = true }: 
     'DATABASE_UNAVAILABLE',
     'INTERNAL_ERROR',
   ];
+}
+
+function hasUniqueIndex(schema: Schema): boolean {
+  return schema.indexes().some(([, options]) => options.unique === true);
 }
 
 /** Documents the id in the path. */

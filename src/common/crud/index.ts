@@ -1,5 +1,5 @@
 export { createBodyPipe, updateBodyPipe } from './body.pipe.js';
-export { CountResult, CreatedResult, DeletedResult, UpdatedResult } from './crud.classes.js';
+export { CountResult, CreatedResult, DeletedResult, MergePatchOf, UpdatedResult } from './crud.classes.js';
 export { CrudController } from './crud.controller.js';
 export { ApiCreateBody, ApiIdParam, ApiPaging, ApiSuccess, ApiUpdateBody } from './crud.documentation.js';
 export { CrudModule, type CrudOverrides } from './crud.module.js';

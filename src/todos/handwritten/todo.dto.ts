@@ -1,5 +1,5 @@
-import { ApiProperty, ApiPropertyOptional, PartialType } from '@nestjs/swagger';
-import type { Stored } from '../../common/crud/index.js';
+import { ApiProperty } from '@nestjs/swagger';
+import { MergePatchOf, type Stored } from '../../common/crud/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import type { Todo } from '../todo.schema.js';
 
@@ -7,17 +7,17 @@ import type { Todo } from '../todo.schema.js';
 export class TodoCreate extends TodoInput {}
 
 /** The body of an update (RFC 7396). */
-export class TodoUpdate extends PartialType(TodoInput) {}
+export class TodoUpdate extends MergePatchOf(TodoInput) {}
 
 /** A todo as clients see it. */
 export class TodoRecord extends TodoInput {
   @ApiProperty({ pattern: '^[0-9a-f]{24}$', example: '665f1c2ab7e3a90d4c8b4567' })
   _id!: string;
 
-  @ApiPropertyOptional({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time' })
   createdAt?: Date;
 
-  @ApiPropertyOptional({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time' })
   updatedAt?: Date;
 
   /** Picks what a client may see. */
@@ -28,9 +28,9 @@ export class TodoRecord extends TodoInput {
 
 /** One page of todos. */
 export class TodoPage {
-  @ApiProperty({ type: [TodoRecord] })
+  @ApiProperty({ type: [TodoRecord], maxItems: 100 })
   results!: TodoRecord[];
 
-  @ApiProperty({ type: 'integer', minimum: 0 })
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'Records in all, whatever the page' })
   count!: number;
 }

@@ -54,6 +54,7 @@ export class TodosController {
   @ApiSuccess('create', PATH, ANSWERS)
   @ApiProblems(
     'VALIDATION_FAILED',
+    'MALFORMED_REQUEST',
     'BODY_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
     'DATABASE_UNAVAILABLE',
@@ -95,7 +96,13 @@ export class TodosController {
   @ApiOperation({ operationId: 'todos_get', summary: 'Get one todo' })
   @ApiIdParam('Todo')
   @ApiSuccess('get', PATH, ANSWERS)
-  @ApiProblems('INVALID_ID', 'RECORD_NOT_FOUND', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
+  @ApiProblems(
+    'VALIDATION_FAILED',
+    'INVALID_ID',
+    'RECORD_NOT_FOUND',
+    'DATABASE_UNAVAILABLE',
+    'INTERNAL_ERROR',
+  )
   async get(
     @Param('id', IdPipe) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -112,6 +119,8 @@ export class TodosController {
   @ApiSuccess('update', PATH, ANSWERS)
   @ApiProblems(
     'VALIDATION_FAILED',
+    'MALFORMED_REQUEST',
+    'INVALID_ID',
     'RECORD_NOT_FOUND',
     'BODY_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
@@ -130,7 +139,13 @@ export class TodosController {
   @ApiOperation({ operationId: 'todos_del', summary: 'Delete a todo' })
   @ApiIdParam('Todo')
   @ApiSuccess('del', PATH, ANSWERS)
-  @ApiProblems('INVALID_ID', 'RECORD_NOT_FOUND', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
+  @ApiProblems(
+    'VALIDATION_FAILED',
+    'INVALID_ID',
+    'RECORD_NOT_FOUND',
+    'DATABASE_UNAVAILABLE',
+    'INTERNAL_ERROR',
+  )
   async del(@Param('id', IdPipe) id: string): Promise<DeletedResult> {
     await this.todos.del(id);
     return { deleted: true };
