@@ -3,7 +3,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { DatabaseModule, type DatabaseOptions } from './common/database/index.js';
 import { EventsModule } from './common/events/index.js';
 import { TenancyModule } from './common/tenancy/index.js';
-import { ConfigModule, type Environment, jwtSecretOf } from './config/index.js';
+import { ConfigModule, dataDirOf, type Environment, jwtSecretOf } from './config/index.js';
 import { HealthModule } from './health/health.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PostsModule } from './posts/posts.module.js';
@@ -35,6 +35,7 @@ export class AppModule {
   }
 }
 
-function databaseOf({ mongodbUri, dataDir }: Environment): DatabaseOptions {
-  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: join(dataDir, 'mongodb') };
+function databaseOf(environment: Environment): DatabaseOptions {
+  const { mongodbUri } = environment;
+  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: join(dataDirOf(environment), 'mongodb') };
 }

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './support/eventually.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
+import { TEST_SECRET } from './support/tenants.js';
 
 const WITHIN_MS = 10_000;
 
@@ -49,6 +50,14 @@ describe('without MONGODB_URI, the service', () => {
     const ready = await fetch(`${url}/health/ready`);
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
     expect(statSync(join(folder, 'mongodb')).mode & 0o077).toBe(0);
+  });
+
+  it('does not start where DATA_DIR cannot be a folder', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const env = { DATA_DIR: file, JWT_SECRET: TEST_SECRET, PORT: '0' };
+    const { code, stderr } = await ServiceProcess.spawn(env).ended();
+    expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
   });
 
   it('ends in time on SIGTERM, and the next start finds its data', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError } from './configuration.error.js';
+import { dataDirOf } from './data-dir.js';
 import type { Environment } from './environment.js';
 
 const SECRET_BYTES = 32;
@@ -14,20 +14,12 @@ const SECRET_BYTES = 32;
  */
 export function jwtSecretOf(environment: Environment): string | undefined {
   if (environment.jwtSecret || environment.jwtJwksUrl) return environment.jwtSecret;
-  const path = join(environment.dataDir, 'jwt-secret');
+  const path = join(dataDirOf(environment), 'jwt-secret');
   try {
-    mkdirSync(environment.dataDir, { recursive: true, mode: 0o700 });
-    try {
-      // wx: of two processes that start at once, one makes the secret and the other reads it.
-      writeFileSync(path, randomBytes(SECRET_BYTES).toString('hex'), { flag: 'wx', mode: 0o600 });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw new ConfigurationError(
-      'DATA_DIR',
-      `must be a folder that can be written; ${environment.dataDir} is not`,
-    );
+    // wx: of two processes that start at once, one makes the secret and the other reads it.
+    writeFileSync(path, randomBytes(SECRET_BYTES).toString('hex'), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
+  return readFileSync(path, 'utf8');
 }

@@ -1,4 +1,5 @@
 export * from './config.module.js';
 export * from './configuration.error.js';
+export * from './data-dir.js';
 export * from './development-secret.js';
 export * from './environment.js';
