@@ -94,14 +94,16 @@ class Extreme implements Accumulator {
 }
 
 class First implements Accumulator {
-  private value: BsonValue | undefined;
+  settled = false;
+  private value: BsonValue = null;
 
   add(value: Result): void {
-    if (this.value === undefined) this.value = value ?? null;
+    this.settled = true;
+    this.value = value ?? null;
   }
 
   result(): BsonValue {
-    return this.value ?? null;
+    return this.value;
   }
 }
 

@@ -14,6 +14,8 @@ interface Field {
 
 /** What gathers the values of one field of one group. */
 export interface Accumulator {
+  /** Set when no further value would change the result; then none is computed. */
+  readonly settled?: boolean;
   add(value: Result): void;
   result(): BsonValue;
 }
@@ -39,9 +41,9 @@ export function groupStage(argument: BsonValue, { variables }: StageContext): St
       const key = groupKey(value);
       let found = groups.get(key);
       if (!found) groups.set(key, (found = { id: value, values: fields.map(({ create }) => create()) }));
-      for (const [index, accumulator] of found.values.entries())
-        accumulator.add(fields[index]?.operand(scope));
-    }
+      for (const [index, accumulator] of found.values.entries()) {
+        if (!accumulator.settled) accumulator.add(fields[index]?.operand(scope));
+      }
     for (const { id: value, values } of groups.values()) {
       const document: BsonDocument = new Map([['_id', value]]);
       fields.forEach(({ name }, index) => document.set(name, values[index]?.result() ?? null));

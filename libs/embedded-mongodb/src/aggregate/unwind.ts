@@ -24,7 +24,12 @@ export function unwindStage(argument: BsonValue): Stage {
     } else if (!Array.isArray(value) && !isNullish(value)) {
       yield indexed(document, null);
     } else if (keepsEmpty) {
-      yield indexed(Array.isArray(value) ? withValue(document, path, undefined) : document, null);
+      // The position may take the very place of the array, and then keeps it.
+      const replaced = index?.join('.') === path.join('.');
+      yield indexed(
+        Array.isArray(value) && !replaced ? withValue(document, path, undefined) : document,
+        null,
+      );
     }
   });
 }

@@ -103,8 +103,8 @@ export class Store {
       this.queue.push({ run: job as () => unknown, resolve: resolve as (value: unknown) => void, reject });
       if (this.running) return;
       this.running = true;
-      // All requests that arrived in the same turn of the event loop share the first transaction.
-      setImmediate(() => void this.drain());
+      // lmdb begins the transaction in a later turn of the event loop: all requests until then share it.
+      void this.drain();
     });
   }
 
