@@ -44,6 +44,7 @@ export function groupStage(argument: BsonValue, { variables }: StageContext): St
       for (const [index, accumulator] of found.values.entries()) {
         if (!accumulator.settled) accumulator.add(fields[index]?.operand(scope));
       }
+    }
     for (const { id: value, values } of groups.values()) {
       const document: BsonDocument = new Map([['_id', value]]);
       fields.forEach(({ name }, index) => document.set(name, values[index]?.result() ?? null));
