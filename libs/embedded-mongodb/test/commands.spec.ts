@@ -67,6 +67,20 @@ describe('dropIndexes', () => {
   });
 });
 
+describe('find', () => {
+  it('sorts by no score that nothing has searched for', async () => {
+    const sort = { score: { $meta: 'textScore' } };
+    await expect(run({ find: 'names', sort })).rejects.toMatchObject({ code: 40218 });
+  });
+
+  it('searches for words in no collection without a text index', async () => {
+    const filter = { $text: { $search: 'ada' } };
+    await expect(run({ find: 'missing', filter })).rejects.toMatchObject({ code: 27 });
+    await run({ create: 'names' });
+    await expect(run({ find: 'names', filter })).rejects.toMatchObject({ code: 27 });
+  });
+});
+
 describe('createIndexes', () => {
   it('takes no second order of _id', async () => {
     const indexes = [{ key: { _id: -1 }, name: 'down' }];
