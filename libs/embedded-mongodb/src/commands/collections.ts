@@ -6,14 +6,14 @@ import { failure, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
 import type { Collection } from '../storage/collection.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
-import { type Command, type Engine, namespaceOf } from './context.js';
+import { type Command, collectionFor, type Engine, namespaceOf } from './context.js';
 import { cursorReply } from './cursors.js';
 
 /** Options of `create` that change nothing here. */
 const harmlessOptions = new Set(['autoIndexId', 'storageEngine', 'indexOptionDefaults']);
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/create/ */
-export async function create(command: Command, { store, catalog }: Engine): Promise<Reply> {
+export async function create(command: Command, engine: Engine): Promise<Reply> {
   const { namespace } = command;
   for (const [option, value] of command.body) {
     const generic = option === 'create' || option.startsWith('$') || genericFields.has(option);
@@ -21,9 +21,9 @@ export async function create(command: Command, { store, catalog }: Engine): Prom
       throw unsupported(`The option ${option} of create`);
     }
   }
-  await store.write(() => {
-    if (catalog.find(namespace)) throw failure('NamespaceExists', `Collection ${namespace} already exists.`);
-    catalog.create(namespace);
+  await engine.store.write(() => {
+    // All collections have the same options here, so one that exists is the one asked for, as in MongoDB.
+    collectionFor(engine, namespace);
   });
   return new Map();
 }

@@ -155,7 +155,16 @@ function databaseName(value: BsonValue | undefined): string {
   return value;
 }
 
-/** The collection of a namespace, which is created where it is missing; inside `Store.write`. */
+/**
+ * The collection of a namespace, which is created where it is missing; inside `Store.write`.
+ *
+ * @throws CommandError InvalidNamespace (73) for the names that MongoDB keeps for itself.
+ */
 export function collectionFor({ catalog }: Engine, namespace: string): Collection {
-  return catalog.find(namespace) ?? catalog.create(namespace);
+  const existing = catalog.find(namespace);
+  if (existing) return existing;
+  if (/^[^.]*\.system\./.test(namespace)) {
+    throw failure('InvalidNamespace', `Invalid system namespace: ${namespace}`);
+  }
+  return catalog.create(namespace);
 }

@@ -2,8 +2,8 @@ import { Int32 } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import { describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
-import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { CommandError, failure } from '../errors.js';
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
+import { CommandError, failure, failureAt } from '../errors.js';
 import { alreadyExists, type IndexDefinition, isIdKey, parseIndex } from '../index/definition.js';
 import type { Index } from '../index/index.js';
 import type { Collection } from '../storage/collection.js';
@@ -117,7 +117,10 @@ export function listIndexes(command: Command, { catalog }: Engine): Reply {
 /** @see https://www.mongodb.com/docs/manual/reference/command/dropIndexes/ */
 export async function dropIndexes(command: Command, { store, catalog }: Engine): Promise<Reply> {
   const { namespace } = command;
-  const wanted = command.body.get('index') ?? null;
+  const wanted = command.body.get('index');
+  if (wanted === undefined) {
+    throw failureAt(40414, "BSON field 'dropIndexes.index' is missing but a required field");
+  }
   return store.write(() => {
     const collection = catalog.find(namespace);
     if (!collection) throw failure('NamespaceNotFound', `ns not found ${namespace}`);
@@ -132,15 +135,34 @@ export async function dropIndexes(command: Command, { store, catalog }: Engine):
 function namedIndexes({ indexes }: Collection, wanted: BsonValue): Index[] {
   if (wanted === '*') return indexes.filter(({ name }) => name !== '_id_');
   return [wanted].flat().map((each) => {
-    const byName = typeof each === 'string' ? each : undefined;
-    const index = indexes.find(({ name, definition }) =>
-      byName === undefined ? isDocument(each) && valuesEqual(definition.key, each) : name === byName,
-    );
-    if (!index && byName !== undefined)
-      throw failure('IndexNotFound', `index not found with name [${byName}]`);
-    if (!index)
-      throw failure('IndexNotFound', `can't find index with key: ${describeDocument(each as BsonDocument)}`);
+    const index = isDocument(each) ? indexOfKey(indexes, each) : indexOfName(indexes, each);
     if (index.name === '_id_') throw failure('InvalidOptions', 'cannot drop _id index');
     return index;
   });
+}
+
+function indexOfName(indexes: readonly Index[], wanted: BsonValue): Index {
+  if (typeof wanted !== 'string') {
+    throw failure(
+      'TypeMismatch',
+      `BSON field 'dropIndexes.index' is the wrong type '${typeName(wanted)}', expected types '[string, object]'`,
+    );
+  }
+  const index = indexes.find(({ name }) => name === wanted);
+  if (!index) throw failure('IndexNotFound', `index not found with name [${wanted}]`);
+  return index;
+}
+
+function indexOfKey(indexes: readonly Index[], key: BsonDocument): Index {
+  const [index, ...others] = indexes.filter(({ definition }) => valuesEqual(definition.key, key));
+  if (!index) throw failure('IndexNotFound', `can't find index with key: ${describeDocument(key)}`);
+  if (others.length > 0) {
+    const conflicting = [index, ...others].map(({ definition }) => describeDocument(definition.spec));
+    throw new CommandError(
+      181,
+      'AmbiguousIndexKeyPattern',
+      `${conflicting.length} indexes found for key: ${describeDocument(key)}, identify by name instead. Conflicting indexes: ${conflicting.join(', ')}`,
+    );
+  }
+  return index;
 }

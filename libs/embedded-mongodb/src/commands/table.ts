@@ -1,5 +1,7 @@
 import { Double, Int32 } from 'bson';
-import { type BsonValue, isDocument, toBsonValue } from '../bson/types.js';
+import { describe } from '../bson/describe.js';
+import { toDouble } from '../bson/numbers.js';
+import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
 import { CommandError, failure, unsupported } from '../errors.js';
 import type { Dispatch } from '../wire/connection.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
@@ -136,10 +138,25 @@ function handlerOf(command: Command): Handler {
       'Transaction numbers are only allowed on a replica set member or mongos',
     );
   }
+  checkWriteConcern(body.get('writeConcern'));
   const concern = body.get('readConcern');
   const level = isDocument(concern) ? concern.get('level') : undefined;
   if (level === 'snapshot' || level === 'linearizable') throw unsupported(`Read concern ${level}`);
   return known.handler;
+}
+
+/** One server cannot promise what takes several. */
+function checkWriteConcern(concern: BsonValue | undefined): void {
+  const acknowledged = isDocument(concern) ? concern.get('w') : undefined;
+  if (isNumber(acknowledged) && toDouble(acknowledged) > 1) {
+    throw failure('BadValue', "cannot use 'w' > 1 when a host is not replicated");
+  }
+  if (acknowledged !== undefined && !isNumber(acknowledged) && acknowledged !== 'majority') {
+    throw failure(
+      'BadValue',
+      `cannot use non-majority 'w' mode ${describe(acknowledged)} when a host is not a member of a replica set`,
+    );
+  }
 }
 
 function isKnown(field: string, { name }: Command, fields: ReadonlySet<string> | undefined): boolean {

@@ -117,7 +117,7 @@ function parse(given: BsonDocument): IndexDefinition {
     text,
     expireAfterSeconds: timeToLive(key, given),
   };
-  if (isIdKey(key)) checkIdIndex(given);
+  if (key.size === 1 && key.has('_id')) checkIdIndex(key, given);
   return definition;
 }
 
@@ -240,7 +240,13 @@ function refuseUnsupported(given: BsonDocument): void {
   }
 }
 
-function checkIdIndex(given: BsonDocument): void {
+function checkIdIndex(key: BsonDocument, given: BsonDocument): void {
+  if (!isIdKey(key)) {
+    throw failure(
+      'BadValue',
+      `The field 'key' for an _id index must be {_id: 1}, but got ${describeDocument(key)}`,
+    );
+  }
   for (const option of given.keys()) {
     if (!['v', 'key', 'name', 'ns', 'background', 'collation'].includes(option)) {
       throw invalidOption(option, given, 'an _id index specification');

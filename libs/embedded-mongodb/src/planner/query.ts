@@ -1,5 +1,6 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import type { Variables } from '../aggregate/scope.js';
+import { failure, failureAt } from '../errors.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
 import type { Collection } from '../storage/collection.js';
@@ -26,6 +27,7 @@ export class Query {
   readonly plan: Plan;
   readonly scan: Scan;
 
+  /** @throws CommandError where filter, sort or hint are wrong, or where a text search finds no text index */
   constructor(
     store: Store,
     readonly collection: Collection | undefined,
@@ -33,6 +35,12 @@ export class Query {
   ) {
     this.filter = compileFilter(request.filter, request.variables);
     const sort = request.sort ? parseSort(request.sort) : [];
+    if (!this.filter.text && sort.some(({ textScore }) => textScore)) {
+      throw failureAt(40218, 'query requires text score metadata, but it is not available');
+    }
+    if (this.filter.text && !collection) {
+      throw failure('IndexNotFound', 'text index required for $text query (no such collection)');
+    }
     this.plan = collection
       ? plan(store, collection, { given: request.filter, filter: this.filter, sort, hint: request.hint })
       : { access: { kind: 'eof' }, sorted: true, exact: true };

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MongoClient, type Document } from 'mongodb';
+
+// The server's thread runs compiled code, so these tests do as well.
+const built = new URL('../dist/index.js', import.meta.url).href;
+const { startEmbeddedMongodb } = (await import(built)) as typeof import('../src/index.js');
+let server: Awaited<ReturnType<typeof startEmbeddedMongodb>>;
+let client: MongoClient;
+let dir: string;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'commands-'));
+  server = await startEmbeddedMongodb({ dir });
+  client = await new MongoClient(server.uri).connect();
+});
+beforeEach(() => client.db('test').dropDatabase());
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const run = (command: Document): Promise<Document> => client.db('test').command(command);
+
+describe('commands', () => {
+  it('promise no acknowledgement by servers that are not there', async () => {
+    const insert = { insert: 'names', documents: [{ _id: 1 }] };
+    await expect(run({ ...insert, writeConcern: { w: 2 } })).rejects.toMatchObject({ code: 2 });
+    await expect(run({ ...insert, writeConcern: { w: 'two' } })).rejects.toMatchObject({ code: 2 });
+    await expect(run({ ...insert, writeConcern: { w: 'majority' } })).resolves.toMatchObject({ n: 1 });
+  });
+
+  it('create a collection that exists without complaint', async () => {
+    await run({ create: 'names' });
+    await expect(run({ create: 'names' })).resolves.toMatchObject({ ok: 1 });
+  });
+
+  it("keep MongoDB's own names free", async () => {
+    await expect(run({ create: 'system.names' })).rejects.toMatchObject({ code: 73 });
+    await expect(run({ insert: 'system.names', documents: [{}] })).rejects.toMatchObject({ code: 73 });
+  });
+});
+
+describe('dropIndexes', () => {
+  beforeEach(() =>
+    run({
+      createIndexes: 'names',
+      indexes: [
+        { key: { a: 1 }, name: 'plain' },
+        { key: { a: 1 }, name: 'unique', unique: true },
+      ],
+    }),
+  );
+  const names = async (): Promise<string[]> =>
+    (await client.db('test').collection('names').indexes()).map(({ name }) => name as string);
+
+  it('drops none of two indexes with the key it is given', async () => {
+    await expect(run({ dropIndexes: 'names', index: { a: 1 } })).rejects.toMatchObject({ code: 181 });
+    expect(await names()).toEqual(['_id_', 'plain', 'unique']);
+  });
+
+  it('says what is missing or of the wrong type', async () => {
+    await expect(run({ dropIndexes: 'names' })).rejects.toMatchObject({ code: 40414 });
+    await expect(run({ dropIndexes: 'names', index: 1 })).rejects.toMatchObject({ code: 14 });
+  });
+});
+
+describe('find', () => {
+  it('sorts by no score that nothing has searched for', async () => {
+    const sort = { score: { $meta: 'textScore' } };
+    await expect(run({ find: 'names', sort })).rejects.toMatchObject({ code: 40218 });
+  });
+
+  it('searches for words in no collection without a text index', async () => {
+    const filter = { $text: { $search: 'ada' } };
+    await expect(run({ find: 'missing', filter })).rejects.toMatchObject({ code: 27 });
+    await run({ create: 'names' });
+    await expect(run({ find: 'names', filter })).rejects.toMatchObject({ code: 27 });
+  });
+});
+
+describe('createIndexes', () => {
+  it('takes no second order of _id', async () => {
+    const indexes = [{ key: { _id: -1 }, name: 'down' }];
+    await expect(run({ createIndexes: 'names', indexes })).rejects.toMatchObject({ code: 2 });
+  });
+});
