@@ -23,19 +23,19 @@ describe('without MONGODB_URI, the service', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function start(): Promise<{ service: ServiceProcess; url: string }> {
-    const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' });
+  async function start(fileLimit?: number): Promise<{ service: ServiceProcess; url: string }> {
+    const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' }, undefined, fileLimit);
     started.push(service);
     return { service, url: await service.url() };
   }
 
-  async function create(url: string, title: string): Promise<string> {
+  function post(url: string, title: string): Promise<Response> {
     const headers = { 'Content-Type': 'application/json' };
-    const response = await fetch(`${url}/todos`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ title }),
-    });
+    return fetch(`${url}/todos`, { method: 'POST', headers, body: JSON.stringify({ title }) });
+  }
+
+  async function create(url: string, title: string): Promise<string> {
+    const response = await post(url, title);
     expect(response.status).toBe(201);
     return ((await response.json()) as { _id: string })._id;
   }
@@ -86,6 +86,23 @@ describe('without MONGODB_URI, the service', () => {
     service.signal('SIGKILL');
     await Promise.all([ended, service.ended()]);
     expect(await titles((await start()).url)).toEqual(expect.arrayContaining(acknowledged));
+  });
+
+  it('answers 503 where the disk is full, goes on reading, and has lost nothing when there is room again', async () => {
+    const { service, url } = await start(512);
+    const acknowledged: string[] = [];
+    let response = await post(url, 'Todo 0');
+    for (; response.status === 201; response = await post(url, `Todo ${acknowledged.length}`)) {
+      acknowledged.push(`Todo ${acknowledged.length}`);
+    }
+    const { code } = (await response.json()) as { code: string };
+    expect([response.status, code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
+    // Lists begin with the newest.
+    acknowledged.reverse();
+    expect(await titles(url)).toEqual(acknowledged);
+    service.signal('SIGKILL');
+    await service.ended();
+    expect(await titles((await start()).url)).toEqual(acknowledged);
   });
 
   it('shares the data with a second process on the same folder, which goes on when the first is started again', async () => {

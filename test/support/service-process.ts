@@ -35,13 +35,20 @@ export class ServiceProcess {
     }));
   }
 
-  /** Starts `node dist/<entry>`. */
-  static spawn(env: Record<string, string | undefined>, args: string[] = ['dist/main.js']): ServiceProcess {
+  /**
+   * Starts `node dist/<entry>`.
+   *
+   * @param fileLimit Size that no file may grow beyond, as on a full disk. Unit: 512 bytes.
+   */
+  static spawn(
+    env: Record<string, string | undefined>,
+    args: string[] = ['dist/main.js'],
+    fileLimit?: number,
+  ): ServiceProcess {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
-    const child = spawn(process.execPath, args, {
-      env: { ...inherited, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const limit = fileLimit === undefined ? [] : ['sh', '-c', `ulimit -f ${fileLimit}; exec "$@"`, 'sh'];
+    const [command = '', ...rest] = [...limit, process.execPath, ...args];
+    const child = spawn(command, rest, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     return new ServiceProcess(child);
   }
 

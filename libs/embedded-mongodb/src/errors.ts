@@ -41,6 +41,7 @@ export const errorCodes = {
   ConversionFailure: 241,
   BSONObjectTooLarge: 10334,
   DuplicateKey: 11000,
+  OutOfDiskSpace: 14031,
 } as const;
 
 /** A name of {@link errorCodes}. */

@@ -4,11 +4,11 @@ import { DatabaseUnavailableError, DuplicateValueError } from '../errors/index.j
 const DUPLICATE_KEY = 11_000;
 
 /**
- * Server errors that mean "not now": time limits, shutdown, and a change of primary
+ * Server errors that mean "not now": time limits, shutdown, a change of primary, and a full disk
  * (https://www.mongodb.com/docs/manual/reference/error-codes/).
  */
 const PASSING_CODES = new Set([
-  6, 7, 50, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436,
+  6, 7, 50, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436, 14_031,
 ]);
 
 /** Node's codes of a connection that has gone (https://nodejs.org/api/errors.html#common-system-errors). */

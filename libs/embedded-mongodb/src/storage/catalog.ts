@@ -109,54 +109,58 @@ export class Catalog {
     this.save(collection);
   }
 
+  /**
+   * Reads the catalog. What is known already stays the same object, since after a rollback a command under way goes on with
+   * it: only its contents are those of the store again.
+   */
   private load(): void {
     const known = new Map([...this.collections.values()].map((each) => [each.table, each]));
     this.collections = new Map();
     this.nextTable = this.read(keyOf.nextTable())?.readUInt32BE(0) ?? 1;
     const cursor = this.store.walk(keyRange(catalogTable, Buffer.from('c'), Buffer.from('d')));
     for (let entry = cursor.next(); entry; entry = cursor.next()) {
-      const namespace = entry.key.toString('utf8', 5);
-      const collection = this.restore(namespace, decodeDocument(entry.value));
-      this.collections.set(namespace, collection);
-      known.delete(collection.table);
+      const stored = decodeDocument(entry.value);
+      const table = integer(stored.get('table'));
+      const collection = known.get(table) ?? this.collectionOf(table, stored);
+      known.delete(table);
+      this.restore(collection, entry.key.toString('utf8', 5), stored);
     }
     cursor.release();
     for (const gone of known.values()) gone.dropped = true;
   }
 
-  private restore(namespace: string, entry: BsonDocument): Collection {
-    const table = integer(entry.get('table'));
-    const counters = this.read(keyOf.counters(table));
-    const collection = new Collection(
-      this.store,
-      namespace,
-      Buffer.from((entry.get('uuid') as Binary).buffer),
-      entry.get('options') as BsonDocument,
-      table,
-      [],
-      { documents: counters?.readDoubleBE(0) ?? 0, size: counters?.readDoubleBE(8) ?? 0 },
-    );
-    for (const index of entry.get('indexes') as BsonArray) {
-      const restored = this.restoreIndex(collection, index as BsonDocument);
-      // An index whose building was cut short by the end of the process is gone with it.
-      if (restored.ready) collection.indexes.push(restored);
-      else void this.store.write(() => this.discard(restored.table));
-    }
-    return collection;
+  private collectionOf(table: number, stored: BsonDocument): Collection {
+    const uuid = Buffer.from((stored.get('uuid') as Binary).buffer);
+    const options = stored.get('options') as BsonDocument;
+    return new Collection(this.store, '', uuid, options, table, [], { documents: 0, size: 0 });
   }
 
-  private restoreIndex(collection: Collection, entry: BsonDocument): Index {
+  private restore(collection: Collection, namespace: string, stored: BsonDocument): void {
+    const counters = this.read(keyOf.counters(collection.table));
+    const known = new Map(collection.indexes.map((index) => [index.table, index]));
+    collection.reset(namespace, {
+      documents: counters?.readDoubleBE(0) ?? 0,
+      size: counters?.readDoubleBE(8) ?? 0,
+    });
+    this.collections.set(namespace, collection);
+    for (const entry of stored.get('indexes') as BsonDocument[]) {
+      const table = integer(entry.get('table'));
+      const index = known.get(table) ?? this.indexOf(collection, table, entry);
+      index.ready = entry.get('ready') === true;
+      // An index whose building was cut short by the end of the process is gone with it.
+      if (index.ready || known.has(table)) collection.indexes.push(index);
+      else void this.store.write(() => this.discard(table));
+    }
+  }
+
+  private indexOf(collection: Collection, table: number, entry: BsonDocument): Index {
     const given = entry.get('given') as BsonDocument;
     const definition = given.get('name') === '_id_' ? idIndex() : parseIndex(given);
     const traits = {
       arrays: (entry.get('arrays') as BsonArray).map((each) => each === true),
       cut: entry.get('cut') === true,
     };
-    const index = new Index(this.store, definition, integer(entry.get('table')), traits, () =>
-      this.save(collection),
-    );
-    index.ready = entry.get('ready') === true;
-    return index;
+    return new Index(this.store, definition, table, traits, () => this.save(collection));
   }
 
   private save(collection: Collection): void {

@@ -38,6 +38,16 @@ export class Collection {
     readonly counters: Counters,
   ) {}
 
+  /** Sets everything that changes to what the store has; the indexes are to be added again. */
+  reset(namespace: string, counters: Counters): void {
+    this.namespace = namespace;
+    Object.assign(this.counters, counters);
+    this.indexes.length = 0;
+    this.nextRecord = undefined;
+    this.dirty = false;
+    this.dropped = false;
+  }
+
   get(record: number): Buffer | undefined {
     return this.store.get(recordKey(this.table, record));
   }

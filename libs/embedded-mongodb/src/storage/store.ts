@@ -1,50 +1,70 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { failure } from '../errors.js';
+import { type Entry, type KeyRange, StoreCursor } from './cursor.js';
+import { Journal, newSalt, saltLength } from './journal.js';
+import { HeldTransaction } from './transaction.js';
 
-/** Which keys of the store to walk, from `low` (included) to `high` (excluded). */
-export interface KeyRange {
-  low: Buffer;
-  high: Buffer;
-}
+export type { KeyRange, StoreCursor } from './cursor.js';
 
-/** A key with its value. */
-export interface Entry {
-  key: Buffer;
-  value: Buffer;
-}
+/** Most work that is acknowledged at once. Unit: milliseconds. */
+const groupBudgetMs = 50;
 
-/** Most work that one transaction takes in before it commits. Unit: milliseconds. */
-const transactionBudgetMs = 50;
+/** What goes from the journal to LMDB at once: it bounds the time of a start after a crash, and the memory until then. */
+const checkpointBytes = 4 << 20;
+const checkpointChanges = 4_096;
+
+/** Where LMDB keeps the salt of the journal's frames that are not yet in LMDB. */
+const saltKey = Buffer.from('salt');
 
 /**
- * An ordered map from bytes to bytes in one LMDB environment, with one writer.
+ * An ordered map from bytes to bytes, with one writer: an LMDB environment behind a write-ahead log.
  *
- * Reads see what is committed, and inside {@link Store.write} also what the transaction has written so far.
+ * One LMDB transaction is always open. Jobs write into it, and everything is read from it. What they changed is in the
+ * {@link Journal} before they are acknowledged, and in LMDB's own file from the next checkpoint on. A start thus begins with
+ * the last checkpoint, which LMDB keeps whole whatever happens, and goes on with the changes in the journal.
  */
 export class Store {
   private queue: Job[] = [];
   private running = false;
   private readonly root: RootDatabase<Buffer, Buffer>;
   private readonly data: Database<Buffer, Buffer>;
-  /** Called in the transaction when all its jobs are done, so that counters are written once. */
+  private readonly state: Database<Buffer, Buffer>;
+  private readonly journal: Journal;
+  private transaction: HeldTransaction | undefined;
+  private readonly cursors = new Set<StoreCursor>();
+  /** Since the last checkpoint. */
+  private changes = 0;
+  private failedCheckpoints = 0;
+  /** Why the open transaction cannot go on. */
+  private broken: Error | undefined;
+  /** Called when all jobs of a group are done, so that counters are written once. */
   beforeCommit: () => void = () => undefined;
-  /** Called when a transaction was rolled back: whatever is cached may be ahead of the store. */
+  /** Called when a group was rolled back: whatever is cached may be ahead of the store. */
   afterAbort: () => void = () => undefined;
 
   private constructor(
-    path: string,
+    private readonly path: string,
     private readonly temporary: boolean,
   ) {
     const encoding = { encoding: 'binary', keyEncoding: 'binary' } as const;
     // Memory mode has nothing to survive: it leaves out every flush to disk.
-    const durability = temporary ? { noSync: true, overlappingSync: false } : { separateFlushed: true };
-    this.root = open<Buffer, Buffer>({ path, ...encoding, ...durability, maxDbs: 4 });
+    this.root = open<Buffer, Buffer>({
+      path,
+      ...encoding,
+      noSync: temporary,
+      overlappingSync: false,
+      maxDbs: 4,
+    });
     this.data = this.root.openDB({ name: 'data', ...encoding });
-    this.path = path;
+    this.state = this.root.openDB({ name: 'journal', ...encoding });
+    this.journal = new Journal(join(path, 'journal'), temporary);
+    this.begin();
+    this.commit();
+    this.begin();
   }
-
-  /** Where the files are. */
-  readonly path: string;
 
   /** Opens the store in `dir`, which is created when it is missing; a temporary one is gone when it is closed. */
   static open(dir: string, temporary = false): Store {
@@ -63,12 +83,14 @@ export class Store {
 
   /** Sets a key; only inside {@link Store.write}. */
   put(key: Buffer, value: Uint8Array): void {
-    this.data.putSync(key, value as Buffer);
+    this.change(key, value);
+    this.journal.add(key, value);
   }
 
   /** Removes a key; only inside {@link Store.write}. */
   remove(key: Buffer): void {
-    this.data.removeSync(key);
+    this.change(key, undefined);
+    this.journal.add(key, undefined);
   }
 
   /** Number of keys in a range, at most `limit` when given; no value is read. */
@@ -81,7 +103,7 @@ export class Store {
 
   /** Walks a range; see {@link StoreCursor}. */
   walk(range: KeyRange, reverse = false, values = true): StoreCursor {
-    return new StoreCursor(this.data, range, reverse, values);
+    return new StoreCursor(this.data, range, reverse, values, this.cursors);
   }
 
   /** The last entry of a range. */
@@ -93,8 +115,8 @@ export class Store {
   }
 
   /**
-   * Runs `job` in a transaction, together with all others that wait, and resolves once it is committed: then the data
-   * survives the end of the process. {@link Store.flushed} waits until it survives the end of the machine, too.
+   * Runs `job` together with all others that wait, and resolves once their changes are in the journal: then they survive the
+   * end of the process. {@link Store.flushed} waits until they survive the end of the machine, too.
    *
    * A job must check before it writes: what it throws is its caller's alone, and does not undo what it wrote.
    */
@@ -103,45 +125,54 @@ export class Store {
       this.queue.push({ run: job as () => unknown, resolve: resolve as (value: unknown) => void, reject });
       if (this.running) return;
       this.running = true;
-      // lmdb begins the transaction in a later turn of the event loop: all requests until then share it.
       void this.drain();
     });
   }
 
-  /** Resolves when all that is committed is on the disk; at once in memory mode, which has nothing to survive. */
+  /** Resolves when all that is acknowledged is on the disk; at once in memory mode, which has nothing to survive. */
   async flushed(): Promise<void> {
-    if (!this.temporary) await this.root.flushed;
+    await this.journal.flush();
   }
 
   /** Closes the store after all writes are done. */
   async close(): Promise<void> {
-    while (this.running) await new Promise((resolve) => setImmediate(resolve));
+    while (this.running) await nextTurn();
+    this.checkpoint();
+    this.endTransaction((transaction) => transaction.abort());
+    await this.journal.close();
     await this.root.close();
     if (this.temporary) rmSync(this.path, { recursive: true, force: true });
   }
 
   private async drain(): Promise<void> {
     while (this.queue.length > 0) {
-      const done: Outcome[] = [];
-      try {
-        await this.transact(() => this.runJobs(done));
-        for (const { job, result } of done) job.resolve(result);
-      } catch (error) {
-        this.afterAbort();
-        for (const { job } of done) job.reject(error);
-      }
+      // All requests that arrive in the same turn of the event loop share a group, and those who only read get theirs.
+      await nextTurn();
+      this.runGroup();
     }
     this.running = false;
   }
 
-  private async transact(body: () => void): Promise<void> {
-    if (this.temporary) this.root.transactionSync(body);
-    // A child transaction, since only that can be rolled back.
-    else await this.root.childTransaction(body);
+  private runGroup(): void {
+    const done: Outcome[] = [];
+    try {
+      this.runJobs(done);
+      this.journal.append();
+    } catch (error) {
+      this.rollBack();
+      const reason = isFullDisk(error) ? diskFull(error) : error;
+      for (const { job } of done) job.reject(reason);
+      return;
+    }
+    for (const { job, result } of done) job.resolve(result);
+    const patience = 1 + this.failedCheckpoints;
+    if (this.journal.length >= checkpointBytes * patience || this.changes >= checkpointChanges * patience) {
+      this.checkpoint();
+    }
   }
 
   private runJobs(done: Outcome[]): void {
-    const deadline = performance.now() + transactionBudgetMs;
+    const deadline = performance.now() + groupBudgetMs;
     for (
       let job = this.queue.shift();
       job;
@@ -154,6 +185,62 @@ export class Store {
       }
     }
     this.beforeCommit();
+    if (this.broken) throw this.broken;
+  }
+
+  private change(key: Buffer, value: Uint8Array | undefined): void {
+    this.changes++;
+    try {
+      if (value) this.data.putSync(key, value as Buffer);
+      else this.data.removeSync(key);
+    } catch (error) {
+      this.broken = error as Error;
+      throw error;
+    }
+  }
+
+  /** Opens a transaction that begins with the last checkpoint and all that is in the journal. */
+  private begin(): void {
+    this.transaction = new HeldTransaction(this.root);
+    this.changes = 0;
+    this.broken = undefined;
+    this.journal.replay(this.state.get(saltKey) ?? Buffer.alloc(saltLength), (key, value) =>
+      this.change(key, value),
+    );
+  }
+
+  /** Ends the open transaction; what is in the journal is then in LMDB's file, too, and the journal is empty. */
+  private commit(): void {
+    const salt = newSalt();
+    this.state.putSync(saltKey, salt);
+    this.endTransaction((transaction) => transaction.commit());
+    this.journal.restart(salt);
+    this.failedCheckpoints = 0;
+  }
+
+  private checkpoint(): void {
+    try {
+      this.commit();
+      this.begin();
+    } catch {
+      // The disk is full, most likely. Nothing is lost, since the journal goes on; the next checkpoint has more time.
+      this.failedCheckpoints++;
+      this.rollBack();
+    }
+  }
+
+  /** Undoes what is not in the journal. */
+  private rollBack(): void {
+    this.endTransaction((transaction) => transaction.abort());
+    this.begin();
+    this.afterAbort();
+  }
+
+  private endTransaction(end: (transaction: HeldTransaction) => void): void {
+    for (const cursor of this.cursors) cursor.release();
+    const { transaction } = this;
+    this.transaction = undefined;
+    if (transaction) end(transaction);
   }
 }
 
@@ -168,45 +255,14 @@ interface Outcome {
   result: unknown;
 }
 
-/**
- * A walk over a range that can be interrupted: {@link StoreCursor.release} lets go of LMDB's snapshot, and the next step goes
- * on behind the last key seen. A walk that pauses therefore never keeps the store from reusing space.
- */
-export class StoreCursor {
-  private iterator: Iterator<Entry | Buffer> | undefined;
-  private last: Buffer | undefined;
-
-  constructor(
-    private readonly data: Database<Buffer, Buffer>,
-    private readonly range: KeyRange,
-    private readonly reverse: boolean,
-    private readonly values: boolean,
-  ) {}
-
-  /** The next entry, with an empty value when the walk is over keys alone. */
-  next(): Entry | undefined {
-    this.iterator ??= this.reposition();
-    const step = this.iterator.next();
-    if (step.done) return undefined;
-    const entry = Buffer.isBuffer(step.value) ? { key: step.value, value: empty } : step.value;
-    this.last = entry.key;
-    return entry;
-  }
-
-  /** Lets go of the snapshot until the next step. */
-  release(): void {
-    this.iterator?.return?.();
-    this.iterator = undefined;
-  }
-
-  private reposition(): Iterator<Entry | Buffer> {
-    const { low, high } = this.range;
-    const options = this.reverse
-      ? { start: this.last ?? high, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
-      : { start: this.last ?? low, end: high, exclusiveStart: this.last !== undefined };
-    const walk = this.values ? this.data.getRange(options) : this.data.getKeys(options);
-    return (walk as Iterable<Entry | Buffer>)[Symbol.iterator]();
-  }
+/** Whether the operating system has no room left for a file: on the disk, in the user's quota, or by a limit of the process. */
+function isFullDisk(error: unknown): error is NodeJS.ErrnoException {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-const empty = Buffer.alloc(0);
+function diskFull({ code }: NodeJS.ErrnoException): Error {
+  return failure(
+    'OutOfDiskSpace',
+    `There is no room for the data (${code}). Free some space on the disk that holds them.`,
+  );
+}

@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
+
+/** A key that was set, or removed where the value is undefined. */
+export type Change = (key: Buffer, value: Buffer | undefined) => void;
+
+/** Unit: bytes. */
+export const saltLength = 8;
+/** A frame begins with the salt, the length of its changes, and the checksum of both, seeded by that of the frame before. */
+const headerLength = saltLength + 8;
+/** A change begins with the length of its key and that of its value. */
+const changeHeaderLength = 6;
+/** The length that stands for a removal. */
+const removed = 0xffffffff;
+
+/** Buffers of the changes above this size are given back once they are written. Unit: bytes. */
+const keptBuffer = 1 << 20;
+
+/** How long what is written may wait until it is on the disk, as with MongoDB's journal. Unit: milliseconds. */
+const flushIntervalMs = 100;
+
+const dataSync = promisify(fdatasync);
+
+/**
+ * A write-ahead log of changes, in frames that count whole or not at all.
+ *
+ * What was appended survives the end of the process, and what was flushed the end of the machine. The file is written from
+ * its start again after every {@link Journal.restart}; a new salt and a chain of checksums tell what is valid from what was
+ * there before, as in SQLite's write-ahead log (https://www.sqlite.org/fileformat2.html#walformat).
+ */
+export class Journal {
+  private readonly file: number;
+  private salt: Buffer = Buffer.alloc(saltLength);
+  private end = 0;
+  private checksum = 0;
+  /** The next frame: room for its header, and the changes up to `filled`. */
+  private frame = Buffer.allocUnsafe(1 << 16);
+  private filled = headerLength;
+  private flushTimer: NodeJS.Timeout | undefined;
+  private flushing: Promise<void> | undefined;
+  private nextFlush: Promise<void> | undefined;
+
+  /** @param volatile Never wait for the disk: the journal is not to outlive the process. */
+  constructor(
+    path: string,
+    private readonly volatile: boolean,
+  ) {
+    this.file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    if (!volatile) flushFolder(dirname(path));
+  }
+
+  /** Length of the valid frames. Unit: bytes. */
+  get length(): number {
+    return this.end;
+  }
+
+  /** Gives the changes of all valid frames in order, and goes on behind them. */
+  replay(salt: Buffer, apply: Change): void {
+    this.restart(salt);
+    for (let changes = this.readFrame(); changes; changes = this.readFrame()) {
+      for (let at = 0; at < changes.length;) {
+        const keyEnd = at + changeHeaderLength + changes.readUInt16LE(at);
+        const length = changes.readUInt32LE(at + 2);
+        const valueEnd = keyEnd + (length === removed ? 0 : length);
+        apply(
+          changes.subarray(at + changeHeaderLength, keyEnd),
+          length === removed ? undefined : changes.subarray(keyEnd, valueEnd),
+        );
+        at = valueEnd;
+      }
+    }
+  }
+
+  /** Forgets all frames: the next one is the first, under another salt. */
+  restart(salt: Buffer): void {
+    this.discard();
+    this.salt = salt;
+    this.end = 0;
+    this.checksum = 0;
+  }
+
+  /** Adds a change to the next frame. */
+  add(key: Uint8Array, value: Uint8Array | undefined): void {
+    const start = this.filled;
+    this.filled += changeHeaderLength + key.length + (value?.length ?? 0);
+    if (this.filled > this.frame.length) this.grow(start);
+    this.frame.writeUInt16LE(key.length, start);
+    this.frame.writeUInt32LE(value?.length ?? removed, start + 2);
+    this.frame.set(key, start + changeHeaderLength);
+    if (value) this.frame.set(value, start + changeHeaderLength + key.length);
+  }
+
+  /** Writes the next frame; nothing where it has no changes. */
+  append(): void {
+    if (this.filled === headerLength) return;
+    const frame = this.frame.subarray(0, this.filled);
+    this.discard();
+    this.salt.copy(frame);
+    frame.writeUInt32LE(frame.length - headerLength, saltLength);
+    const checksum = checksumOf(frame, this.checksum);
+    frame.writeUInt32LE(checksum, saltLength + 4);
+    for (let written = 0; written < frame.length;) {
+      written += writeSync(this.file, frame, written, frame.length - written, this.end + written);
+    }
+    this.end += frame.length;
+    this.checksum = checksum;
+    if (!this.volatile) this.flushTimer ??= setTimeout(() => void this.flush(), flushIntervalMs);
+  }
+
+  /** Forgets the changes of the next frame. */
+  discard(): void {
+    this.filled = headerLength;
+    if (this.frame.length > keptBuffer) this.frame = Buffer.allocUnsafe(1 << 16);
+  }
+
+  /** Resolves when all that was appended is on the disk. All that wait meanwhile share the next flush. */
+  async flush(): Promise<void> {
+    if (this.volatile) return;
+    this.nextFlush ??= this.flushAfter(this.flushing);
+    await this.nextFlush;
+  }
+
+  /** Closes the file, which a last flush may still be using. */
+  async close(): Promise<void> {
+    await this.flush();
+    clearTimeout(this.flushTimer);
+    closeSync(this.file);
+  }
+
+  private async flushAfter(running: Promise<void> | undefined): Promise<void> {
+    await running;
+    this.flushing = this.nextFlush;
+    this.nextFlush = undefined;
+    clearTimeout(this.flushTimer);
+    this.flushTimer = undefined;
+    await dataSync(this.file);
+  }
+
+  private readFrame(): Buffer | undefined {
+    const header = this.read(this.end, headerLength);
+    if (!header?.subarray(0, saltLength).equals(this.salt)) return undefined;
+    const length = headerLength + header.readUInt32LE(saltLength);
+    const frame = this.read(this.end, length);
+    if (!frame || checksumOf(frame, this.checksum) !== frame.readUInt32LE(saltLength + 4)) return undefined;
+    this.end += length;
+    this.checksum = frame.readUInt32LE(saltLength + 4);
+    return frame.subarray(headerLength);
+  }
+
+  /** Undefined where the file ends before. */
+  private read(position: number, length: number): Buffer | undefined {
+    if (position + length > fstatSync(this.file).size) return undefined;
+    const bytes = Buffer.allocUnsafe(length);
+    for (let done = 0; done < length;) {
+      done += readSync(this.file, bytes, done, length - done, position + done);
+    }
+    return bytes;
+  }
+
+  private grow(used: number): void {
+    const larger = Buffer.allocUnsafe(Math.max(this.filled, 2 * this.frame.length));
+    this.frame.copy(larger, 0, 0, used);
+    this.frame = larger;
+  }
+}
+
+/** A salt that no earlier frame in the file can have. */
+export function newSalt(): Buffer {
+  return randomBytes(saltLength);
+}
+
+function checksumOf(frame: Buffer, before: number): number {
+  return crc32(frame.subarray(headerLength), crc32(frame.subarray(0, saltLength + 4), before));
+}
+
+/** A new file survives the end of the machine only with the folder that names it. */
+function flushFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { encodeDocument } from '../src/bson/encode.js';
+import { parseIndex } from '../src/index/definition.js';
+import { Catalog } from '../src/storage/catalog.js';
+import type { Collection } from '../src/storage/collection.js';
+import { Store } from '../src/storage/store.js';
+import { doc } from './support/bson.js';
+
+let dir: string;
+let store: Store;
+let catalog: Catalog;
+let notes: Collection;
+
+const insert = (_id: number): number => notes.insert(Buffer.from(encodeDocument(doc({ _id, n: _id }))));
+
+/** A group of jobs that LMDB refuses to take. */
+async function rollBack(job: () => unknown = () => undefined): Promise<void> {
+  const longerThanAnyKey = Buffer.alloc(10_000, 'k');
+  const group = [store.write(job), store.write(() => store.put(longerThanAnyKey, Buffer.alloc(1)))];
+  for (const { status } of await Promise.allSettled(group)) expect(status).toBe('rejected');
+}
+
+async function reopen(): Promise<void> {
+  await store.close();
+  store = Store.open(dir);
+  catalog = new Catalog(store);
+  notes = catalog.find('test.notes') as Collection;
+}
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'rollback-'));
+  store = Store.open(dir);
+  catalog = new Catalog(store);
+  notes = await store.write(() => catalog.create('test.notes'));
+  await store.write(() => insert(1));
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe('a command under way while others are rolled back', () => {
+  it('counts what it changes afterwards, and not what was undone', async () => {
+    await rollBack(() => insert(2));
+    await store.write(() => [insert(3), insert(4)]);
+    expect(notes.counters.documents).toBe(3);
+    await reopen();
+    expect(notes.counters.documents).toBe(3);
+  });
+
+  it('finishes the index that it was building', async () => {
+    const index = await store.write(() =>
+      catalog.addIndex(notes, parseIndex(doc({ key: { n: 1 }, name: 'n_1' }))),
+    );
+    await rollBack();
+    await store.write(() => catalog.publish(notes, index));
+    await reopen();
+    expect(notes.index('n_1')?.ready).toBe(true);
+  });
+
+  it('learns that its collection was never created', async () => {
+    let gone: Collection | undefined;
+    await rollBack(() => (gone = catalog.create('test.gone')));
+    expect(gone?.dropped).toBe(true);
+    expect(catalog.find('test.gone')).toBeUndefined();
+  });
+});
