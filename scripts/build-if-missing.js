@@ -13,8 +13,8 @@ function newest(folder) {
   return Math.max(...times);
 }
 
-// Builds the service where there is no build, or one older than its sources.
+// Builds the service before anything else runs, where there is no build, or one older than its sources.
 if (builds.some(({ result, sources }) => !existsSync(result) || statSync(result).mtimeMs < newest(sources))) {
   const { status } = spawnSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 2, 2], shell: true });
-  process.exitCode = status ?? 1;
+  if (status !== 0) process.exit(status ?? 1);
 }

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { type DynamicModule, Module } from '@nestjs/common';
-import { DatabaseModule, type DatabaseOptions } from './common/database/index.js';
+import { DatabaseModule, type DatabaseServer } from './common/database/index.js';
 import { EventsModule } from './common/events/index.js';
 import { TenancyModule } from './common/tenancy/index.js';
-import { ConfigModule, dataDirOf, type Environment, jwtSecretOf } from './config/index.js';
+import { ConfigModule, type Environment, jwtSecretOf } from './config/index.js';
 import { HealthModule } from './health/health.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PostsModule } from './posts/posts.module.js';
@@ -12,12 +11,12 @@ import { TodosModule } from './todos/todos.module.js';
 /** The table of contents. */
 @Module({})
 export class AppModule {
-  static forRoot(environment: Environment): DynamicModule {
+  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(environment),
-        DatabaseModule.forRoot(databaseOf(environment)),
+        DatabaseModule.forRoot(database),
         EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
         TenancyModule.forRoot({
           secret: jwtSecretOf(environment),
@@ -33,9 +32,4 @@ export class AppModule {
       ],
     };
   }
-}
-
-function databaseOf(environment: Environment): DatabaseOptions {
-  const { mongodbUri } = environment;
-  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: join(dataDirOf(environment), 'mongodb') };
 }

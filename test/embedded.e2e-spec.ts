@@ -60,6 +60,13 @@ describe('without MONGODB_URI, the service', () => {
     expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
   });
 
+  it('ends at once where the port is taken', async () => {
+    const { port } = new URL((await start()).url);
+    const env = { DATA_DIR: join(folder, 'other'), PORT: port };
+    const { code, stderr } = await ServiceProcess.spawn(env).ended();
+    expect([code, stderr]).toEqual([1, expect.stringContaining('PORT is in use by another process.')]);
+  });
+
   it('ends in time on SIGTERM, and the next start finds its data', async () => {
     const { service, url } = await start();
     await create(url, 'Water the plants');

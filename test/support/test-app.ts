@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import mongoose from 'mongoose';
 import { AppModule } from '../../src/app.module.js';
 import { createApp } from '../../src/app.setup.js';
+import { DatabaseServer } from '../../src/common/database/index.js';
 import { createLog } from '../../src/common/http/index.js';
 import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
 import { ApiDocument } from './api-document.js';
@@ -105,7 +106,7 @@ export interface TestAppOptions {
   /** Environment variables. */
   env?: Variables;
   /** Root module in the place of the service's own. */
-  root?: (environment: Environment) => DynamicModule;
+  root?: (environment: Environment, database: DatabaseServer) => DynamicModule;
 }
 
 /** Starts a service on a free port and a database of its own. */
@@ -123,7 +124,7 @@ export async function createTestApp({
   });
   const logLines: Record<string, unknown>[] = [];
   const app = await createApp(
-    root(environment),
+    root(environment, new DatabaseServer({ uri })),
     environment,
     createLog(environment.logLevel, collecting(logLines)),
   );

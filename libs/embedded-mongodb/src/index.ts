@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Lock } from './lock.js';
 import type { ServerOptions } from './server.js';
-import type { WorkerMessage } from './worker-thread.js';
+import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker-thread.js';
 
 /** Where the data are kept, and how the server is reached. */
 export interface EmbeddedMongodbOptions {
@@ -124,9 +124,22 @@ interface RunningWorker {
   stop(): Promise<void>;
 }
 
+/** How long the end of the process waits for the thread. Unit: milliseconds. */
+const exitPatienceMs = 5_000;
+
 /** A worker thread, so that a long scan does not hold up the event loop of the thread that starts it. */
 async function startWorker(options: ServerOptions): Promise<RunningWorker> {
-  const worker = new Worker(new URL('./worker-thread.js', import.meta.url), { workerData: options });
+  const ended = new Int32Array(new SharedArrayBuffer(4));
+  const workerData: WorkerOptions = { ...options, ended };
+  const worker = new Worker(new URL('./worker-thread.js', import.meta.url), { workerData });
+  const tell = (order: WorkerOrder): void => worker.postMessage(order);
+  // Node cannot end a thread that is in a transaction of LMDB: it has to leave it first.
+  const onExit = (): void => {
+    tell('exit');
+    if (Atomics.wait(ended, 0, 0, exitPatienceMs) === 'timed-out') process.kill(process.pid, 'SIGKILL');
+  };
+  process.once('exit', onExit);
+  worker.once('exit', () => process.off('exit', onExit));
   const ready = await new Promise<Extract<WorkerMessage, { kind: 'ready' }>>((resolve, reject) => {
     worker.once('error', reject);
     worker.once('message', resolve);
@@ -141,7 +154,7 @@ async function startWorker(options: ServerOptions): Promise<RunningWorker> {
       // The process must not end before the data are closed.
       worker.ref();
       const exited = new Promise((resolve) => worker.once('exit', resolve));
-      worker.postMessage('stop');
+      tell('stop');
       await exited;
     },
   };

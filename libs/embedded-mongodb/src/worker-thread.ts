@@ -1,16 +1,35 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { MongoServer, type ServerOptions } from './server.js';
 
+/** What the thread is started with. */
+export interface WorkerOptions extends ServerOptions {
+  /** Becomes 1 when the thread has let go of its data. */
+  ended: Int32Array;
+}
+
 /** What the worker tells the thread that started it. */
 export type WorkerMessage = { kind: 'ready'; port?: number } | { kind: 'stopped' };
 
+/** What it is told: to finish in order, or to end at once since the process ends. */
+export type WorkerOrder = 'stop' | 'exit';
+
 if (!parentPort) throw new Error('worker-thread.js is started by startEmbeddedMongodb alone');
 const parent = parentPort;
-const server = await MongoServer.start(workerData as ServerOptions);
-parent.postMessage({ kind: 'ready', port: server.port } satisfies WorkerMessage);
-parent.once('message', () => {
-  void server.stop().then(() => {
-    parent.postMessage({ kind: 'stopped' } satisfies WorkerMessage);
-    parent.close();
-  });
+const { ended, ...options } = workerData as WorkerOptions;
+
+process.on('exit', () => {
+  Atomics.store(ended, 0, 1);
+  Atomics.notify(ended, 0);
 });
+const starting = MongoServer.start(options);
+parent.on('message', (order: WorkerOrder) => {
+  if (order === 'exit') process.exit();
+  void starting
+    .then((server) => server.stop())
+    .then(() => {
+      parent.postMessage({ kind: 'stopped' } satisfies WorkerMessage);
+      parent.close();
+    });
+});
+const { port } = await starting;
+parent.postMessage({ kind: 'ready', port } satisfies WorkerMessage);

@@ -47,6 +47,16 @@ async function startProcess(
   };
 }
 
+/** How a process ends that ends while its server runs; see the script. */
+async function exitCodeOf(when: string): Promise<unknown> {
+  const script = new URL('./support/ending-process.mjs', import.meta.url).pathname;
+  const options = { stdio: 'inherit', timeout: 10_000, killSignal: 'SIGKILL' } as const;
+  const [code] = (await once(spawn(process.execPath, [script, dir, when], options), 'exit')) as [
+    number | null,
+  ];
+  return code;
+}
+
 function socketOf(uri: string): string {
   return decodeURIComponent(uri.slice('mongodb://'.length, -1));
 }
@@ -94,6 +104,20 @@ describe('startEmbeddedMongodb', () => {
     expect(ours().length).toBeGreaterThan(before.length);
     await server.stop();
     expect(ours().filter((name) => !before.includes(name))).toEqual([]);
+  });
+
+  it.each(['while-serving', 'after-stop', 'by-itself'])(
+    'lets the process end %s, and keeps what it acknowledged',
+    async (when) => {
+      expect(await exitCodeOf(when)).toBe(3);
+      const server = await startEmbeddedMongodb({ dir });
+      expect(await names(server.uri)).toEqual(['ada']);
+      await server.stop();
+    },
+  );
+
+  it('lets the process end at any moment of the start', async () => {
+    for (const delay of [0, 40, 80, 120, 160, 200]) expect(await exitCodeOf(`${delay}`)).toBe(3);
   });
 
   it('wants either a folder or memory', async () => {

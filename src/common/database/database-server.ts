@@ -8,19 +8,33 @@ const EMBEDDED_DATABASE = 'posts-and-todos';
 
 /** The server that the connection goes to: the MongoDB that is named, or the embedded default, which it runs. */
 export class DatabaseServer {
-  private embedded?: EmbeddedMongodb;
+  private embedded?: Promise<EmbeddedMongodb>;
 
   constructor(private readonly options: DatabaseOptions) {}
 
-  /** The connection string; where none is given, that of the embedded default, which is started at the first call. */
+  /** Starts the embedded default in the background, where it is used; {@link DatabaseServer.uri} tells of a failure. */
+  prepare(): void {
+    this.uri().catch(() => undefined);
+  }
+
+  /**
+   * The connection string; where none is given, that of the embedded default, which runs from the first call on. A start that
+   * failed is tried again at the next call.
+   */
   async uri(): Promise<string> {
     if ('uri' in this.options) return this.options.uri;
-    this.embedded ??= await startEmbeddedMongodb({ dir: this.options.embeddedDir });
-    return this.embedded.uri + EMBEDDED_DATABASE;
+    this.embedded ??= startEmbeddedMongodb({ dir: this.options.embeddedDir });
+    try {
+      return (await this.embedded).uri + EMBEDDED_DATABASE;
+    } catch (error) {
+      this.embedded = undefined;
+      throw error;
+    }
   }
 
   /** Ends the embedded default, where this process runs it. */
   async stop(): Promise<void> {
-    await this.embedded?.stop();
+    const embedded = await this.embedded?.catch(() => undefined);
+    await embedded?.stop();
   }
 }

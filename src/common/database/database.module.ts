@@ -2,18 +2,18 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
 import { createConnection } from 'mongoose';
 import { Database } from './database.js';
-import { type DatabaseOptions, DatabaseServer } from './database-server.js';
+import { DatabaseServer } from './database-server.js';
 
 /** The Mongoose connection, under the token that `MongooseModule.forFeature` asks for. */
 @Global()
 @Module({})
 export class DatabaseModule {
-  static forRoot(options: DatabaseOptions): DynamicModule {
+  static forRoot(server: DatabaseServer): DynamicModule {
     return {
       module: DatabaseModule,
       providers: [
         { provide: getConnectionToken(), useFactory: createUnopenedConnection },
-        { provide: DatabaseServer, useFactory: () => new DatabaseServer(options) },
+        { provide: DatabaseServer, useValue: server },
         Database,
       ],
       exports: [getConnectionToken(), Database],

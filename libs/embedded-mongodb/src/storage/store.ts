@@ -61,6 +61,8 @@ export class Store {
     this.data = this.root.openDB({ name: 'data', ...encoding });
     this.state = this.root.openDB({ name: 'journal', ...encoding });
     this.journal = new Journal(join(path, 'journal'), temporary);
+    // Before whatever else is done then: a thread can only end when LMDB's lock of the transaction is free.
+    process.prependOnceListener('exit', this.leave);
     this.begin();
     this.commit();
     this.begin();
@@ -138,7 +140,8 @@ export class Store {
   async close(): Promise<void> {
     while (this.running) await nextTurn();
     this.checkpoint();
-    this.endTransaction((transaction) => transaction.abort());
+    process.off('exit', this.leave);
+    this.leave();
     await this.journal.close();
     await this.root.close();
     if (this.temporary) rmSync(this.path, { recursive: true, force: true });
@@ -235,6 +238,9 @@ export class Store {
     this.begin();
     this.afterAbort();
   }
+
+  /** Ends the transaction without a checkpoint; the journal has its changes. */
+  private readonly leave = (): void => this.endTransaction((transaction) => transaction.abort());
 
   private endTransaction(end: (transaction: HeldTransaction) => void): void {
     for (const cursor of this.cursors) cursor.release();
