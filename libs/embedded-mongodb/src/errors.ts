@@ -34,6 +34,7 @@ export const errorCodes = {
   IndexKeySpecsConflict: 86,
   NotExactValueField: 111,
   CommandNotSupported: 115,
+  NotAReplicaSet: 123,
   CannotIndexParallelArrays: 171,
   InvalidPipelineOperator: 168,
   QueryFeatureNotAllowed: 224,

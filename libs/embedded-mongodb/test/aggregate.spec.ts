@@ -1,4 +1,4 @@
-import { Double } from 'bson';
+import { Decimal128, Double } from 'bson';
 import { compilePipeline } from '../src/aggregate/pipeline.js';
 import { type BsonDocument, isDocument } from '../src/bson/types.js';
 import { codeOf, doc, plain } from './support/bson.js';
@@ -84,5 +84,15 @@ describe('compilePipeline', () => {
     [{ $facet: { a: [{ $facet: { b: [] } }] } }, 40600],
   ])('refuses %j with %d', (stage, code) => {
     expect(codeOf(() => compilePipeline([doc(stage)]))).toBe(code);
+  });
+
+  it('adds up to the last digit as MongoDB does', () => {
+    // The expected result is that of a MongoDB 7.0.
+    const values = [9007199254740992, 0.1, new Decimal128('0.1'), 1];
+    const mean = run(
+      [{ $group: { _id: null, mean: { $avg: '$v' } } }],
+      values.map((v) => ({ v })),
+    );
+    expect(String(mean[0]?.mean)).toBe('2251799813685248.299999999999999994');
   });
 });

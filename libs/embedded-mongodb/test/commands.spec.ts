@@ -37,6 +37,35 @@ describe('commands', () => {
     await expect(run({ create: 'names' })).resolves.toMatchObject({ ok: 1 });
   });
 
+  // The codes are those of a MongoDB 7.0.
+  it.each<[Document, number]>([
+    [{ distinct: 'names' }, 40_414],
+    [{ distinct: 'names', key: '' }, 40_352],
+    [{ distinct: 'names', key: 'a.' }, 40_353],
+    [{ distinct: 'names', key: 'a..b' }, 15_998],
+    [{ distinct: 'names', key: '$a' }, 16_410],
+    [{ distinct: 'names', key: 'a\0' }, 31_032],
+    [{ count: 'names', limit: 'x' }, 2],
+    [{ insert: 'names', documents: [{}], ordered: 1 }, 14],
+    [{ update: 'names', updates: [{ q: {}, u: {}, multi: 1 }] }, 14],
+    [{ update: 'names', updates: [{ q: {}, u: {}, upsert: 'no' }] }, 14],
+    [{ update: 'names', updates: [{ q: 1, u: {} }] }, 14],
+    [{ update: 'names', updates: [{ q: {} }] }, 40_414],
+    [{ update: 'names', updates: [{ q: {}, u: {}, all: true }] }, 40_415],
+    [{ delete: 'names', deletes: [{ q: {} }] }, 40_414],
+    [{ delete: 'names', deletes: [{ q: {}, limit: 2 }] }, 9],
+    [{ find: 'names', tailable: true }, 2],
+    [{ find: 'names', awaitData: true }, 9],
+    [{ find: 'names', readConcern: { level: 'snapshot' } }, 123],
+    [{ aggregate: 'names', cursor: {}, pipeline: [{ $project: { a: '$$' } }] }, 9],
+    // Of two mistakes, that in a stage's name comes first.
+    [{ aggregate: 'names', cursor: {}, pipeline: [{ $match: { $x: 1 } }, { $foo: 1 }] }, 40_324],
+  ])('refuse %j with %i', async (command, code) => {
+    await run({ insert: 'names', documents: [{ _id: 1 }] });
+    await expect(run(command)).rejects.toMatchObject({ code });
+    await expect(run({ find: 'names' })).resolves.toMatchObject({ cursor: { firstBatch: [{ _id: 1 }] } });
+  });
+
   it("keep MongoDB's own names free", async () => {
     await expect(run({ create: 'system.names' })).rejects.toMatchObject({ code: 73 });
     await expect(run({ insert: 'system.names', documents: [{}] })).rejects.toMatchObject({ code: 73 });

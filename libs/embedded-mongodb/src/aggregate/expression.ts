@@ -1,5 +1,6 @@
 import { BsonUndefined, type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
+import { fieldPath } from './field-path.js';
 import { arithmeticOperators } from './operators/arithmetic.js';
 import { arrayOperators } from './operators/array.js';
 import { comparisonOperators } from './operators/comparison.js';
@@ -113,9 +114,9 @@ function fold(operands: readonly Expression[], evaluate: (scope: Scope) => Resul
 
 function compilePath(text: string, variables: Variables): Expression {
   if (text === '$') throw failureAt(16872, `'$' by itself is not a valid FieldPath`);
+  if (text === '$$') throw failure('FailedToParse', 'empty variable names are not allowed');
   const isVariable = text.startsWith('$$');
-  const names = text.slice(isVariable ? 2 : 1).split('.');
-  checkNames(names);
+  const names = fieldPath(text.slice(isVariable ? 2 : 1));
   if (!isVariable) return (scope) => valueAt(scope.root, names);
   const [variable = '', ...rest] = names;
   switch (variable) {
@@ -142,21 +143,6 @@ function compileVariable(name: string, rest: readonly string[], variables: Varia
 function constantNow(): Expression {
   const now = new Date();
   return () => now;
-}
-
-function checkNames(names: readonly string[]): void {
-  for (const [index, name] of names.entries()) {
-    if (name === '') {
-      if (index === names.length - 1) throw failureAt(40353, `FieldPath must not end with a '.'.`);
-      throw failureAt(15998, 'FieldPath field names may not be empty strings.');
-    }
-    if (name.startsWith('$')) {
-      throw failureAt(
-        16410,
-        `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
-      );
-    }
-  }
 }
 
 /** The value at a path; through an array it is the array of what its documents have there. Numbers in it are names. */

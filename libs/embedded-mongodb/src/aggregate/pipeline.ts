@@ -110,6 +110,9 @@ function readStage(stage: BsonValue): NamedStage {
     throw failureAt(40323, 'A pipeline stage specification object must contain exactly one field.');
   }
   const [name, argument] = entry;
+  if (!Object.hasOwn(parsers, name) && !refused.has(name)) {
+    throw failureAt(40324, `Unrecognized pipeline stage name: '${name}'`);
+  }
   return { name, argument };
 }
 
@@ -142,10 +145,9 @@ function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage, variab
 }
 
 function compileStage({ name, argument }: NamedStage, variables: Variables): Stage {
-  const parse = Object.hasOwn(parsers, name) ? parsers[name] : undefined;
-  if (parse) return parse(argument, { name, variables });
-  if (refused.has(name)) throw unsupported(`The stage ${name}`);
-  throw failureAt(40324, `Unrecognized pipeline stage name: '${name}'`);
+  const parse = parsers[name];
+  if (!parse) throw unsupported(`The stage ${name}`);
+  return parse(argument, { name, variables });
 }
 
 function chain(stages: readonly Stage[], documents: DocumentFlow): DocumentFlow {

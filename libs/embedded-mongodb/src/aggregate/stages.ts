@@ -8,6 +8,7 @@ import { compileProjection } from '../query/projection.js';
 import { ProjectionTree } from '../query/projection-tree.js';
 import { compileSort, sortDocuments } from '../query/sort.js';
 import { compileExpression } from './expression.js';
+import { fieldPath } from './field-path.js';
 import { scopeOf, type Variables } from './scope.js';
 import { allDocuments, eachDocument, type Stage, type StageContext } from './stage.js';
 
@@ -125,7 +126,7 @@ function addField(
   spec: BsonDocument,
   variables: Variables,
 ): void {
-  checkFieldPath(path);
+  fieldPath(path);
   if (isDocument(value) && value.size > 0) {
     const operator = [...value.keys()].find((key) => key.startsWith('$'));
     if (operator !== undefined && value.size > 1) {
@@ -148,18 +149,6 @@ function addField(
   }
   seen.push(path);
   tree.add(path.split('.'), { compute: compileExpression(value, variables) });
-}
-
-function checkFieldPath(path: string): void {
-  if (path === '') throw failureAt(40352, 'FieldPath cannot be constructed with empty string');
-  if (path.endsWith('.')) throw failureAt(40353, `FieldPath must not end with a '.'.`);
-  if (path.split('.').includes('')) throw failureAt(15998, 'FieldPath field names may not be empty strings.');
-  if (path.split('.').some((name) => name.startsWith('$'))) {
-    throw failureAt(
-      16410,
-      `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
-    );
-  }
 }
 
 export function countStage(argument: BsonValue): Stage {

@@ -61,7 +61,11 @@ function rounded(value: Decimal): Decimal {
   return fromDecimal128(toDecimal128(value));
 }
 
-/** A sum of doubles kept as two: the nearest double, and what is missing from it. */
+/**
+ * A sum of doubles kept as two: the nearest double, and what is missing from it. The order of the steps decides about the last
+ * digit, and is MongoDB's: Fast2Sum, then 2Sum (Boldo, Graillat, Muller: On the robustness of the 2Sum and Fast2Sum
+ * algorithms, 2016).
+ */
 class DoubleDouble {
   private sum = 0;
   private rest = 0;
@@ -70,12 +74,12 @@ class DoubleDouble {
 
   add(value: number): void {
     this.plain += value;
-    const sum = this.sum + value;
-    const shift = sum - this.sum;
-    const lost = this.sum - (sum - shift) + (value - shift);
-    const rest = this.rest + lost;
-    this.sum = sum + rest;
-    this.rest = rest - (this.sum - sum);
+    const term = value + this.rest;
+    const rest = this.rest - (term - value);
+    const sum = this.sum + term;
+    const before = sum - term;
+    this.rest = rest + (this.sum - before + (term - (sum - before)));
+    this.sum = sum;
   }
 
   /** In two parts, as a double alone may not hold all digits. */
@@ -86,16 +90,12 @@ class DoubleDouble {
   }
 
   value(): number {
-    return this.isFinite() ? this.sum + this.rest : this.plain;
+    return Number.isNaN(this.sum) ? this.plain : this.sum;
   }
 
   /** Both parts to the full precision of a decimal. */
   decimal(): Decimal {
-    if (!this.isFinite()) return exactDecimal(this.plain);
+    if (!Number.isFinite(this.sum)) return exactDecimal(this.plain);
     return rounded(addDecimals(rounded(exactDecimal(this.sum)), rounded(exactDecimal(this.rest))));
-  }
-
-  private isFinite(): boolean {
-    return Number.isFinite(this.sum) && Number.isFinite(this.rest);
   }
 }

@@ -1,6 +1,7 @@
 import { Long } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failureAt } from '../errors.js';
+import { fieldPath } from './field-path.js';
 import { isNullish } from './operators/operator.js';
 import { eachDocument, type Stage } from './stage.js';
 
@@ -71,7 +72,7 @@ function parsePath(path: string): string[] {
   if (!path.startsWith('$')) {
     throw failureAt(28818, `path option to $unwind stage should be prefixed with a '$': ${path}`);
   }
-  return names(path.slice(1));
+  return fieldPath(path.slice(1));
 }
 
 function parseIndex(value: BsonValue): string[] {
@@ -87,21 +88,7 @@ function parseIndex(value: BsonValue): string[] {
       `includeArrayIndex option to $unwind stage should not be prefixed with a '$': ${value}`,
     );
   }
-  return names(value);
-}
-
-function names(path: string): string[] {
-  if (path === '') throw failureAt(40352, 'FieldPath cannot be constructed with empty string');
-  if (path.endsWith('.')) throw failureAt(40353, `FieldPath must not end with a '.'.`);
-  const parts = path.split('.');
-  if (parts.includes('')) throw failureAt(15998, 'FieldPath field names may not be empty strings.');
-  if (parts.some((name) => name.startsWith('$'))) {
-    throw failureAt(
-      16410,
-      `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
-    );
-  }
-  return parts;
+  return fieldPath(value);
 }
 
 /** Arrays on the way to the path are not entered. */

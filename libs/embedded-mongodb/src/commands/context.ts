@@ -65,13 +65,16 @@ export class Command {
     return value;
   }
 
-  /** A boolean; numbers count by being zero or not, as in MongoDB. */
   flag(field: string, fallback = false): boolean {
-    const value = this.present(field);
-    if (value === undefined) return fallback;
-    if (isNumber(value)) return toDouble(value) !== 0;
+    const value = this.present(field) ?? fallback;
     if (typeof value !== 'boolean') throw this.wrongType(field, value, 'bool');
     return value;
+  }
+
+  /** A boolean of a command where, in MongoDB, numbers count by being zero or not. */
+  looseFlag(field: string): boolean {
+    const value = this.present(field);
+    return isNumber(value) ? toDouble(value) !== 0 : this.flag(field);
   }
 
   /** A whole number of at least 0. */

@@ -1,8 +1,9 @@
+import { fieldPath } from '../aggregate/field-path.js';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeKey } from '../storage/key.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { failure, failureAt } from '../errors.js';
 import { Query } from '../planner/query.js';
 import type { Reply } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
@@ -11,7 +12,8 @@ import { hintOf } from './find.js';
 /** The query of a `count` command. */
 export function countQuery(command: Command, { store, catalog }: Engine): Query {
   command.refuse('collation');
-  const limit = command.body.get('limit');
+  const limit = command.body.get('limit') ?? null;
+  if (limit !== null && !isNumber(limit)) throw failure('BadValue', 'limit value is not a valid number');
   return new Query(store, catalog.find(command.namespace), {
     filter: command.document('query') ?? new Map(),
     skip: command.integer('skip'),
@@ -64,10 +66,9 @@ export function distinctQuery(command: Command, { store, catalog }: Engine): Que
 
 function distinctPath(command: Command): string[] {
   const key = command.string('key');
-  if (key === undefined) {
-    throw failure('FailedToParse', "BSON field 'distinct.key' is missing but a required field");
-  }
-  return key.split('.');
+  if (key === undefined) throw failureAt(40414, "BSON field 'distinct.key' is missing but a required field");
+  if (key.includes('\0')) throw failureAt(31032, 'Key field cannot contain an embedded null byte');
+  return fieldPath(key);
 }
 
 /** The values on a path, elements of arrays one by one. */

@@ -88,7 +88,7 @@ function explainedQuery(command: Command, engine: Engine): Explained {
     }
     case 'findAndModify':
     case 'findandmodify': {
-      const above = [command.flag('remove') ? 'DELETE' : 'UPDATE'];
+      const above = [command.looseFlag('remove') ? 'DELETE' : 'UPDATE'];
       return {
         query: new Query(store, catalog.find(command.namespace), findAndModifyRequest(command)),
         above,

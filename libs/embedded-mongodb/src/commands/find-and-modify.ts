@@ -23,10 +23,10 @@ export function findAndModifyRequest(command: Command): QueryRequest {
 /** @see https://www.mongodb.com/docs/manual/reference/command/findAndModify/ */
 export async function findAndModify(command: Command, engine: Engine): Promise<Reply> {
   command.refuse('collation', 'bypassDocumentValidation');
-  const removes = command.flag('remove');
+  const removes = command.looseFlag('remove');
   const update = command.body.get('update') ?? undefined;
-  const returnsNew = command.flag('new');
-  const upsert = command.flag('upsert');
+  const returnsNew = command.looseFlag('new');
+  const upsert = command.looseFlag('upsert');
   if (removes && update !== undefined) {
     throw failure('FailedToParse', "Cannot specify both an 'update' and 'remove'=true");
   }

@@ -10,11 +10,15 @@ import { type Command, type Engine, namespaceOf } from './context.js';
 import { Cursor, defaultBatch } from './cursors.js';
 
 /** Options of `find` that would need what this server lacks. */
-const refusedOptions = ['collation', 'tailable', 'awaitData', 'returnKey', 'showRecordId', 'min', 'max'];
+const refusedOptions = ['collation', 'returnKey', 'showRecordId', 'min', 'max'];
 
 /** The query of a `find` command. */
 export function findQuery(command: Command, { store, catalog }: Engine): Query {
   command.refuse(...refusedOptions);
+  if (command.flag('tailable'))
+    throw failure('BadValue', 'tailable cursor requested on non capped collection');
+  if (command.flag('awaitData'))
+    throw failure('FailedToParse', "Cannot set 'awaitData' without also setting 'tailable'");
   return new Query(store, catalog.find(command.namespace), {
     filter: command.document('filter') ?? new Map(),
     sort: command.document('sort'),

@@ -141,7 +141,9 @@ function handlerOf(command: Command): Handler {
   checkWriteConcern(body.get('writeConcern'));
   const concern = body.get('readConcern');
   const level = isDocument(concern) ? concern.get('level') : undefined;
-  if (level === 'snapshot' || level === 'linearizable') throw unsupported(`Read concern ${level}`);
+  if (level === 'snapshot' || level === 'linearizable') {
+    throw failure('NotAReplicaSet', `node needs to be a replica set member to use readConcern: ${level}`);
+  }
   return known.handler;
 }
 

@@ -2,8 +2,17 @@ import { Int32 } from 'bson';
 import { compileLet } from '../aggregate/let.js';
 import type { Variables } from '../aggregate/scope.js';
 import { decodeDocument } from '../bson/decode.js';
-import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { CommandError, failure, unsupported } from '../errors.js';
+import { describe } from '../bson/describe.js';
+import { toDouble } from '../bson/numbers.js';
+import {
+  type BsonDocument,
+  type BsonNumber,
+  type BsonValue,
+  isDocument,
+  isNumber,
+  typeName,
+} from '../bson/types.js';
+import { failure, failureAt, unsupported } from '../errors.js';
 import { compileUpdate, type Update } from '../update/update.js';
 import type { Reply } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
@@ -11,19 +20,15 @@ import { checkBatch } from './insert.js';
 import { changeMany, changeOne } from './modify.js';
 import { batchReply, writeError } from './write-result.js';
 
-const updateFields = new Set([
-  'q',
-  'u',
-  'c',
-  'multi',
-  'upsert',
-  'collation',
-  'arrayFilters',
-  'hint',
-  'sampleId',
-  'upsertSupplied',
-]);
-const deleteFields = new Set(['q', 'limit', 'collation', 'hint', 'sampleId']);
+/** The fields of a statement: those that it must have, those that are true or false, and all others. */
+const shapes = {
+  updates: {
+    required: ['q', 'u'],
+    flags: ['multi', 'upsert', 'upsertSupplied'],
+    others: ['c', 'collation', 'arrayFilters', 'hint', 'sampleId'],
+  },
+  deletes: { required: ['q', 'limit'], flags: [], others: ['collation', 'hint', 'sampleId'] },
+};
 
 /** One statement of an `update` command. */
 export interface UpdateStatement {
@@ -38,14 +43,13 @@ export interface UpdateStatement {
 /**
  * The statements of a batch, from the command's body or from a sequence of the message.
  *
- * @throws CommandError 40415 where one has a field that none may have; the whole batch is then refused.
+ * @throws CommandError 9, 14, 40414 or 40415 where one has not the shape of a statement; the whole batch is then refused.
  */
 export function statementsOf(command: Command, field: 'updates' | 'deletes'): readonly BsonDocument[] {
   const given = command.sequences.get(field)?.map(decodeDocument) ?? command.documents(field);
   const path = `${command.name}.${field}`;
   const statements = checkBatch(given, path);
-  for (const statement of statements)
-    checkFields(statement, path, field === 'updates' ? updateFields : deleteFields);
+  for (const statement of statements) checkShape(statement, path, shapes[field]);
   return statements;
 }
 
@@ -57,11 +61,7 @@ export function readUpdate(statement: BsonDocument, outer: Variables): UpdateSta
   const update = statement.get('u') ?? null;
   const constants = statement.get('c');
   if (isDocument(constants) && !Array.isArray(update)) {
-    throw new CommandError(
-      51198,
-      'Location51198',
-      'Constant values may only be specified for pipeline updates',
-    );
+    throw failureAt(51198, 'Constant values may only be specified for pipeline updates');
   }
   const change = compileUpdate(update, {
     now: new Date(),
@@ -72,7 +72,7 @@ export function readUpdate(statement: BsonDocument, outer: Variables): UpdateSta
     throw failure('FailedToParse', 'multi update is not supported for replacement-style update');
   }
   return {
-    filter: filterOf(statement, 'update.updates'),
+    filter: statement.get('q') as BsonDocument,
     change,
     multi,
     upsert,
@@ -127,14 +127,11 @@ export interface DeleteStatement {
   hint?: BsonValue;
 }
 
-/** @throws CommandError where the statement is none, or needs what this server lacks */
+/** @throws CommandError where the statement needs what this server lacks */
 export function readDelete(statement: BsonDocument): DeleteStatement {
   refuseCollation(statement);
-  const limit = Number(statement.get('limit') ?? NaN);
-  if (limit !== 0 && limit !== 1) {
-    throw failure('FailedToParse', `The limit field in delete objects must be 0 or 1. Got ${limit}`);
-  }
-  return { filter: filterOf(statement, 'delete.deletes'), all: limit === 0, hint: hintOf(statement) };
+  const all = toDouble(statement.get('limit') as BsonNumber) === 0;
+  return { filter: statement.get('q') as BsonDocument, all, hint: hintOf(statement) };
 }
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/delete/ */
@@ -160,23 +157,47 @@ export async function del(command: Command, engine: Engine): Promise<Reply> {
   return batchReply({ n: new Int32(removed) }, errors);
 }
 
-function checkFields(statement: BsonDocument, path: string, known: ReadonlySet<string>): void {
-  const stray = [...statement.keys()].find((field) => !known.has(field));
-  if (stray)
-    throw new CommandError(40415, 'Location40415', `BSON field '${path}.${stray}' is an unknown field.`);
+function checkShape(
+  statement: BsonDocument,
+  path: string,
+  { required, flags, others }: (typeof shapes)[keyof typeof shapes],
+): void {
+  const known = [...required, ...flags, ...others];
+  const stray = [...statement.keys()].find((field) => !known.includes(field));
+  if (stray !== undefined) throw failureAt(40415, `BSON field '${path}.${stray}' is an unknown field.`);
+  const missing = required.find((field) => (statement.get(field) ?? null) === null);
+  if (missing !== undefined)
+    throw failureAt(40414, `BSON field '${path}.${missing}' is missing but a required field`);
+  checkType(statement, path, 'q', 'object', isDocument);
+  for (const field of flags) checkType(statement, path, field, 'bool', (value) => typeof value === 'boolean');
+  checkType(statement, path, 'limit', 'number', isNumber);
+  const limit = statement.get('limit');
+  if (isNumber(limit) && ![0, 1].includes(toDouble(limit))) {
+    throw failure(
+      'FailedToParse',
+      `The limit field in delete objects must be 0 or 1. Got ${describe(limit)}`,
+    );
+  }
+}
+
+function checkType(
+  statement: BsonDocument,
+  path: string,
+  field: string,
+  expected: string,
+  fits: (value: BsonValue) => boolean,
+): void {
+  const value = statement.get(field) ?? null;
+  if (value === null || fits(value)) return;
+  throw failure(
+    'TypeMismatch',
+    `BSON field '${path}.${field}' is the wrong type '${typeName(value)}', expected type '${expected}'`,
+  );
 }
 
 function refuseCollation(statement: BsonDocument): void {
   const collation = statement.get('collation');
   if (isDocument(collation) && collation.size > 0) throw unsupported('The option collation');
-}
-
-function filterOf(statement: BsonDocument, path: string): BsonDocument {
-  const filter = statement.get('q');
-  if (!isDocument(filter)) {
-    throw new CommandError(40414, 'Location40414', `BSON field '${path}.q' is missing but a required field`);
-  }
-  return filter;
 }
 
 function hintOf(statement: BsonDocument): BsonValue | undefined {
