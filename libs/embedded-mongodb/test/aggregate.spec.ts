@@ -86,6 +86,12 @@ describe('compilePipeline', () => {
     expect(codeOf(() => compilePipeline([doc(stage)]))).toBe(code);
   });
 
+  it('does not evaluate what a constant has decided', () => {
+    const failing = { $divide: [1, '$n'] };
+    const stage = { $project: { some: { $or: [failing, true] }, all: { $and: [failing, { $eq: [1, 2] }] } } };
+    expect(run([stage], [{ _id: 1, n: 0 }])).toEqual([{ _id: 1, some: true, all: false }]);
+  });
+
   it('adds up to the last digit as MongoDB does', () => {
     // The expected result is that of a MongoDB 7.0.
     const values = [9007199254740992, 0.1, new Decimal128('0.1'), 1];

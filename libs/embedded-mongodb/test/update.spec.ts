@@ -82,6 +82,8 @@ describe('compileUpdate', () => {
 
   it.each<[Plain, Plain, number]>([
     [{ $set: { a: 1 }, $inc: { 'a.b': 1 } }, {}, 40],
+    [{ $set: { a: 1 }, $inc: { a: 'x' } }, {}, 14],
+    [{ $push: { a: { $each: [], $slice: new Decimal128('1E-6176') } } }, { a: [] }, 2],
     [{ $set: { _id: 2 } }, { _id: 1 }, 66],
     [{ _id: 2 }, { _id: 1 }, 66],
     [{ $set: { 'a.b': 1 } }, { a: 1 }, 28],

@@ -2,12 +2,12 @@ import { Int32 } from 'bson';
 import { compareValues } from '../bson/compare.js';
 import { type BsonArray, type BsonValue, isDocument, isNumber } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
-import { compileExpression, constant } from './expression.js';
+import { compileExpression } from './expression.js';
 import type { Accumulator } from './group.js';
 import { groupKey } from './group-key.js';
 import { isNullish } from './operators/operator.js';
 import { NumberSum } from './sum.js';
-import type { Expression, Result, Variables } from './scope.js';
+import { constant, type Expression, type Result, type Variables } from './scope.js';
 
 const creators: Record<string, () => Accumulator> = {
   $sum: () => new Sum(),

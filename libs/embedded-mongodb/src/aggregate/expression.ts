@@ -10,7 +10,7 @@ import { objectOperators } from './operators/object.js';
 import type { Operator } from './operators/operator.js';
 import { scopedOperators } from './operators/scoped.js';
 import { stringOperators } from './operators/string.js';
-import { type Expression, noNames, type Result, type Scope, type Variables, withNames } from './scope.js';
+import { constant, type Expression, fold, noNames, type Result, type Variables, withNames } from './scope.js';
 
 const operators: Record<string, Operator> = {
   ...arithmeticOperators,
@@ -42,11 +42,6 @@ export function compileExpression(expression: BsonValue, variables: Variables = 
 /** Whether MongoDB has an expression of this name, supported here or not. */
 export function isKnownOperator(name: string): boolean {
   return Object.hasOwn(operators, name) || Object.hasOwn(scopedOperators, name) || knownOperators.has(name);
-}
-
-/** An expression that always gives the same. */
-export function constant(value: Result): Expression {
-  return Object.assign(() => value, { constant: true as const });
 }
 
 function compileObject(fields: BsonDocument, variables: Variables): Expression {
@@ -104,12 +99,6 @@ function checkArity(name: string, { least, most }: Operator, given: number): voi
     28667,
     `Expression ${name} takes at least ${least} arguments, and at most ${most}, but ${given} were passed in.`,
   );
-}
-
-/** MongoDB computes what depends on no document while it reads the pipeline, and so meets its errors even without documents. */
-function fold(operands: readonly Expression[], evaluate: (scope: Scope) => Result): Expression {
-  if (!operands.every((each) => each.constant)) return evaluate;
-  return constant(evaluate({ root: new Map(), variables: new Map() }));
 }
 
 function compilePath(text: string, variables: Variables): Expression {

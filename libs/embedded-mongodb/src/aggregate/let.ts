@@ -1,8 +1,8 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError, failure, failureAt } from '../errors.js';
-import { compileExpression, constant } from './expression.js';
+import { compileExpression } from './expression.js';
 import { checkedName } from './operators/scoped.js';
-import { type Expression, noNames, type Variables } from './scope.js';
+import { constant, type Expression, noNames, type Variables } from './scope.js';
 
 /**
  * The variables of a command's `let`: each is evaluated once, before any document is read, and may use those before it.

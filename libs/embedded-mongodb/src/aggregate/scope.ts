@@ -36,3 +36,14 @@ export function scopeOf(root: BsonDocument): Scope {
 }
 
 const noVariables: ReadonlyMap<string, Result> = new Map();
+
+/** An expression that always gives the same. */
+export function constant(value: Result): Expression {
+  return Object.assign(() => value, { constant: true as const });
+}
+
+/** MongoDB computes what depends on no document while it reads the pipeline, and so meets its errors even without documents. */
+export function fold(operands: readonly Expression[], evaluate: (scope: Scope) => Result): Expression {
+  if (!operands.every((each) => each.constant)) return evaluate;
+  return constant(evaluate(scopeOf(new Map())));
+}

@@ -1,6 +1,6 @@
 import { Double } from 'bson';
-import { compileExpression, constant, isKnownOperator } from '../aggregate/expression.js';
-import { noNames, scopeOf, type Variables } from '../aggregate/scope.js';
+import { compileExpression, isKnownOperator } from '../aggregate/expression.js';
+import { constant, noNames, scopeOf, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';

@@ -1,4 +1,4 @@
-import { BSONRegExp } from 'bson';
+import { BSONRegExp, Double } from 'bson';
 import { compareValues, valuesEqual } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
 import { describeDocument, describeField } from '../bson/describe.js';
@@ -177,7 +177,7 @@ function parsePush(clauses: BsonDocument): PushClauses {
 
 function wholeNumber(clause: string, value: BsonValue): number {
   const number = isNumber(value) ? toDouble(value) : NaN;
-  if (!Number.isInteger(number)) {
+  if (!Number.isInteger(number) || compareValues(value, new Double(number)) !== 0) {
     throw failure(
       'BadValue',
       `The value for ${clause} must be an integer value but was given type: ${typeName(value)}`,

@@ -107,9 +107,9 @@ function parseStep(
   reserved: Map<string, readonly string[]>,
 ): Step {
   const names = parseUpdatePath(path);
+  const modifier = parsers[operator]?.(path, argument);
   reservePath(reserved, names);
-  const parse = parsers[operator];
-  if (parse) return { path, names, modifier: parse(path, argument) };
+  if (modifier) return { path, names, modifier };
   const rename = parseRename(path, argument);
   reservePath(reserved, rename.names);
   return rename;

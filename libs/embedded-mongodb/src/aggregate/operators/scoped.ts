@@ -1,7 +1,7 @@
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failure, failureAt } from '../../errors.js';
 import { isTruthy } from '../../query/operators.js';
-import type { Expression, Result, Scope } from '../scope.js';
+import { constant, type Expression, fold, type Result, type Scope, scopeOf } from '../scope.js';
 import { isNullish } from './operator.js';
 import { setField } from './set-field.js';
 
@@ -11,14 +11,8 @@ export type Compile = (expression: BsonValue, added?: readonly string[]) => Expr
 /** Operators that evaluate only some of their arguments, or evaluate them with variables of their own. */
 export const scopedOperators: Record<string, (argument: BsonValue, compile: Compile) => Expression> = {
   $setField: setField,
-  $and(argument, compile) {
-    const operands = listOf(argument).map((each) => compile(each));
-    return (scope) => operands.every((each) => isTruthy(each(scope)));
-  },
-  $or(argument, compile) {
-    const operands = listOf(argument).map((each) => compile(each));
-    return (scope) => operands.some((each) => isTruthy(each(scope)));
-  },
+  $and: (argument, compile) => logical(argument, compile, false),
+  $or: (argument, compile) => logical(argument, compile, true),
   $ifNull(argument, compile) {
     const operands = listOf(argument).map((each) => compile(each));
     if (operands.length < 2) {
@@ -127,6 +121,14 @@ export const scopedOperators: Record<string, (argument: BsonValue, compile: Comp
     };
   },
 };
+
+/** Operands of which one that is `decisive` decides; where a constant is, the others are never evaluated, as in MongoDB. */
+function logical(argument: BsonValue, compile: Compile, decisive: boolean): Expression {
+  const operands = listOf(argument).map((each) => compile(each));
+  const decides = (each: Expression, scope: Scope): boolean => isTruthy(each(scope)) === decisive;
+  if (operands.some((each) => each.constant && decides(each, scopeOf(new Map())))) return constant(decisive);
+  return fold(operands, (scope) => operands.some((each) => decides(each, scope)) === decisive);
+}
 
 function listOf(argument: BsonValue): BsonValue[] {
   return Array.isArray(argument) ? argument : [argument];
