@@ -40,6 +40,7 @@ export const errorCodes = {
   QueryFeatureNotAllowed: 224,
   NotImplemented: 238,
   ConversionFailure: 241,
+  IndexBuildAborted: 276,
   BSONObjectTooLarge: 10334,
   DuplicateKey: 11000,
   OutOfDiskSpace: 14031,

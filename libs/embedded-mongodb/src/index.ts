@@ -139,7 +139,9 @@ async function startWorker(options: ServerOptions): Promise<RunningWorker> {
     if (Atomics.wait(ended, 0, 0, exitPatienceMs) === 'timed-out') process.kill(process.pid, 'SIGKILL');
   };
   process.once('exit', onExit);
-  worker.once('exit', () => process.off('exit', onExit));
+  const exited = new Promise<void>((resolve) => worker.once('exit', resolve)).then(() => {
+    process.off('exit', onExit);
+  });
   const ready = await new Promise<Extract<WorkerMessage, { kind: 'ready' }>>((resolve, reject) => {
     worker.once('error', reject);
     worker.once('message', resolve);
@@ -153,7 +155,6 @@ async function startWorker(options: ServerOptions): Promise<RunningWorker> {
     async stop() {
       // The process must not end before the data are closed.
       worker.ref();
-      const exited = new Promise((resolve) => worker.once('exit', resolve));
       tell('stop');
       await exited;
     },

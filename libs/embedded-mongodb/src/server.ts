@@ -34,7 +34,8 @@ export class MongoServer {
   ) {
     this.housekeeping = setInterval(() => {
       engine.cursors.closeIdle();
-      void removeExpired(engine);
+      // What fails, on a full disk above all, is tried again the next time.
+      removeExpired(engine).catch(() => undefined);
     }, ttlIntervalMs);
     listener.on('connection', (socket) => this.accept(socket));
   }

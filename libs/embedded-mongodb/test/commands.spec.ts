@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient, type Document } from 'mongodb';
@@ -69,6 +69,21 @@ describe('commands', () => {
   it("keep MongoDB's own names free", async () => {
     await expect(run({ create: 'system.names' })).rejects.toMatchObject({ code: 73 });
     await expect(run({ insert: 'system.names', documents: [{}] })).rejects.toMatchObject({ code: 73 });
+  });
+});
+
+describe('large writes', () => {
+  const big = 'x'.repeat(1_000_000);
+
+  it('go to the journal in parts, which keeps it small', async () => {
+    const notes = client.db('test').collection<{ _id: number; body: string; n?: number }>('notes');
+    await notes.insertMany(Array.from({ length: 40 }, (_, _id) => ({ _id, body: big })));
+    expect(await notes.updateMany({}, { $set: { n: 1 } })).toMatchObject({
+      matchedCount: 40,
+      modifiedCount: 40,
+    });
+    expect(await notes.countDocuments({ n: 1, body: big })).toBe(40);
+    expect(statSync(join(dir, 'lmdb', 'journal')).size).toBeLessThan(16_000_000);
   });
 });
 

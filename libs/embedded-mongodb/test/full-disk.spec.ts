@@ -41,6 +41,18 @@ async function untilItFails(action: (n: number) => Promise<unknown>): Promise<ne
 }
 
 describe('a server whose disk is full', () => {
+  it('starts, answers reads and goes on when something is dropped', async () => {
+    await withFileLimit('16384', async (notes) => {
+      const add = (_id: number): Promise<unknown> => notes.insertOne({ _id, body: 'x'.repeat(1_000), n: 0 });
+      await expect(untilItFails(add)).rejects.toMatchObject({ code: 14_031 });
+      await notes.drop().catch(() => undefined);
+      expect(await notes.countDocuments({ n: 1 })).toBe(0);
+    });
+    await withFileLimit('16384', async (notes) => {
+      expect(await notes.countDocuments({ n: 1 })).toBe(0);
+    });
+  });
+
   it('fails the writes that it cannot keep, answers reads, and has lost nothing when there is room again', async () => {
     const acknowledged = new Set<number>();
     // Unit: 512 bytes.

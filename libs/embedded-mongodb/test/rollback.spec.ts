@@ -41,6 +41,15 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+it('a closed store refuses what comes late, and what is dropped last is removed at the next start', async () => {
+  await store.write(() => catalog.drop(notes));
+  await store.close();
+  await expect(store.write(() => undefined)).rejects.toThrow('closed');
+  store = Store.open(dir);
+  catalog = new Catalog(store);
+  expect(catalog.list()).toEqual([]);
+});
+
 describe('a command under way while others are rolled back', () => {
   it('counts what it changes afterwards, and not what was undone', async () => {
     await rollBack(() => insert(2));
@@ -58,6 +67,25 @@ describe('a command under way while others are rolled back', () => {
     await store.write(() => catalog.publish(notes, index));
     await reopen();
     expect(notes.index('n_1')?.ready).toBe(true);
+  });
+
+  it('learns anew what was undone of an index', async () => {
+    const index = await store.write(() =>
+      catalog.addIndex(notes, parseIndex(doc({ key: { n: 1 }, name: 'n_1' }))),
+    );
+    await store.write(() => catalog.publish(notes, index));
+    const insertArray = (_id: number): number =>
+      notes.insert(Buffer.from(encodeDocument(doc({ _id, n: [1, 9] }))));
+    await rollBack(() => insertArray(2));
+    await store.write(() => insertArray(2));
+    await reopen();
+    expect(notes.index('n_1')?.multikey).toBe(true);
+  });
+
+  it('keeps its collection when only the drop was undone', async () => {
+    await rollBack(() => catalog.drop(notes));
+    expect(notes.dropped).toBe(false);
+    expect(catalog.find('test.notes')).toBe(notes);
   });
 
   it('learns that its collection was never created', async () => {

@@ -7,13 +7,16 @@ import { CommandError, failure, failureAt } from '../errors.js';
 import { alreadyExists, type IndexDefinition, isIdKey, parseIndex } from '../index/definition.js';
 import type { Index } from '../index/index.js';
 import type { Collection } from '../storage/collection.js';
-import { recordOf } from '../storage/layout.js';
+import { recordOf, tableRange } from '../storage/layout.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
 import { cursorReply } from './cursors.js';
 
 /** Documents put into a new index in one turn of the writer. */
 const chunk = 500;
+
+/** The indexes that are being built. */
+const builds = new WeakMap<Index, Promise<void>>();
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/createIndexes/ */
 export async function createIndexes(command: Command, engine: Engine): Promise<Reply> {
@@ -44,20 +47,33 @@ export async function createIndexes(command: Command, engine: Engine): Promise<R
 }
 
 async function addIndex(
-  { store, catalog }: Engine,
+  engine: Engine,
   collection: Collection,
   definition: IndexDefinition,
 ): Promise<Index | undefined> {
+  const { store, catalog } = engine;
   const index = await store.write(() => {
+    if (collection.dropped) throw aborted(collection);
     const existing = collection.indexes.map((each) => each.definition);
-    if (isIdKey(definition.key) || alreadyExists(definition, existing)) return undefined;
-    return catalog.addIndex(collection, definition);
+    if (!isIdKey(definition.key) && !alreadyExists(definition, existing)) {
+      return catalog.addIndex(collection, definition);
+    }
+    return collection.index(definition.name);
   });
-  if (!index) return undefined;
+  if (!index || index.ready) return undefined;
+  const others = builds.get(index);
+  if (others) {
+    // Another command is building it: what becomes of it shows when that is done.
+    await others.catch(() => undefined);
+    return addIndex(engine, collection, definition);
+  }
   try {
-    await fill({ store, catalog } as Engine, collection, index);
+    const build = fill(engine, collection, index);
+    builds.set(index, build);
+    await build;
     return index;
   } catch (error) {
+    builds.delete(index);
     await store.write(() => catalog.dropIndex(collection, index));
     throw error instanceof CommandError ? buildFailure(collection, error) : error;
   }
@@ -65,7 +81,7 @@ async function addIndex(
 
 /** Puts the documents that are there into a new index, in turns; writes in between keep it up to date themselves. */
 async function fill({ store, catalog }: Engine, collection: Collection, index: Index): Promise<void> {
-  const cursor = collection.walk();
+  const cursor = store.walk(tableRange(collection.table), false, false);
   for (let more = true; more;) {
     const records: number[] = [];
     while (records.length < chunk) {
@@ -77,17 +93,34 @@ async function fill({ store, catalog }: Engine, collection: Collection, index: I
       records.push(recordOf(entry.key));
     }
     cursor.release();
-    await store.write(() => {
-      for (const record of records) {
-        const stored = collection.get(record);
-        if (!stored) continue;
-        const bytes = Buffer.from(stored);
-        index.checkUnique(bytes, record, collection.namespace);
-        index.insert(bytes, record);
-      }
-      if (!more) catalog.publish(collection, index);
-    });
+    for (let next = 0; next < records.length;) {
+      await store.write(() => {
+        checkWanted(collection, index);
+        for (; next < records.length && store.hasRoom; next++)
+          add(collection, index, records[next] as number);
+      });
+    }
   }
+  await store.write(() => {
+    checkWanted(collection, index);
+    catalog.publish(collection, index);
+  });
+}
+
+function add(collection: Collection, index: Index, record: number): void {
+  const bytes = collection.get(record);
+  if (!bytes) return;
+  index.checkUnique(bytes, record, collection.namespace);
+  index.insert(bytes, record);
+}
+
+/** @throws CommandError IndexBuildAborted (276) where the index or its collection was dropped in the meantime */
+function checkWanted(collection: Collection, index: Index): void {
+  if (collection.dropped || !collection.indexes.includes(index)) throw aborted(collection);
+}
+
+function aborted({ namespace }: Collection): CommandError {
+  return failure('IndexBuildAborted', `The index build on ${namespace} was aborted by a drop`);
 }
 
 function buildFailure(

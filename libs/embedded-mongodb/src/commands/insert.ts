@@ -3,7 +3,7 @@ import { decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
-import { findElement, validateDocument, valueEnd } from '../storage/raw.js';
+import { asBuffer, findElement, validateDocument, valueEnd } from '../storage/raw.js';
 import { checkId } from '../update/id.js';
 import type { Reply } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
@@ -24,22 +24,19 @@ export async function insert(command: Command, engine: Engine): Promise<Reply> {
   const ordered = command.flag('ordered', true);
   const errors: BsonValue[] = [];
   let inserted = 0;
-  for (let start = 0; start < documents.length; start += chunk) {
-    const part = documents.slice(start, start + chunk);
-    const stopped = await engine.store.write(() => {
+  for (let next = 0; next < documents.length && !(ordered && errors.length > 0);) {
+    await engine.store.write(() => {
       const collection = collectionFor(engine, namespace);
-      for (const [i, bytes] of part.entries()) {
+      for (const end = Math.min(next + chunk, documents.length); next < end && engine.store.hasRoom; next++) {
         try {
-          collection.insert(prepare(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)));
+          collection.insert(prepare(asBuffer(documents[next] as Uint8Array)));
           inserted++;
         } catch (error) {
-          errors.push(writeError(start + i, error));
-          if (ordered) return true;
+          errors.push(writeError(next, error));
+          if (ordered) return;
         }
       }
-      return false;
     });
-    if (stopped) break;
   }
   return batchReply({ n: new Int32(inserted) }, errors);
 }

@@ -82,25 +82,28 @@ export async function changeMany(
     if (match) records.push(match.record);
     await pauses.breathe(query.scan);
   }
-  for (let start = 0; start < records.length; start += chunk) {
+  records.reverse();
+  while (records.length > 0 && !collection.dropped) {
     const failed = await engine.store.write(() =>
-      changeAll(collection, query, records.slice(start, start + chunk), change, tally),
+      changeSome(engine, collection, query, records, change, tally),
     );
     if (failed) throw failed;
   }
   return tally;
 }
 
-/** A failure is given back, not thrown: what was changed before it stays changed. */
-function changeAll(
+/** Takes records from the end of a list and changes them. A failure is given back, not thrown: what was changed stays changed. */
+function changeSome(
+  { store }: Engine,
   collection: Collection,
   query: Query,
-  records: readonly number[],
+  records: number[],
   change: Update | undefined,
   tally: Tally,
 ): CommandError | undefined {
-  if (collection.dropped) return undefined;
-  for (const record of records) {
+  for (let turn = 0; turn < chunk && store.hasRoom && !collection.dropped; turn++) {
+    const record = records.pop();
+    if (record === undefined) return undefined;
     const bytes = collection.get(record);
     if (!bytes || !query.filter.matches(decodeDocument(bytes))) continue;
     try {
@@ -116,17 +119,15 @@ function changeAll(
 }
 
 function apply(collection: Collection, { record, bytes }: Match, change: Update | undefined): Change {
-  // A buffer of the store's own is valid only until the next write.
-  const before = Buffer.from(bytes);
   if (!change) {
-    collection.remove({ record, bytes: before });
-    return { before };
+    collection.remove({ record, bytes });
+    return { before: bytes };
   }
-  const { document, changed } = change.apply(decodeDocument(before));
-  if (!changed) return { before, after: before, unchanged: true };
+  const { document, changed } = change.apply(decodeDocument(bytes));
+  if (!changed) return { before: bytes, after: bytes, unchanged: true };
   const after = encoded(document);
-  collection.replace({ record, bytes: before }, after);
-  return { before, after };
+  collection.replace({ record, bytes }, after);
+  return { before: bytes, after };
 }
 
 /** The bytes of a document about to be stored. */

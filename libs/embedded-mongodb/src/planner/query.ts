@@ -52,16 +52,20 @@ export class Query {
     const { skip = 0, limit = 0 } = this.request;
     let toSkip = skip;
     let left = limit > 0 ? limit : Infinity;
-    for (const match of this.ordered(skip + left)) {
-      if (match && toSkip > 0) {
-        toSkip--;
-        yield undefined;
-        continue;
+    try {
+      for (const match of this.ordered(skip + left)) {
+        if (match && toSkip > 0) {
+          toSkip--;
+          yield undefined;
+          continue;
+        }
+        yield match;
+        if (match && --left === 0) break;
       }
-      yield match;
-      if (match && --left === 0) break;
+    } finally {
+      // Also where the reader stops early: what is left open slows down every write from then on.
+      this.scan.release();
     }
-    this.scan.release();
   }
 
   /** How many documents match, with as little reading as the plan allows. */

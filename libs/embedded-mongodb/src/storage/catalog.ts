@@ -28,6 +28,8 @@ const purgeBatch = 5_000;
  */
 export class Catalog {
   private collections = new Map<string, Collection>();
+  /** Dropped by jobs that may still be rolled back. */
+  private readonly justDropped = new Set<Collection>();
   private nextTable = 1;
   private purging: Promise<void> | undefined;
 
@@ -67,6 +69,8 @@ export class Catalog {
     collection.dropped = true;
     collection.dirty = false;
     this.collections.delete(collection.namespace);
+    this.justDropped.add(collection);
+    setImmediate(() => this.justDropped.delete(collection));
     this.remove(keyOf.collection(collection.namespace));
     this.remove(keyOf.counters(collection.table));
     for (const table of [collection.table, ...collection.indexes.map((index) => index.table)])
@@ -114,7 +118,9 @@ export class Catalog {
    * it: only its contents are those of the store again.
    */
   private load(): void {
-    const known = new Map([...this.collections.values()].map((each) => [each.table, each]));
+    const known = new Map(
+      [...this.collections.values(), ...this.justDropped].map((each) => [each.table, each]),
+    );
     this.collections = new Map();
     this.nextTable = this.read(keyOf.nextTable())?.readUInt32BE(0) ?? 1;
     const cursor = this.store.walk(keyRange(catalogTable, Buffer.from('c'), Buffer.from('d')));
@@ -146,21 +152,18 @@ export class Catalog {
     for (const entry of stored.get('indexes') as BsonDocument[]) {
       const table = integer(entry.get('table'));
       const index = known.get(table) ?? this.indexOf(collection, table, entry);
+      Object.assign(index.traits, traitsOf(entry));
       index.ready = entry.get('ready') === true;
       // An index whose building was cut short by the end of the process is gone with it.
       if (index.ready || known.has(table)) collection.indexes.push(index);
-      else void this.store.write(() => this.discard(table));
+      else this.store.write(() => this.discard(table)).catch(ignore);
     }
   }
 
   private indexOf(collection: Collection, table: number, entry: BsonDocument): Index {
     const given = entry.get('given') as BsonDocument;
     const definition = given.get('name') === '_id_' ? idIndex() : parseIndex(given);
-    const traits = {
-      arrays: (entry.get('arrays') as BsonArray).map((each) => each === true),
-      cut: entry.get('cut') === true,
-    };
-    return new Index(this.store, definition, table, traits, () => this.save(collection));
+    return new Index(this.store, definition, table, traitsOf(entry), () => this.save(collection));
   }
 
   private save(collection: Collection): void {
@@ -198,7 +201,9 @@ export class Catalog {
   }
 
   private purge(): Promise<void> {
-    this.purging ??= this.purgeAll().finally(() => (this.purging = undefined));
+    this.purging ??= this.purgeAll()
+      .catch(ignore)
+      .finally(() => (this.purging = undefined));
     return this.purging;
   }
 
@@ -247,6 +252,16 @@ function describeIndex(index: Index): BsonDocument {
     ['ready', index.ready],
   ]);
 }
+
+function traitsOf(entry: BsonDocument): IndexTraits {
+  return {
+    arrays: (entry.get('arrays') as BsonArray).map((each) => each === true),
+    cut: entry.get('cut') === true,
+  };
+}
+
+/** For what can wait until the next start or the next drop. */
+function ignore(): void {}
 
 function integer(value: BsonValue | undefined): number {
   return toDouble(value as BsonNumber);

@@ -5,6 +5,7 @@ import {
   fdatasync,
   fstatSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readSync,
   writeSync,
@@ -27,6 +28,9 @@ const removed = 0xffffffff;
 
 /** Buffers of the changes above this size are given back once they are written. Unit: bytes. */
 const keptBuffer = 1 << 20;
+
+/** Length of a file above which its room is given back. Unit: bytes. */
+const keptFile = 16 << 20;
 
 /** How long what is written may wait until it is on the disk, as with MongoDB's journal. Unit: milliseconds. */
 const flushIntervalMs = 100;
@@ -61,6 +65,11 @@ export class Journal {
     if (!volatile) flushFolder(dirname(path));
   }
 
+  /** Length of the changes that are still to be appended. Unit: bytes. */
+  get pending(): number {
+    return this.filled - headerLength;
+  }
+
   /** Length of the valid frames. Unit: bytes. */
   get length(): number {
     return this.end;
@@ -68,7 +77,7 @@ export class Journal {
 
   /** Gives the changes of all valid frames in order, and goes on behind them. */
   replay(salt: Buffer, apply: Change): void {
-    this.restart(salt);
+    this.begin(salt);
     for (let changes = this.readFrame(); changes; changes = this.readFrame()) {
       for (let at = 0; at < changes.length;) {
         const keyEnd = at + changeHeaderLength + changes.readUInt16LE(at);
@@ -85,6 +94,11 @@ export class Journal {
 
   /** Forgets all frames: the next one is the first, under another salt. */
   restart(salt: Buffer): void {
+    if (this.end > keptFile) ftruncateSync(this.file, 0);
+    this.begin(salt);
+  }
+
+  private begin(salt: Buffer): void {
     this.discard();
     this.salt = salt;
     this.end = 0;

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -11,6 +12,9 @@ export type { KeyRange, StoreCursor } from './cursor.js';
 
 /** Most work that is acknowledged at once. Unit: milliseconds. */
 const groupBudgetMs = 50;
+
+/** Size of the changes that are acknowledged at once, but for the last one of a job. */
+const groupBytes = 4 << 20;
 
 /** What goes from the journal to LMDB at once: it bounds the time of a start after a crash, and the memory until then. */
 const checkpointBytes = 4 << 20;
@@ -35,6 +39,7 @@ export class Store {
   private readonly journal: Journal;
   private transaction: HeldTransaction | undefined;
   private readonly cursors = new Set<StoreCursor>();
+  private closed = false;
   /** Since the last checkpoint. */
   private changes = 0;
   private failedCheckpoints = 0;
@@ -64,8 +69,7 @@ export class Store {
     // Before whatever else is done then: a thread can only end when LMDB's lock of the transaction is free.
     process.prependOnceListener('exit', this.leave);
     this.begin();
-    this.commit();
-    this.begin();
+    this.checkpoint();
   }
 
   /** Opens the store in `dir`, which is created when it is missing; a temporary one is gone when it is closed. */
@@ -76,11 +80,6 @@ export class Store {
   /** The value of a key. */
   get(key: Buffer): Buffer | undefined {
     return this.data.get(key);
-  }
-
-  /** Whether a key exists. */
-  has(key: Buffer): boolean {
-    return this.data.getBinaryFast(key) !== undefined;
   }
 
   /** Sets a key; only inside {@link Store.write}. */
@@ -120,15 +119,22 @@ export class Store {
    * Runs `job` together with all others that wait, and resolves once their changes are in the journal: then they survive the
    * end of the process. {@link Store.flushed} waits until they survive the end of the machine, too.
    *
-   * A job must check before it writes: what it throws is its caller's alone, and does not undo what it wrote.
+   * A job must check before it writes: what it throws is its caller's alone, and does not undo what it wrote. One that has much
+   * to write does so in several jobs; see {@link Store.hasRoom}.
    */
   write<T>(job: () => T): Promise<T> {
+    if (this.closed) return Promise.reject(new Error('The store is closed.'));
     return new Promise<T>((resolve, reject) => {
       this.queue.push({ run: job as () => unknown, resolve: resolve as (value: unknown) => void, reject });
       if (this.running) return;
       this.running = true;
       void this.drain();
     });
+  }
+
+  /** Whether a job may go on writing. What is written at once must stay small, since all of it is in memory. */
+  get hasRoom(): boolean {
+    return this.journal.pending < groupBytes;
   }
 
   /** Resolves when all that is acknowledged is on the disk; at once in memory mode, which has nothing to survive. */
@@ -139,6 +145,7 @@ export class Store {
   /** Closes the store after all writes are done. */
   async close(): Promise<void> {
     while (this.running) await nextTurn();
+    this.closed = true;
     this.checkpoint();
     process.off('exit', this.leave);
     this.leave();
@@ -163,7 +170,7 @@ export class Store {
       this.journal.append();
     } catch (error) {
       this.rollBack();
-      const reason = isFullDisk(error) ? diskFull(error) : error;
+      const reason = explained(error);
       for (const { job } of done) job.reject(reason);
       return;
     }
@@ -176,17 +183,14 @@ export class Store {
 
   private runJobs(done: Outcome[]): void {
     const deadline = performance.now() + groupBudgetMs;
-    for (
-      let job = this.queue.shift();
-      job;
-      job = performance.now() < deadline ? this.queue.shift() : undefined
-    ) {
+    do {
+      const job = this.queue.shift() as Job;
       try {
         done.push({ job, result: job.run() });
       } catch (error) {
         job.reject(error);
       }
-    }
+    } while (this.queue.length > 0 && this.hasRoom && performance.now() < deadline);
     this.beforeCommit();
     if (this.broken) throw this.broken;
   }
@@ -261,14 +265,17 @@ interface Outcome {
   result: unknown;
 }
 
-/** Whether the operating system has no room left for a file: on the disk, in the user's quota, or by a limit of the process. */
-function isFullDisk(error: unknown): error is NodeJS.ErrnoException {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
+/** The codes of a file that finds no room on the disk, in the user's quota or by a limit: names from Node, numbers from LMDB. */
+const noRoom: ReadonlySet<unknown> = new Set(
+  ['ENOSPC', 'EDQUOT', 'EFBIG'].flatMap((name) => [name, constants.errno[name as 'ENOSPC']]),
+);
 
-function diskFull({ code }: NodeJS.ErrnoException): Error {
+/** An error as the client is to see it. */
+function explained(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  if (code === undefined || !noRoom.has(code)) return error;
   return failure(
     'OutOfDiskSpace',
-    `There is no room for the data (${code}). Free some space on the disk that holds them.`,
+    `There is no room for the data (${String(code)}). Free some space on the disk that holds them.`,
   );
 }
