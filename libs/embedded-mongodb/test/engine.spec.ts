@@ -5,6 +5,7 @@ import { encodeDocument } from '../src/bson/encode.js';
 import { Command, type Engine } from '../src/commands/context.js';
 import { Cursors } from '../src/commands/cursors.js';
 import { createIndexes } from '../src/commands/indexes.js';
+import { parseIndex } from '../src/index/definition.js';
 import { Query } from '../src/planner/query.js';
 import { Catalog } from '../src/storage/catalog.js';
 import type { Collection } from '../src/storage/collection.js';
@@ -46,6 +47,26 @@ describe('the store', () => {
   it('has no cursor open behind a query that ended early', () => {
     for (const match of new Query(store, notes, { filter: new Map() }).matches()) if (match) break;
     expect(store['cursors'].size).toBe(0);
+  });
+});
+
+describe('a document that an index refuses', () => {
+  beforeEach(async () => {
+    const index = await store.write(() =>
+      engine.catalog.addIndex(notes, parseIndex(doc({ key: { 'a.1': 1 }, name: 'a.1_1' }))),
+    );
+    await store.write(() => engine.catalog.publish(notes, index));
+  });
+  const ambiguous = Buffer.from(encodeDocument(doc({ _id: -1, a: [0, { 1: 'x' }] })));
+
+  it('leaves no trace in the other indexes', async () => {
+    const message = 'Ambiguous field name';
+    await expect(store.write(() => notes.insert(ambiguous))).rejects.toThrow(message);
+    const record = await store.write(() => insert(-1, 0));
+    const bytes = notes.get(record) as Buffer;
+    await expect(store.write(() => notes.replace({ record, bytes }, ambiguous))).rejects.toThrow(message);
+    await store.write(() => notes.remove({ record, bytes }));
+    await store.write(() => insert(-1, 0));
   });
 });
 

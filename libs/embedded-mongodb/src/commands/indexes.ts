@@ -110,8 +110,7 @@ async function fill({ store, catalog }: Engine, collection: Collection, index: I
 function add(collection: Collection, index: Index, record: number): void {
   const bytes = collection.get(record);
   if (!bytes) return;
-  index.checkUnique(bytes, record, collection.namespace);
-  index.insert(bytes, record);
+  index.insert(index.admit(bytes, record, collection.namespace), record);
 }
 
 /** @throws CommandError IndexBuildAborted (276) where the index or its collection was dropped in the meantime */

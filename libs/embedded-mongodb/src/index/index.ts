@@ -49,14 +49,36 @@ export class Index {
   }
 
   /**
-   * @throws CommandError DuplicateKey (11000) when the index is unique and another document has one of the keys.
+   * The store's keys of the entries of a document that is about to be stored.
+   *
+   * @throws CommandError DuplicateKey (11000) when the index is unique and another document has one of the keys; another code
+   *   where the document can have no keys.
    */
-  checkUnique(bytes: Buffer, record: number, namespace: string): void {
-    const { unique, fields } = this.definition;
-    // A compound key may be impossible to make, which has to show before anything is written.
-    if (!unique && fields.length < 2) return;
+  admit(bytes: Buffer, record: number, namespace: string): Buffer[] {
     const keys = this.keys(bytes);
-    if (!unique) return;
+    if (this.definition.unique) this.checkUnique(bytes, record, keys, namespace);
+    return keys.map((key) => this.entry(key, record));
+  }
+
+  /** Adds the entries of a document that was admitted and has none yet. */
+  insert(entries: readonly Buffer[], record: number): void {
+    for (const key of entries) this.store.put(key, this.valueOf(record));
+  }
+
+  remove(bytes: Buffer, record: number): void {
+    for (const key of this.entries(bytes, record)) this.store.remove(key);
+  }
+
+  /** Changes the entries that differ between a stored document and the one that was admitted in its place. */
+  replace(before: Buffer, entries: readonly Buffer[], record: number): void {
+    const old = new Map(this.entries(before, record).map((key) => [key.toString('latin1'), key]));
+    for (const key of entries) {
+      if (!old.delete(key.toString('latin1'))) this.store.put(key, this.valueOf(record));
+    }
+    for (const key of old.values()) this.store.remove(key);
+  }
+
+  private checkUnique(bytes: Buffer, record: number, keys: readonly Buffer[], namespace: string): void {
     // Of several duplicates the first in the index's order is reported, as in MongoDB.
     const inOrder = [...keys.entries()].sort(([, a], [, b]) => a.compare(b));
     for (const [position, key] of inOrder) {
@@ -66,24 +88,9 @@ export class Index {
     }
   }
 
-  /** Adds a document that has no entries yet; {@link Index.checkUnique} comes first. */
-  insert(bytes: Buffer, record: number): void {
-    const value = this.definition.unique ? recordValue(record) : nothing;
-    for (const key of this.entries(bytes, record)) this.store.put(key, value);
-  }
-
-  remove(bytes: Buffer, record: number): void {
-    for (const key of this.entries(bytes, record)) this.store.remove(key);
-  }
-
-  /** Changes the entries that differ between two versions of a document. */
-  replace(before: Buffer, after: Buffer, record: number): void {
-    const old = new Map(this.entries(before, record).map((key) => [key.toString('latin1'), key]));
-    const value = this.definition.unique ? recordValue(record) : nothing;
-    for (const key of this.entries(after, record)) {
-      if (!old.delete(key.toString('latin1'))) this.store.put(key, value);
-    }
-    for (const key of old.values()) this.store.remove(key);
+  /** What an entry holds: of a unique index the record, which other indexes have in the key. */
+  private valueOf(record: number): Buffer {
+    return this.definition.unique ? recordValue(record) : nothing;
   }
 
   private entry(key: Buffer, record: number): Buffer {

@@ -67,8 +67,8 @@ export class Collection {
    */
   insert(bytes: Buffer): number {
     const record = this.takeRecord();
-    for (const index of this.indexes) index.checkUnique(bytes, record, this.namespace);
-    for (const index of this.indexes) index.insert(bytes, record);
+    const admitted = this.admit(bytes, record);
+    for (const [index, entries] of admitted) index.insert(entries, record);
     this.store.put(recordKey(this.table, record), bytes);
     this.count(1, bytes.length);
     this.nextRecord = record + 1;
@@ -77,8 +77,8 @@ export class Collection {
 
   /** @throws CommandError DuplicateKey (11000). */
   replace({ record, bytes }: StoredDocument, after: Buffer): void {
-    for (const index of this.indexes) index.checkUnique(after, record, this.namespace);
-    for (const index of this.indexes) index.replace(bytes, after, record);
+    const admitted = this.admit(after, record);
+    for (const [index, entries] of admitted) index.replace(bytes, entries, record);
     this.store.put(recordKey(this.table, record), after);
     this.count(0, after.length - bytes.length);
   }
@@ -87,6 +87,11 @@ export class Collection {
     for (const index of this.indexes) index.remove(bytes, record);
     this.store.remove(recordKey(this.table, record));
     this.count(-1, -bytes.length);
+  }
+
+  /** The index entries of a document, all of them before any is written: what one index refuses leaves no trace in others. */
+  private admit(bytes: Buffer, record: number): [Index, Buffer[]][] {
+    return this.indexes.map((index) => [index, index.admit(bytes, record, this.namespace)]);
   }
 
   private count(documents: number, size: number): void {
