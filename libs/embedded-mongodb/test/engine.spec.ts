@@ -52,21 +52,28 @@ describe('the store', () => {
 
 describe('a document that an index refuses', () => {
   beforeEach(async () => {
-    const index = await store.write(() =>
-      engine.catalog.addIndex(notes, parseIndex(doc({ key: { 'a.1': 1 }, name: 'a.1_1' }))),
-    );
-    await store.write(() => engine.catalog.publish(notes, index));
+    for (const index of [
+      { key: { n: 1 }, name: 'n_1', unique: true },
+      { key: { 'a.1': 1 }, name: 'a.1_1' },
+    ]) {
+      const added = await store.write(() => engine.catalog.addIndex(notes, parseIndex(doc(index))));
+      await store.write(() => engine.catalog.publish(notes, added));
+    }
   });
-  const ambiguous = Buffer.from(encodeDocument(doc({ _id: -1, a: [0, { 1: 'x' }] })));
+  const ambiguous = (_id: number, n: number): Buffer =>
+    Buffer.from(encodeDocument(doc({ _id, n, a: [0, { 1: 'x' }] })));
 
-  it('leaves no trace in the other indexes', async () => {
+  it('leaves no trace in the others', async () => {
     const message = 'Ambiguous field name';
-    await expect(store.write(() => notes.insert(ambiguous))).rejects.toThrow(message);
-    const record = await store.write(() => insert(-1, 0));
+    await expect(store.write(() => notes.insert(ambiguous(-1, -1)))).rejects.toThrow(message);
+    await store.write(() => insert(-2, -2));
+    const record = await store.write(() => insert(-1, -1));
     const bytes = notes.get(record) as Buffer;
-    await expect(store.write(() => notes.replace({ record, bytes }, ambiguous))).rejects.toThrow(message);
-    await store.write(() => notes.remove({ record, bytes }));
-    await store.write(() => insert(-1, 0));
+    await expect(store.write(() => notes.replace({ record, bytes }, ambiguous(-1, -3)))).rejects.toThrow(
+      message,
+    );
+    await store.write(() => insert(-3, -3));
+    await expect(store.write(() => insert(-4, -1))).rejects.toMatchObject({ code: 11_000 });
   });
 });
 

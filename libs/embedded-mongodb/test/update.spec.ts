@@ -37,6 +37,8 @@ describe('compileUpdate', () => {
     ],
     [{ $addToSet: { a: { $each: [1, 2, 2] } } }, { a: [1] }, { a: [1, 2] }],
     [{ $pull: { a: { $gt: 1 } } }, { a: [1, 2, 3] }, { a: [1] }],
+    [{ $pull: { a: { $gt: 1 } } }, { a: [[1, 2], [[2]], 1] }, { a: [[[2]], 1] }],
+    [{ $pull: { a: /b/i } }, { a: [[null, 'a.b'], 'B', 'c'] }, { a: ['c'] }],
     [{ $pull: { a: { b: 1 } } }, { a: [{ b: 1, c: 2 }, { b: 2 }] }, { a: [{ b: 2 }] }],
     [{ $pop: { a: -1 } }, { a: [1, 2] }, { a: [2] }],
     [{ $setOnInsert: { a: 1 } }, {}, {}],
@@ -74,6 +76,10 @@ describe('compileUpdate', () => {
     [{ $set: {} }, { a: 1 }],
   ])('%j leaves %j unchanged', (update, document) => {
     expect(applied(update, document).changed).toBe(false);
+  });
+
+  it('counts NaN as a change', () => {
+    expect(applied({ $inc: { a: 1 } }, { a: NaN }).changed).toBe(true);
   });
 
   it('counts a new type as a change', () => {

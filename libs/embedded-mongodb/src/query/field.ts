@@ -133,12 +133,6 @@ function elementMatch(argument: BsonValue): Condition {
   return wholeCondition((value) => Array.isArray(value) && value.some(matches), predicates);
 }
 
-/** What `$pull` asks of a single value: operators or a regular expression, without a look into arrays. */
-export function compileValueFilter(condition: BsonValue): (value: BsonValue) => boolean {
-  const asked = fieldCondition(condition);
-  return (value) => asked.matchesElement(value);
-}
-
 /** Whether an operator stands in the place of a field rather than below one. */
 export function isTopLevelOperator(name: string): boolean {
   return ['$and', '$or', '$nor', '$where', '$expr'].includes(name);

@@ -11,7 +11,7 @@ import {
   typeName,
 } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { compileValueFilter, isTopLevelOperator } from '../query/field.js';
+import { isTopLevelOperator } from '../query/field.js';
 import { compileElementFilter } from '../query/filter.js';
 import { namesReference } from '../query/operators.js';
 import { describeId, keep, lastName, type Modifier } from './modifier.js';
@@ -114,13 +114,19 @@ function removal(operator: string, test: (element: BsonValue) => boolean): Modif
 }
 
 function pullTest(argument: BsonValue): (element: BsonValue) => boolean {
-  if (argument instanceof BSONRegExp) return compileValueFilter(argument);
+  if (argument instanceof BSONRegExp) return fieldTest(argument);
   if (!isDocument(argument)) return (element) => valuesEqual(element, argument);
   const first = argument.keys().next().value ?? '';
   const isField = first === '$not' || isTopLevelOperator(first) || namesReference(argument);
-  if (first.startsWith('$') && !isField) return compileValueFilter(argument);
+  if (first.startsWith('$') && !isField) return fieldTest(argument);
   const filter = compileElementFilter(argument);
   return (element) => isDocument(element) && filter.matches(element);
+}
+
+/** Tests elements as if they were a field's value, so that of an array its elements count as well. */
+function fieldTest(condition: BsonValue): (element: BsonValue) => boolean {
+  const filter = compileElementFilter(new Map([['', condition]]));
+  return (element) => filter.matches(new Map([['', element]]));
 }
 
 function eachOf(argument: BsonDocument): BsonArray {

@@ -1,6 +1,6 @@
 import { compareValues, valuesEqual } from '../bson/compare.js';
 import { encodeDocument } from '../bson/encode.js';
-import { add, multiply } from '../bson/numbers.js';
+import { add, multiply, toDouble } from '../bson/numbers.js';
 import { describeField, describe } from '../bson/describe.js';
 import {
   type BsonDocument,
@@ -81,6 +81,8 @@ export function arithmetic(operator: '$inc' | '$mul', path: string, operand: Bso
       }
       const result = combine(current, operand, 'fail');
       if (!result) throw overflow(operator, current, document);
+      // NaN equals nothing here, not even itself: in MongoDB it counts as a change.
+      if (Number.isNaN(toDouble(result))) return result;
       return typeName(current) === typeName(result) && valuesEqual(current, result) ? keep : result;
     },
   };
