@@ -24,6 +24,11 @@ describe('compileUpdate', () => {
     [{ $max: { a: 'x' } }, { a: 1 }, { a: 'x' }],
     [{ $rename: { a: 'b.c' } }, { a: 1 }, { b: { c: 1 } }],
     [{ $push: { a: { $each: [3, 1], $sort: 1, $slice: 2 } } }, { a: [2] }, { a: [1, 2] }],
+    [
+      { $push: { a: { $each: [3], $slice: Long.fromString('9007199254740993') } } },
+      { a: [2] },
+      { a: [2, 3] },
+    ],
     [{ $push: { a: { $each: [9], $position: -1 } } }, { a: [1, 2] }, { a: [1, 9, 2] }],
     [
       { $addToSet: { a: { y: 1, x: 1 } } },

@@ -1,6 +1,6 @@
-import { BSONRegExp, Double } from 'bson';
+import { BSONRegExp, Long } from 'bson';
 import { compareValues, valuesEqual } from '../bson/compare.js';
-import { toDouble } from '../bson/numbers.js';
+import { toDouble, truncate } from '../bson/numbers.js';
 import { describeDocument, describeField } from '../bson/describe.js';
 import {
   type BsonArray,
@@ -182,14 +182,14 @@ function parsePush(clauses: BsonDocument): PushClauses {
 }
 
 function wholeNumber(clause: string, value: BsonValue): number {
-  const number = isNumber(value) ? toDouble(value) : NaN;
-  if (!Number.isInteger(number) || compareValues(value, new Double(number)) !== 0) {
+  const whole = isNumber(value) ? truncate(value) : undefined;
+  if (whole === undefined || compareValues(value, Long.fromBigInt(whole)) !== 0) {
     throw failure(
       'BadValue',
       `The value for ${clause} must be an integer value but was given type: ${typeName(value)}`,
     );
   }
-  return number;
+  return Number(whole);
 }
 
 function parseOrder(value: BsonValue): Order {
