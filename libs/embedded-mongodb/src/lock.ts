@@ -119,9 +119,10 @@ function isAlive({ pid, started }: Owner, path: string): boolean {
   return started === undefined || startOf(pid) === started;
 }
 
-/** When a process began, in Linux's own count; undefined elsewhere. */
+/** When a process began, in Linux's own count; undefined elsewhere, and for one that has ended and is still listed. */
 function startOf(pid: number): string | undefined {
   const stat = read(`/proc/${pid}/stat`);
-  // The process's name, in brackets, may contain blanks; the start is the twentieth field after it.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  // The process's name, in brackets, may contain blanks; its state follows, and the start as the twentieth field.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' ? undefined : fields[19];
 }

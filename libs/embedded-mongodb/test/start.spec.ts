@@ -152,6 +152,25 @@ describe('a second start on the same folder', () => {
     await server.stop();
   });
 
+  // Elsewhere nobody tells whether a process that is still listed has ended.
+  (process.platform === 'linux' ? it : it.skip)(
+    'takes over from a killed process that its parent leaves listed',
+    async () => {
+      // The shell becomes a process that never asks how its child has ended.
+      const command = `"${process.execPath}" "${cli}" --dir "${dir}" & echo $!; exec sleep 60`;
+      const parent = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
+      let output = '';
+      for await (const text of parent.stdout) if ((output += String(text)).includes('mongodb://')) break;
+      const [pid = '', uri = ''] = output.trim().split('\n');
+      await add(uri, 'ada');
+      process.kill(Number(pid), 'SIGKILL');
+      const server = await startEmbeddedMongodb({ dir });
+      expect(await names(server.uri)).toEqual(['ada']);
+      await server.stop();
+      parent.kill('SIGKILL');
+    },
+  );
+
   it('is not misled when the number of a killed process is used again', async () => {
     const stale = { pid: process.pid, started: '1', uri: 'mongodb://127.0.0.1:1/' };
     writeFileSync(join(dir, 'server.lock'), JSON.stringify(stale));
