@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { MongoClient } from 'mongodb';
@@ -164,6 +164,7 @@ describe('a second start on the same folder', () => {
       const [pid = '', uri = ''] = output.trim().split('\n');
       await add(uri, 'ada');
       process.kill(Number(pid), 'SIGKILL');
+      while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await new Promise(setImmediate);
       const server = await startEmbeddedMongodb({ dir });
       expect(await names(server.uri)).toEqual(['ada']);
       await server.stop();
