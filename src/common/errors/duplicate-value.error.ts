@@ -1,5 +1,6 @@
 import { DomainError, type Violation } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
+import { toPointer } from './json-pointer.js';
 
 /** A write that would repeat a unique value. */
 export class DuplicateValueError extends DomainError {
@@ -13,7 +14,7 @@ export class DuplicateValueError extends DomainError {
   ) {
     const detail = errorMessages.duplicateValue(fields);
     super(detail, options);
-    const named = fields.map((field) => ({ pointer: `/${field.replaceAll('.', '/')}`, detail }));
+    const named = fields.map((field) => ({ pointer: toPointer(field.split('.')), detail }));
     this.errors = named.length > 0 ? named : undefined;
   }
 

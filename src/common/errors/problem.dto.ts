@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import {
   ApiExtraModels,
@@ -39,9 +40,11 @@ export class ProblemBody {
   instance!: string;
 
   @ApiProperty({
-    description: 'Stable word for programs',
-    enum: Object.keys(ERROR_TABLE),
-    enumName: 'ErrorCode',
+    description:
+      'Stable word for programs. The service has ' +
+      `${Object.keys(ERROR_TABLE).join(', ')}; a resource may have others of its own.`,
+    pattern: '^[A-Z][A-Z0-9_]*$',
+    example: 'VALIDATION_FAILED',
   })
   code!: string;
 
@@ -60,21 +63,28 @@ const PROBLEM_HEADERS: Readonly<
   Record<number, Record<string, { description: string; schema: { type: 'string' } }>>
 > = {
   401: { 'WWW-Authenticate': { description: 'How to authenticate (RFC 6750)', schema: { type: 'string' } } },
+  429: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
   503: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
 };
 
-/** Documents the errors that a handler answers with, one response a status. */
-export function ApiProblems(...codes: ErrorCode[]): MethodDecorator {
-  const statuses = [...new Set(codes.map((code) => ERROR_TABLE[code].status))].sort();
+/**
+ * Documents the errors that a handler answers with, one response a status. A number is the status of an exception of the
+ * feature's own, such as 402 for a `PaymentRequired`.
+ */
+export function ApiProblems(...problems: (ErrorCode | number)[]): MethodDecorator {
+  const rows = problems.map((problem) =>
+    typeof problem === 'number'
+      ? { status: problem, title: STATUS_CODES[problem] ?? 'Error' }
+      : ERROR_TABLE[problem],
+  );
+  const statuses = [...new Set(rows.map(({ status }) => status))].sort();
   return applyDecorators(
     ApiExtraModels(ProblemBody),
     ...statuses.map((status) => {
-      const titles = codes
-        .filter((code) => ERROR_TABLE[code].status === status)
-        .map((code) => ERROR_TABLE[code].title);
+      const titles = rows.filter((row) => row.status === status).map(({ title }) => title);
       return ApiResponse({
         status,
-        description: titles.join(', or '),
+        description: [...new Set(titles)].join(', or '),
         headers: PROBLEM_HEADERS[status],
         content: { [PROBLEM_CONTENT_TYPE]: { schema: { $ref: getSchemaPath(ProblemBody) } } },
       });

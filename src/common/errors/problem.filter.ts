@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DomainError } from './domain.error.js';
-import { ERROR_TABLE } from './error-messages.js';
+import { pathOf } from './path-of.js';
 import { PROBLEM_CONTENT_TYPE, toProblem } from './problem.js';
 import { toDomainError } from './to-domain-error.js';
 
@@ -24,7 +24,7 @@ export function sendProblem(
   logger: Pick<Logger, 'error'>,
 ): void {
   const error = toDomainError(thrown, { bodyLimit: request.routeOptions.bodyLimit });
-  const { status } = ERROR_TABLE[error.code];
+  const { status } = error;
   if (status >= 500) {
     logger.error({ requestId: request.id, code: error.code, ...causeOf(error) }, error.detail);
   }
@@ -32,7 +32,7 @@ export function sendProblem(
     reply.raw.destroy();
     return;
   }
-  const problem = toProblem(error, { path: pathOf(request.url), id: request.id });
+  const problem = toProblem(error, { path: pathOf(request), id: request.id });
   void reply
     .code(status)
     .headers({ ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE })
@@ -41,11 +41,7 @@ export function sendProblem(
 }
 
 /** All that is known of a fault of the service itself; of a neighbour that fails, probe after probe, one line. */
-function causeOf({ code, cause }: DomainError): object {
-  if (ERROR_TABLE[code].status === 500) return { error: cause };
+function causeOf({ status, cause }: DomainError): object {
+  if (status === 500) return { error: cause };
   return { reason: cause instanceof Error ? cause.message : undefined };
-}
-
-function pathOf(url: string): string {
-  return url.split('?', 1)[0] ?? url;
 }

@@ -1,30 +1,31 @@
-import { DomainError, type Violation } from './domain.error.js';
-import { ERROR_TABLE, type ErrorCode } from './error-messages.js';
+import type { DomainError, ProblemCode, Violation } from './domain.error.js';
 
 /** Media type of every error body (RFC 9457). */
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 
-/** The body of every error (RFC 9457, section 3, and contract section 9). */
+/** The body of every error: the members of RFC 9457, section 3.1, and four of the service's own (section 3.2). */
 export interface Problem {
   type: string;
   title: string;
   status: number;
   detail: string;
   instance: string;
-  code: ErrorCode;
+  /** The stable upper-case word of the error. */
+  code: ProblemCode;
   /** The same text as `detail`. */
   message: string;
+  /** Identifies the request in the log. */
   requestId: string;
+  /** Each fault of the request, if they are known. */
   errors?: readonly Violation[];
 }
 
 /** Builds the body of an error for one request. */
 export function toProblem(error: DomainError, request: { path: string; id: string }): Problem {
-  const { status, title } = ERROR_TABLE[error.code];
   return {
     type: `urn:problem:${error.code.toLowerCase().replaceAll('_', '-')}`,
-    title,
-    status,
+    title: error.title,
+    status: error.status,
     detail: error.detail,
     instance: request.path,
     code: error.code,

@@ -2,8 +2,10 @@ import { HttpException } from '@nestjs/common';
 import { BodyTooLargeError } from './body-too-large.error.js';
 import { DomainError } from './domain.error.js';
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
-import { PathNotFoundError } from './path-not-found.error.js';
+import { FeatureError } from './feature.error.js';
 import { FrameworkError } from './framework.error.js';
+import { PathNotFoundError } from './path-not-found.error.js';
+import { ServerRefusalError } from './server-refusal.error.js';
 
 /**
  * Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/), as rows of the
@@ -15,16 +17,17 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * Anything that was thrown, as an error that a client may see. What is not known becomes an internal error without a
- * word of the original, which stays in `cause` for the log.
+ * Anything that was thrown, as an error that a client may see. An exception of Nest's keeps its status and text. What is
+ * not known becomes an internal error without a word of the original, which stays in `cause` for the log.
  *
  * @param bodyLimit largest body of the route. Unit: bytes.
  */
 export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: number }): DomainError {
   if (thrown instanceof DomainError) return thrown;
+  if (thrown instanceof HttpException && isErrorStatus(thrown.getStatus())) return new FeatureError(thrown);
   const known = FASTIFY_ERRORS[fastifyCode(thrown)];
   if (known) return new FrameworkError(...known, { cause: thrown });
-  const status = statusOf(thrown);
+  const status = serverStatusOf(thrown);
   // The explorer's file server forbids paths that lead out of its folder: to a client they do not exist.
   if (status === 404 || status === 403) return new PathNotFoundError();
   if (status === 413) return new BodyTooLargeError(bodyLimit);
@@ -35,13 +38,18 @@ export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: numbe
   return new FrameworkError('INTERNAL_ERROR', errorMessages.internalError, { cause: thrown });
 }
 
+/** Whether a status is one of an error (RFC 9110, section 15). */
+function isErrorStatus(status: unknown): boolean {
+  return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
+}
+
 function fastifyCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
 }
 
-/** The status that Nest or Fastify gave the error, if either did. */
-function statusOf(thrown: unknown): number | undefined {
-  if (thrown instanceof HttpException) return thrown.getStatus();
+/** The status that Fastify or one of its plugins gave the error, if either did. */
+function serverStatusOf(thrown: unknown): number | undefined {
+  if (thrown instanceof ServerRefusalError) return thrown.statusCode;
   const fromFastify =
     fastifyCode(thrown).startsWith('FST_') && (thrown as { statusCode?: number }).statusCode;
   return fromFastify || undefined;

@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
-  ERROR_TABLE,
   errorMessages,
   FrameworkError,
   MalformedRequestError,
+  PathNotFoundError,
   PROBLEM_CONTENT_TYPE,
   sendProblem,
+  ServerRefusalError,
   toProblem,
 } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
@@ -30,7 +32,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** The Fastify server that Nest runs on. Every error, down to a broken request line, is a problem (RFC 9457). */
 export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAdapter {
-  const adapter = new FastifyAdapter({
+  const adapter = new HttpAdapter({
     bodyLimit,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -63,6 +65,25 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
   return adapter;
 }
 
+/** Keeps what the server itself refuses apart from the exceptions that features throw. */
+class HttpAdapter extends FastifyAdapter {
+  /** Nest's own handler would throw an exception that looks like a feature's. */
+  override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
+    return super.setNotFoundHandler(() => {
+      throw new PathNotFoundError();
+    });
+  }
+
+  /** Nest makes an HttpException of what Fastify and its plugins throw, with their text. */
+  override mapException(error: unknown): unknown {
+    const mapped: unknown = super.mapException(error);
+    if (mapped === error || !(mapped instanceof HttpException)) return mapped;
+    return error instanceof Error && error.name === 'FastifyError'
+      ? error
+      : new ServerRefusalError(mapped.getStatus(), error);
+  }
+}
+
 /** Answers bytes that Node cannot read as HTTP; there is no request object to answer through. */
 function answerBrokenRequest(cause: Error & { code?: string }, socket: Socket): void {
   if (cause.code === 'ECONNRESET' || !socket.writable) {
@@ -70,7 +91,7 @@ function answerBrokenRequest(cause: Error & { code?: string }, socket: Socket): 
     return;
   }
   const error = brokenRequestError(cause.code);
-  const { status } = ERROR_TABLE[error.code];
+  const { status } = error;
   const body = JSON.stringify(toProblem(error, { path: '', id: randomUUID() }));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
