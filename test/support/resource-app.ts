@@ -12,7 +12,8 @@ export function createResourceApp(...resources: DynamicModule[]): Promise<TestAp
   return createTestApp({ root: (environment, database) => resourceRoot(environment, database, resources) });
 }
 
-function resourceRoot(
+/** The root module of a service that has the given resources alone. */
+export function resourceRoot(
   environment: Environment,
   database: DatabaseServer,
   resources: DynamicModule[],

@@ -16,7 +16,7 @@ import {
   toProblem,
 } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
-import { useKnownPaths } from './known-paths.js';
+import { KnownPaths } from './known-paths.js';
 import { useRequestLog } from './request-log.js';
 
 /** What the HTTP server needs to know. */
@@ -60,15 +60,17 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
     done(lacksHost ? new MalformedRequestError(errorMessages.malformedHttp) : undefined);
   });
   useRequestLog(fastify);
-  useKnownPaths(fastify);
   useBodyParsing(fastify);
   return adapter;
 }
 
 /** Keeps what the server itself refuses apart from the exceptions that features throw. */
 class HttpAdapter extends FastifyAdapter {
-  /** Nest's own handler would throw an exception that looks like a feature's. */
+  private readonly knownPaths = new KnownPaths(this.getInstance());
+
+  /** Nest calls this when every route is there. Its own handler would throw an exception that looks like a feature's. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
+    this.knownPaths.refuseShadowed();
     return super.setNotFoundHandler(() => {
       throw new PathNotFoundError();
     });

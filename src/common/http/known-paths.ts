@@ -1,42 +1,90 @@
-import type { FastifyInstance } from 'fastify';
-import { MethodNotAllowedError, PathNotFoundError } from '../errors/index.js';
+import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
+import findMyWay from 'find-my-way';
+import { MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
 
-/** A path pattern, split at its slashes, and the methods it has. */
+/** A path pattern, such as `/todos/:id`, and the methods that it has. */
 interface KnownPath {
-  readonly segments: readonly string[];
+  readonly pattern: string;
   readonly methods: Set<string>;
 }
 
-/** Answers a method that a path does not have with 405 and `Allow`, and a path that does not exist with 404. */
-export function useKnownPaths(fastify: FastifyInstance): void {
-  const known = new Map<string, KnownPath>();
-  fastify.addHook('onRoute', ({ url, method }) => {
-    const path = known.get(url) ?? { segments: url.split('/'), methods: new Set<string>() };
-    for (const name of [method].flat()) path.methods.add(name);
-    if (path.methods.has('GET')) path.methods.add('HEAD');
-    known.set(url, path);
-  });
-  // After every onRequest hook: CORS answers preflights there, and adds its headers to these errors, too.
-  fastify.addHook('preParsing', (request, _reply, _payload, done) => {
-    const path = request.url.split('?', 1)[0] ?? '';
-    const match = bestMatch(known.values(), path.split('/'));
-    if (!request.is404 && (!match || match.methods.has(request.method))) return done();
-    done(
-      match && !match.methods.has(request.method)
-        ? notAllowed(request.method, match)
-        : new PathNotFoundError(),
-    );
-  });
+/**
+ * Answers a method that a path does not have with 405 and `Allow` (RFC 9110, section 15.5.6), and a path that does not exist
+ * with 404. Requests that have a route do not come by here: the paths are only looked up after Fastify has found none.
+ */
+export class KnownPaths {
+  private readonly paths = new Map<string, KnownPath>();
+  /** The methods that any path has. */
+  private readonly methods = new Set<string>();
+  /** Fastify does not give its own router away; this one has the same patterns, and so the same precedence. */
+  private readonly router = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER });
+
+  constructor(private readonly fastify: FastifyInstance) {
+    fastify.addHook('onRoute', ({ url, method, config }) => {
+      if (!(config && 'refuses' in config)) this.add(url, [method].flat());
+    });
+    // After every onRequest hook: CORS answers preflights there, and adds its headers to these errors, too.
+    fastify.addHook('preParsing', (request, _reply, _payload, done) => {
+      done(request.is404 ? this.errorOf(request) : undefined);
+    });
+  }
+
+  /**
+   * Gives each path a refusing route for the methods that a more general path would serve in its place: without it,
+   * `DELETE /todos/count` would be a `DELETE /todos/:id`. Call it when every route is there.
+   */
+  refuseShadowed(): void {
+    for (const path of this.paths.values()) {
+      const method = [...this.methods].filter((name) => !path.methods.has(name) && this.isServed(name, path));
+      if (path.pattern.includes('*') || method.length === 0) continue;
+      this.fastify.route({
+        method: method as HTTPMethods[],
+        url: path.pattern,
+        exposeHeadRoute: false,
+        config: { refuses: true },
+        // A route's own hook runs after the global ones of its kind, and before the body is read.
+        onRequest: (request, _reply, done) => done(notAllowed(request.method, path)),
+        handler: () => undefined,
+      });
+    }
+  }
+
+  private add(pattern: string, methods: string[]): void {
+    const path = this.paths.get(pattern) ?? { pattern, methods: new Set() };
+    this.paths.set(pattern, path);
+    // Another version of a route has the same path and method.
+    for (const name of methods.filter((method) => !path.methods.has(method))) {
+      path.methods.add(name);
+      this.methods.add(name);
+      this.router.on(name as findMyWay.HTTPMethod, pattern, () => undefined, path);
+    }
+  }
+
+  private errorOf(request: FastifyRequest): Error {
+    const found = [...this.methods].flatMap((method) => this.find(method, pathOf(request)) ?? []);
+    const [path] = found.filter(({ pattern }) => !pattern.includes('*')).sort(bySpecificity);
+    return path ? notAllowed(request.method, path) : new PathNotFoundError();
+  }
+
+  /** Whether a path gets an answer to a method that it does not have itself. */
+  private isServed(method: string, { pattern }: KnownPath): boolean {
+    return this.find(method, pattern.replaceAll(/:[^/]+/g, '~')) !== undefined;
+  }
+
+  private find(method: string, path: string): KnownPath | undefined {
+    const route = this.router.find(method as findMyWay.HTTPMethod, path);
+    // Nest serves no route whose parameter is empty: /todos/ is not a todo.
+    return route && Object.values(route.params).every((value) => value !== '')
+      ? (route.store as KnownPath)
+      : undefined;
+  }
 }
 
 /** A literal segment goes before a parameter: `/todos/count` is a path of its own and no id. */
-function bestMatch(paths: Iterable<KnownPath>, segments: readonly string[]): KnownPath | undefined {
-  const matches = [...paths].filter(
-    (path) =>
-      path.segments.length === segments.length &&
-      path.segments.every((part, i) => part === segments[i] || (part.startsWith(':') && segments[i] !== '')),
-  );
-  return matches.find((path) => !path.segments.some((part) => part.startsWith(':'))) ?? matches[0];
+function bySpecificity(a: KnownPath, b: KnownPath): number {
+  const [these, those] = [a.pattern.split('/'), b.pattern.split('/')];
+  const differing = these.findIndex((segment, i) => segment !== those[i]);
+  return Number(these[differing]?.startsWith(':') ?? 0) - Number(those[differing]?.startsWith(':') ?? 0);
 }
 
 function notAllowed(method: string, path: KnownPath): MethodNotAllowedError {
