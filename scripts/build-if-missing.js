@@ -13,8 +13,12 @@ function newest(folder) {
   return Math.max(...times);
 }
 
-// Builds the service before anything else runs, where there is no build, or one older than its sources.
+// Builds the service before anything else runs, if there is no build, or one older than its sources. Without the type check
+// of `npm run build`, which takes longer than the rest of a start.
 if (builds.some(({ result, sources }) => !existsSync(result) || statSync(result).mtimeMs < newest(sources))) {
-  const { status } = spawnSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 2, 2], shell: true });
+  const { status } = spawnSync('npm', ['run', '--silent', 'compile'], {
+    stdio: ['ignore', 2, 2],
+    shell: true,
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
