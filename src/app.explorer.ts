@@ -2,6 +2,9 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { Environment } from './config/index.js';
 
+type PathItem = OpenAPIObject['paths'][string];
+type Operation = NonNullable<PathItem['get']>;
+
 /** The OpenAPI document of the application. */
 export function createApiDocument(app: INestApplication, environment: Environment): OpenAPIObject {
   const config = new DocumentBuilder()
@@ -36,6 +39,9 @@ export function useExplorer(app: INestApplication, environment: Environment): vo
   });
 }
 
+/** The order of a path's operations in the document; other methods follow, by their names. */
+const METHOD_ORDER = ['post', 'get', 'put', 'patch', 'delete'];
+
 /**
  * Says aloud what is so by default: that objects have no other fields (bodies with more are refused, and responses never
  * have more), and that an operation without a bearer token needs none. Lists the operations in one order everywhere.
@@ -44,10 +50,37 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     if ('properties' in schema) schema.additionalProperties = false;
   }
-  for (const [path, { get, post, patch, delete: del }] of Object.entries(document.paths)) {
-    for (const operation of [get, post, patch, del]) if (operation) operation.security ??= [];
-    document.paths[path] = { post, get, patch, delete: del };
+  for (const path of Object.values(document.paths)) {
+    for (const operation of Object.values(path)) {
+      if (isOperation(operation)) operation.security ??= [];
+    }
   }
-  document.paths = Object.fromEntries(Object.entries(document.paths).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const paths = sorted(document.paths, byName);
+  document.paths = Object.fromEntries(paths.map(([path, item]) => [path, inOrder(item)]));
   return document;
+}
+
+function inOrder(path: PathItem): PathItem {
+  return Object.fromEntries(sorted(path, (a, b) => rankOf(a) - rankOf(b) || byName(a, b)));
+}
+
+function rankOf(method: string): number {
+  const rank = METHOD_ORDER.indexOf(method);
+  return rank === -1 ? METHOD_ORDER.length : rank;
+}
+
+/** Every operation has `responses` (OpenAPI 3.0, section 4.7.10); the other members of a path have none. */
+function isOperation(member: unknown): member is Operation {
+  return typeof member === 'object' && member !== null && 'responses' in member;
+}
+
+function sorted<T extends object>(
+  object: T,
+  compare: (a: string, b: string) => number,
+): [string, T[keyof T]][] {
+  return Object.entries(object).sort(([a], [b]) => compare(a, b)) as [string, T[keyof T]][];
+}
+
+function byName(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }
