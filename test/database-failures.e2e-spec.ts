@@ -4,7 +4,7 @@ import { type ProxyMode, TcpProxy } from './support/tcp-proxy.js';
 import { ACME, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp, type TestResponse } from './support/test-app.js';
 
-/** The contract's longest wait for a database. Unit: milliseconds. */
+/** How long a client may wait for the 503 of a lost database. Unit: milliseconds. */
 const WITHIN_MS = 5_000;
 /** More than the driver's pool has connections. */
 const CROWD = 150;

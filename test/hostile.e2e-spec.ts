@@ -47,7 +47,7 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
   const raw = (request: RawRequest) =>
     sendRaw(app.url, { ...request, headers: { Authorization: `Bearer ${token}`, ...request.headers } });
 
-  /** A client error in the shape of contract section 9 that gives nothing of the inside away. */
+  /** A client error as problem+json (RFC 9457) that gives nothing of the inside away. */
   function expectClientError(response: TestResponse, ...statuses: number[]): void {
     expect(statuses).toContain(response.status);
     expect(response.headers.get('content-type')).toBe('application/problem+json');

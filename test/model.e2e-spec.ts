@@ -32,7 +32,7 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
   });
   afterAll(() => app.close());
 
-  it('are answered as the contract says, and change what it says and nothing else', async () => {
+  it('are answered as the model predicts, and change what it predicts and nothing else', async () => {
     const property = fc.asyncProperty(operations, async (sequence) => {
       await app.empty();
       const model = new ContractModel(form);

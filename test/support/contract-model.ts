@@ -12,7 +12,7 @@ export interface Prediction {
   writes?: ModelRecord;
 }
 
-/** A record as the contract sees it. */
+/** A record as clients see it. */
 export interface ModelRecord {
   resource: Resource;
   /** Chosen by the service; empty until it has answered. */
@@ -32,7 +32,7 @@ const LABELS: Record<Resource, string> = { posts: 'Post', todos: 'Todo' };
 const MISSING_ID = '000000000000000000000000';
 const MALFORMED_ID = '[$ne]=1';
 
-/** The part of the contract that sequences of operations can break, without a database: arrays and plain rules. */
+/** The rules that sequences of operations can break, without a database: arrays and plain conditions. */
 export class ContractModel {
   /** In the order of creation, removed ones included. */
   readonly records: Record<Resource, ModelRecord[]> = { posts: [], todos: [] };

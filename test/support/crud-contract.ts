@@ -22,7 +22,7 @@ export interface InvalidBody {
   createOnly?: boolean;
 }
 
-/** What the contract suite must know of a resource. */
+/** Facts about a resource that the suite needs. */
 export interface CrudContract {
   app: () => TestApp;
   /** Token of a caller who may write; undefined where everybody may. */
@@ -45,9 +45,9 @@ export interface CrudContract {
   invalid: InvalidBody[];
 }
 
-/** The endpoint tables of the contract, run against one resource. */
+/** Every rule of a generated resource's routes, run against one resource. */
 export function describeCrudContract(name: string, contract: CrudContract): void {
-  describe(`${name}, by the contract`, () => {
+  describe(`${name}, like every resource`, () => {
     describeCreate(contract);
     describeList(contract);
     describePages(contract);

@@ -11,7 +11,7 @@ export interface ExpectedProblem {
   errors?: Violation[];
 }
 
-/** Asserts a whole error response: status, content type, and every member of contract section 9. */
+/** Asserts a whole error response: status, content type, and every member of the problem (RFC 9457). */
 export function expectProblem(response: TestResponse, { errors, ...expected }: ExpectedProblem): void {
   expect(response.body).toEqual({
     ...expected,

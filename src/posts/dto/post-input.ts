@@ -1,7 +1,7 @@
 import { Prop } from '@nestjs/mongoose';
 import { IsText, IsTextList } from '../../common/validation/index.js';
 
-/** What a client may say about a post (contract section 1). */
+/** The fields of a post that a client may send. */
 export class PostInput {
   @Prop({ type: String, required: true })
   @IsText({

@@ -1,7 +1,7 @@
 import { Prop } from '@nestjs/mongoose';
 import { IsFlag, IsText, IsTimestamp } from '../../common/validation/index.js';
 
-/** What a client may say about a todo (contract section 1). */
+/** The fields of a todo that a client may send. */
 export class TodoInput {
   @Prop({ type: String, required: true })
   @IsText({

@@ -42,7 +42,7 @@ import { TodosService } from './todos.service.js';
 const PATH = 'todos';
 const ANSWERS = { record: TodoRecord, page: TodoPage };
 
-/** The todo API, written by hand (seed, "Todo endpoints, hand-written form"). */
+/** The todo API, written by hand: the same answers as the generated one, without the generator. */
 @ApiTags('Todos')
 @Controller(PATH)
 export class TodosController {
