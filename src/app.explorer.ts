@@ -6,7 +6,7 @@ type PathItem = OpenAPIObject['paths'][string];
 type Operation = NonNullable<PathItem['get']>;
 
 /** The OpenAPI document of the application. */
-export function createApiDocument(app: INestApplication, environment: Environment): OpenAPIObject {
+function createApiDocument(app: INestApplication, environment: Environment): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Posts and todos')
     .setDescription(

@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { DatabaseModule, type DatabaseServer } from './common/database/index.js';
 import { EventsModule } from './common/events/index.js';
 import { TenancyModule } from './common/tenancy/index.js';
-import { ConfigModule, type Environment, jwtSecretOf } from './config/index.js';
+import { type Environment, jwtSecretOf } from './config/index.js';
 import { HealthModule } from './health/health.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PostsModule } from './posts/posts.module.js';
@@ -15,7 +15,6 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(database),
         EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
         TenancyModule.forRoot({

@@ -1,13 +1,12 @@
 import fastifyCors from '@fastify/cors';
 import fastifyHelmet from '@fastify/helmet';
-import type { Type } from '@nestjs/common';
-import { type DynamicModule } from '@nestjs/common';
+import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory, Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { useExplorer } from './app.explorer.js';
 import { ProblemFilter } from './common/errors/index.js';
 import { createHttpAdapter, createLog, PinoLogger, StrictQueryInterceptor } from './common/http/index.js';
-import { Environment } from './config/index.js';
+import type { Environment } from './config/index.js';
 
 /** Creates the application of a root module, configured and ready to listen. The tests use it, too. */
 export async function createApp(
@@ -26,7 +25,7 @@ export async function createApp(
 }
 
 /** What every request passes, whatever its feature: security headers, CORS, strictness, errors, and the explorer. */
-export async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
+async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: {
       directives: {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { SignJWT } from 'jose';
+import { isObjectId } from './common/ids/index.js';
 import { ConfigurationError, jwtSecretOf, readEnvironment } from './config/index.js';
 
 const USAGE = 'Usage: npm run token -- --tenant <24 hexadecimal digits> [--hours <number, default 8>]';
@@ -12,7 +13,7 @@ async function main(): Promise<void> {
   if (environment.nodeEnv === 'production' || !secret) {
     throw new ConfigurationError(
       'JWT_SECRET',
-      'signs development tokens alone: unset JWT_JWKS_URL and NODE_ENV=production',
+      'only signs tokens in development: unset JWT_JWKS_URL and NODE_ENV=production',
     );
   }
   const token = new SignJWT({ [environment.jwtTenantClaim]: tenant })
@@ -29,8 +30,8 @@ function readArguments(): { tenant: string; hours: number } {
     options: { tenant: { type: 'string' }, hours: { type: 'string', default: '8' } },
   });
   const hours = Number(values.hours);
-  if (!/^[0-9a-f]{24}$/i.test(values.tenant ?? '') || !(hours > 0)) throw new Error(USAGE);
-  return { tenant: values.tenant ?? '', hours };
+  if (!isObjectId(values.tenant) || !(hours > 0)) throw new Error(USAGE);
+  return { tenant: values.tenant, hours };
 }
 
 main().catch((error: Error) => {

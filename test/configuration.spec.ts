@@ -167,7 +167,7 @@ describe('a process', () => {
     expect(await run(['--tenant', ACME], production)).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^JWT_SECRET signs development tokens alone/),
+      stderr: expect.stringMatching(/^JWT_SECRET only signs tokens in development/),
     });
     expect(await run(['--tenant', 'acme'], {})).toMatchObject({
       code: 1,

@@ -1,17 +1,17 @@
 import { mongo } from 'mongoose';
 import { ConfigurationError } from './configuration.error.js';
 
-/** The process's settings, read once from the environment variables at the start (contract section 10). */
-export class Environment {
-  readonly nodeEnv!: 'development' | 'production' | 'test';
+/** The process's settings, read once from the environment variables at the start; the README lists them. */
+export interface Environment {
+  readonly nodeEnv: 'development' | 'production' | 'test';
   /** TCP port; 0 takes a free one. @default 3000 */
-  readonly port!: number;
+  readonly port: number;
   /** Address to listen on. @default "127.0.0.1" */
-  readonly host!: string;
+  readonly host: string;
   /** Connection string of a MongoDB; unset means the embedded default. */
   readonly mongodbUri?: string;
   /** Folder of what the service keeps on disk: the development secret, the embedded default's files. @default "./data" */
-  readonly dataDir!: string;
+  readonly dataDir: string;
   /** Shared secret of HS256 tokens, at least 32 bytes. */
   readonly jwtSecret?: string;
   /** Where the public keys of RS256, ES256 and EdDSA tokens are fetched. */
@@ -19,18 +19,18 @@ export class Environment {
   readonly jwtIssuer?: string;
   readonly jwtAudience?: string;
   /** Name of the token claim that carries the tenant. @default "tenant" */
-  readonly jwtTenantClaim!: string;
+  readonly jwtTenantClaim: string;
   /** Which form of the todo API answers at /todos. @default "generated" */
-  readonly todosApi!: 'generated' | 'handwritten';
+  readonly todosApi: 'generated' | 'handwritten';
   /** Whether this process delivers notifications itself. @default "inline" */
-  readonly worker!: 'inline' | 'off';
+  readonly worker: 'inline' | 'off';
   /** Origins whose pages may call the API. @default none */
-  readonly corsOrigins!: string[];
-  readonly logLevel!: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  readonly corsOrigins: string[];
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** Largest request body. Unit: bytes. @default 1048576 */
-  readonly bodyLimit!: number;
+  readonly bodyLimit: number;
   /** A hook that takes longer is logged as slow. Unit: milliseconds. @default 50 */
-  readonly hookWarnMs!: number;
+  readonly hookWarnMs: number;
 }
 
 /** Any set of variables, such as `process.env`. */

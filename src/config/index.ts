@@ -1,4 +1,3 @@
-export * from './config.module.js';
 export * from './configuration.error.js';
 export * from './data-dir.js';
 export * from './development-secret.js';

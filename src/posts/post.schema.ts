@@ -1,6 +1,7 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Types } from 'mongoose';
+import { OBJECT_ID_PATTERN } from '../common/ids/index.js';
 import { PostInput } from './dto/post-input.js';
 
 /** A post as it is stored: what its author said, whose it is, and whether it is archived. */
@@ -9,7 +10,7 @@ export class Post extends PostInput {
   @Prop({ type: Types.ObjectId, required: true })
   @ApiProperty({
     type: String,
-    pattern: '^[0-9a-f]{24}$',
+    pattern: OBJECT_ID_PATTERN,
     description: 'Owner; from the authenticated session alone',
     example: '665f1c2ab7e3a90d4c8b0001',
   })

@@ -2,7 +2,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { DatabaseModule, type DatabaseServer } from '../../src/common/database/index.js';
 import { EventsModule } from '../../src/common/events/index.js';
 import { TenancyModule } from '../../src/common/tenancy/index.js';
-import { ConfigModule, type Environment } from '../../src/config/index.js';
+import type { Environment } from '../../src/config/index.js';
 import { createTestApp, type TestApp } from './test-app.js';
 
 class ResourceTestModule {}
@@ -21,7 +21,6 @@ export function resourceRoot(
   return {
     module: ResourceTestModule,
     imports: [
-      ConfigModule.forRoot(environment),
       DatabaseModule.forRoot(database),
       EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
       TenancyModule.forRoot({ secret: environment.jwtSecret, tenantClaim: environment.jwtTenantClaim }),

@@ -1,6 +1,4 @@
-export * from './collections.js';
 export * from './database.js';
-export * from './database-server.js';
-export * from './database-errors.js';
-export * from './database-limits.js';
 export * from './database.module.js';
+export { OPERATION_LIMITS, STREAM_BATCH } from './database-limits.js';
+export * from './database-server.js';

@@ -19,7 +19,6 @@ export * from './record-not-found.error.js';
 export * from './server-refusal.error.js';
 export * from './shutting-down.error.js';
 export * from './tenant-required.error.js';
-export * from './to-domain-error.js';
 export * from './unauthenticated.error.js';
 export * from './unsupported-media-type.error.js';
 export * from './validation.error.js';

@@ -23,7 +23,7 @@ class ProblemViolation {
 }
 
 /** The body of every error, as the explorer shows it. */
-export class ProblemBody {
+class ProblemBody {
   @ApiProperty({ format: 'uri', example: 'urn:problem:validation-failed' })
   type!: string;
 

@@ -12,7 +12,7 @@ const MEDIA_TYPE =
 const MAX_DEPTH = 32;
 
 /** The content types that a method's body may have. JSON Merge Patch (RFC 7396) is for changes. */
-export function bodyTypesOf(method: string): readonly string[] {
+function bodyTypesOf(method: string): readonly string[] {
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
 }
 

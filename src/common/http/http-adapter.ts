@@ -19,8 +19,8 @@ import { useBodyParsing } from './body-parsing.js';
 import { KnownPaths } from './known-paths.js';
 import { useRequestLog } from './request-log.js';
 
-/** What the HTTP server needs to know. */
-export interface HttpOptions {
+/** Settings of the HTTP server. */
+interface HttpOptions {
   /** Largest request body. Unit: bytes. */
   bodyLimit: number;
   logger: FastifyBaseLogger;

@@ -1,6 +1,3 @@
-export * from './body-parsing.js';
-export * from './http-adapter.js';
-export * from './known-paths.js';
+export { createHttpAdapter } from './http-adapter.js';
 export * from './pino-logger.js';
-export * from './request-log.js';
 export * from './strict-query.js';

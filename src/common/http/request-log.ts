@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathOf } from '../errors/index.js';
 
 /** Logs one line a request, when its response has been sent or given up. Neither query nor headers: they may be secret. */
 export function useRequestLog(fastify: FastifyInstance): void {
@@ -21,8 +22,4 @@ function write(request: FastifyRequest, reply: FastifyReply, message: string): v
     tenant: request.tenantContext?.tenant,
   };
   request.log.info(line, message);
-}
-
-function pathOf(request: FastifyRequest): string | undefined {
-  return request.url.split('?', 1)[0];
 }

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { MergePatchOf, type Stored } from '../../common/crud/index.js';
+import { OBJECT_ID_PATTERN } from '../../common/ids/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import type { Todo } from '../todo.schema.js';
 
@@ -11,7 +12,7 @@ export class TodoUpdate extends MergePatchOf(TodoInput) {}
 
 /** A todo as clients see it. */
 export class TodoRecord extends TodoInput {
-  @ApiProperty({ pattern: '^[0-9a-f]{24}$', example: '665f1c2ab7e3a90d4c8b4567' })
+  @ApiProperty({ pattern: OBJECT_ID_PATTERN, example: '665f1c2ab7e3a90d4c8b4567' })
   _id!: string;
 
   @ApiProperty({ format: 'date-time' })
