@@ -1,0 +1,93 @@
+import { dirname, join, relative, sep } from 'node:path';
+
+/**
+ * The rooms of the repository, from the ones that know nothing to the ones that know everything. A file may import its own
+ * room and those of earlier layers; rooms of one layer do not know each other. `feature` is every folder of `src` that is
+ * not named here, and `example` every folder of `examples`.
+ */
+const LAYERS = [
+  ['common/ids'],
+  ['common/errors'],
+  ['common/http', 'common/database'],
+  ['common/tenancy', 'common/events', 'common/fields', 'common/validation'],
+  ['common/crud'],
+  ['feature', 'config'],
+  ['app'],
+  ['example', 'main'],
+  ['examples'],
+];
+
+/** What an example may import: what a reader of it has to know. The files beside the folders start them. */
+const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$/;
+const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
+
+/**
+ * Files that main.ts may open behind a room's door. Loading the whole room first would delay the embedded database, which
+ * starts while the rest is loaded.
+ */
+const FIRST_FILES = /^src\/(?:config\/[^/]+|common\/database\/database-server)\.js$/;
+
+/** The room of a file, by its path from the root; undefined outside `src` and `examples`. */
+function roomOf(path) {
+  const [top, folder, inner, ...rest] = path.split('/');
+  if (top === 'examples') return inner === undefined ? 'examples' : `examples/${folder}`;
+  if (top !== 'src') return undefined;
+  if (inner === undefined) return folder.startsWith('app.') ? 'app' : 'main';
+  if (folder === 'common') return rest.length > 0 ? `common/${inner}` : 'common';
+  return folder;
+}
+
+function layerOf(room) {
+  const known = LAYERS.findIndex((rooms) => rooms.includes(room));
+  if (known !== -1 || room.startsWith('common')) return known;
+  const kind = room.startsWith('examples/') ? 'example' : 'feature';
+  return LAYERS.findIndex((rooms) => rooms.includes(kind));
+}
+
+/** The fault of an import, as the id of a message; undefined if there is none. Both paths count from the root. */
+function faultOf(file, imported) {
+  const [from, to] = [roomOf(file), roomOf(imported)];
+  if (from === undefined || from === to) return undefined;
+  if (to === undefined) return 'outside';
+  if (from.startsWith('examples/')) return EXAMPLE_FILES.test(imported) ? undefined : 'example';
+  if (from === 'examples') return EXAMPLES_FILES.test(imported) ? undefined : 'example';
+  const [own, other] = [layerOf(from), layerOf(to)];
+  if (own === -1 || other === -1) return 'unknown';
+  if (other >= own) return 'direction';
+  if (file === 'src/main.ts' && FIRST_FILES.test(imported)) return undefined;
+  const hasDoor = to.startsWith('common/') || to === 'config';
+  return hasDoor && imported !== `src/${to}/index.js` ? 'door' : undefined;
+}
+
+/** Refuses imports that go the wrong way, or past a room's index. It compares paths, whether the files exist or not. */
+export const importDirections = {
+  meta: {
+    type: 'problem',
+    schema: [],
+    messages: {
+      direction: '{{from}} may not import {{to}}: imports point one way, see docs/architecture.md.',
+      door: 'Import {{to}} by its index.js.',
+      example:
+        'An example may import src/common/<room>/index.js and src/app.setup.js, and nothing else of the service.',
+      outside: 'src and examples may not import {{path}}.',
+      unknown: '{{from}} and {{to}} must both have a layer in scripts/lint/import-directions.js.',
+    },
+  },
+  create(context) {
+    const file = relative(context.cwd, context.filename).replaceAll(sep, '/');
+    const check = (source) => {
+      if (typeof source?.value !== 'string' || !source.value.startsWith('.')) return;
+      const path = join(dirname(file), source.value).replaceAll(sep, '/');
+      const messageId = faultOf(file, path);
+      const data = { from: roomOf(file), to: roomOf(path), path };
+      if (messageId) context.report({ node: source, messageId, data });
+    };
+    return {
+      ImportDeclaration: ({ source }) => check(source),
+      ImportExpression: ({ source }) => check(source),
+      ExportAllDeclaration: ({ source }) => check(source),
+      ExportNamedDeclaration: ({ source }) => check(source),
+      TSImportType: ({ source }) => check(source),
+    };
+  },
+};
