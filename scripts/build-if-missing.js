@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What is built, and from what. */
+/** The builds, each with the folder of its sources. */
 const builds = [
   { result: 'libs/embedded-mongodb/dist/index.js', sources: 'libs/embedded-mongodb/src' },
   { result: 'dist/main.js', sources: 'src' },

@@ -24,7 +24,7 @@ export async function createApp(
   return app;
 }
 
-/** What every request passes, whatever its feature: security headers, CORS, strictness, errors, and the explorer. */
+/** Everything that all features share: security headers, CORS, strict queries, errors, and the explorer. */
 async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: {

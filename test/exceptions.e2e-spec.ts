@@ -60,6 +60,7 @@ const THROWN: Record<string, () => unknown> = {
   coded: () => new HttpException({ code: 'OUT_OF_STOCK', message: 'Two are left.', left: 2 }, 409),
   'coded-lower': () => new ConflictException({ code: 'outOfStock', message: 'Two are left.' }),
   body: () => new HttpException({ left: 2 }, 409),
+  bodyless: () => new HttpException(undefined as never, 410),
   'error-body': () => new ConflictException(new Error('mongodb://user:secret@db')),
   error: () => new Error('mongodb://user:secret@db'),
   text: () => 'secret',
@@ -165,6 +166,7 @@ describe("an exception of Nest's that a feature throws keeps its status and text
     ['coded-lower', 409, 'Conflict', 'CONFLICT', 'Two are left.'],
     ['body', 409, 'Conflict', 'CONFLICT', 'Conflict'],
     ['error-body', 409, 'Conflict', 'CONFLICT', 'Conflict'],
+    ['bodyless', 410, 'Gone', 'GONE', 'Gone'],
   ] as const)('%s: %i', async (name, status, title, code, detail) => {
     const answer = [status, title, code, detail] as const;
     expectAnswer(await app.get(`/thrown/${name}`), `/thrown/${name}`, answer);
@@ -239,6 +241,19 @@ describe("a ValidationPipe's messages name their fields", () => {
       { pointer: '', detail: 'No.' },
     ]);
   });
+});
+
+it('a ValidationPipe that finds hundreds of faults lists the first fifty', async () => {
+  const counts = {
+    email: 'a@example.com',
+    counts: [],
+    items: Array.from({ length: 200 }, () => ({ name: 1 })),
+  };
+  const { body } = await app.post('/thrown/orders', counts);
+  expect([body.detail, body.errors.length]).toEqual([
+    'The request has 50 faults; the first: items.0.name must be a string',
+    50,
+  ]);
 });
 
 describe('what the server itself refuses stays in its own words', () => {

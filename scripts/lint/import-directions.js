@@ -17,7 +17,7 @@ const LAYERS = [
   ['examples'],
 ];
 
-/** What an example may import: what a reader of it has to know. The files beside the folders start them. */
+/** The files that an example may import: its reader has to know them. The files beside the folders start the examples. */
 const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$/;
 const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
 

@@ -3,9 +3,9 @@ import { ConfigurationError } from './configuration.error.js';
 import type { Environment } from './environment.js';
 
 /**
- * The folder of what the service keeps on disk; made where it is missing, for its owner alone.
+ * The folder of what the service keeps on disk; made if it is missing, with access for its owner only.
  *
- * @throws ConfigurationError where it cannot be written
+ * @throws ConfigurationError if it cannot be written
  */
 export function dataDirOf({ dataDir }: Environment): string {
   try {

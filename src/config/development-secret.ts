@@ -10,7 +10,7 @@ const SECRET_BYTES = 32;
  * The secret of HS256 tokens: `JWT_SECRET`, or in development one that is made once and kept in `DATA_DIR`, so that
  * tokens outlive a restart.
  *
- * @throws ConfigurationError where the folder cannot be written
+ * @throws ConfigurationError if the folder cannot be written
  */
 export function jwtSecretOf(environment: Environment): string | undefined {
   if (environment.jwtSecret || environment.jwtJwksUrl) return environment.jwtSecret;

@@ -9,7 +9,7 @@ class HealthStatus {
   status!: 'ok';
 }
 
-/** What an orchestrator asks a process. */
+/** Answers an orchestrator that asks whether the process lives and can serve. */
 @ApiTags('Health')
 @Controller('health')
 export class HealthController {

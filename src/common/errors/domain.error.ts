@@ -13,7 +13,7 @@ export type ProblemCode = ErrorCode | (string & {});
 export abstract class DomainError extends Error {
   /** The stable upper-case word of the error. */
   abstract readonly code: ProblemCode;
-  /** What was wrong with each field or parameter, where that is known. */
+  /** Each fault of a field or parameter, if they are known. */
   readonly errors?: readonly Violation[];
   /** Response headers that belong to the error, such as `Allow`. */
   readonly headers: Readonly<Record<string, string>> = {};

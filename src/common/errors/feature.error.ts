@@ -7,6 +7,9 @@ import { toViolation } from './validation-message.js';
 /** An error's stable word, as `code` carries it. */
 const CODE = /^[A-Z][A-Z0-9_]*$/;
 
+/** Maximum number of messages that one answer lists; the rest follow when these are mended. */
+const MAX_MESSAGES = 50;
+
 /** How long a client should wait after a 503 that does not say so itself. Unit: seconds. */
 const RETRY_AFTER_503 = 5;
 
@@ -43,7 +46,7 @@ export class FeatureError extends DomainError {
 /** A `ValidationPipe` says all its faults in `message`; every other exception says one text. */
 function messagesOf(response: string | object): string[] {
   const message: unknown = memberOf(response, 'message');
-  return Array.isArray(message) ? message.map(String) : [];
+  return Array.isArray(message) ? message.slice(0, MAX_MESSAGES).map(String) : [];
 }
 
 /** An `Error` in the place of a body is a cause: its text may come from anywhere. */
@@ -83,7 +86,8 @@ function headersOf(response: string | object, status: number): Record<string, st
   return status === 503 ? { 'Retry-After': String(RETRY_AFTER_503) } : {};
 }
 
-function memberOf(response: string | object, name: string): unknown {
-  if (typeof response === 'string' || response instanceof Error) return undefined;
+/** JavaScript may throw an exception without a body, whatever its type says. */
+function memberOf(response: unknown, name: string): unknown {
+  if (typeof response !== 'object' || response === null || response instanceof Error) return undefined;
   return (response as Record<string, unknown>)[name];
 }

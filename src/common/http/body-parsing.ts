@@ -72,7 +72,7 @@ function isHarmless(value: unknown): boolean {
   return true;
 }
 
-/** Undefined where the bytes are not UTF-8: a lenient decoder would store other characters than those sent. */
+/** Undefined if the bytes are not UTF-8: a lenient decoder would store other characters than those sent. */
 function decodeUtf8(body: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);

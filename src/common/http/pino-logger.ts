@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
 
-/** The process's log: one JSON object a line, or coloured lines where a person watches in a terminal. */
+/** The process's log: one JSON object a line, or coloured lines in a terminal. */
 export function createLog(
   level: string,
   out: NodeJS.WritableStream & { isTTY?: boolean } = process.stdout,
