@@ -1,5 +1,5 @@
 import { Prop } from '@nestjs/mongoose';
-import { IsText, IsTextList } from '../../common/validation/index.js';
+import { IsText, IsTextList } from '../../common/fields/index.js';
 
 /** What a client may say about a post (contract section 1). */
 export class PostInput {

@@ -1,5 +1,5 @@
 import { Prop } from '@nestjs/mongoose';
-import { IsFlag, IsText, IsTimestamp } from '../../common/validation/index.js';
+import { IsFlag, IsText, IsTimestamp } from '../../common/fields/index.js';
 
 /** What a client may say about a todo (contract section 1). */
 export class TodoInput {
