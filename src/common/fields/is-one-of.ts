@@ -1,7 +1,5 @@
+import { enumSchema, type EnumValues, enumValuesOf } from './enum-values.js';
 import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
-
-/** A TypeScript enum, or an array of the values. */
-export type EnumValues = Readonly<Record<string, string | number>> | readonly (string | number)[];
 
 /** Options of `IsOneOf`. */
 export type OneOfOptions = ScalarOptions<string | number>;
@@ -19,21 +17,11 @@ export function IsOneOf(choices: EnumValues, options: OneOfOptions = {}): FieldD
       list: false,
       shape,
       refusal: (value) => (values.includes(value as string) ? undefined : shape),
-      schema: {
-        ...(isNumeric ? { type: 'number' } : isText ? { type: 'string' } : {}),
-        enum: [...values],
-      },
+      schema: enumSchema(values),
       storeType: isNumeric ? Number : isText ? String : Object,
       storeRequired: !values.includes(''),
       values,
     },
     options,
   );
-}
-
-/** The values of an enum or an array. A numeric enum of TypeScript also maps its numbers back to names: those are left out. */
-export function enumValuesOf(choices: EnumValues): readonly (string | number)[] {
-  if (Array.isArray(choices)) return [...new Set(choices as readonly (string | number)[])];
-  const entries = Object.entries(choices as Record<string, string | number>);
-  return [...new Set(entries.filter(([name]) => !/^-?\d+(\.\d+)?$/.test(name)).map(([, value]) => value))];
 }
