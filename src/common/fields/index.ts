@@ -1,7 +1,7 @@
 export type { FieldDescription } from './field-description.js';
 export type { FieldDecorator, FieldKind, FieldOptions, ScalarOptions } from './field-rule.js';
 export { fieldsOf, unvalidatedFieldsOf } from './fields-of.js';
-export { InputReader } from './input-reader.js';
+export { InputReader, type InputReaderOptions, type ReadOptions } from './input-reader.js';
 export { type DecimalOptions, IsDecimal } from './is-decimal.js';
 export { type FlagOptions, IsFlag } from './is-flag.js';
 export { type IdentifierOptions, IsIdentifier } from './is-identifier.js';

@@ -1,3 +1,4 @@
+import { TIMESTAMP_SHAPE } from './field-messages.js';
 import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
 import { isTimestampDate } from './parse-timestamp.js';
 
@@ -9,7 +10,7 @@ export interface TimestampOptions extends Omit<ScalarOptions<string>, 'default'>
 
 /** A timestamp, sent as an RFC 3339 string and held as a `Date`. */
 export function IsTimestamp(options: TimestampOptions = {}): FieldDecorator {
-  const shape = 'an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z';
+  const shape = TIMESTAMP_SHAPE;
   return decoratorOf(
     {
       name: 'isTimestamp',
