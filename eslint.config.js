@@ -6,6 +6,7 @@ import tseslint from 'typescript-eslint';
 const directions = [
   { target: './src/common', from: './src', except: ['./common'] },
   { target: './src/common/errors', from: './src/common', except: ['./errors'] },
+  { target: './src/common/fields', from: './src/common', except: ['./fields', './errors'] },
   { target: './src/common/events', from: './src/common', except: ['./events', './errors'] },
   { target: './src/common/database', from: './src/common', except: ['./database', './errors'] },
   { target: './src/common/tenancy', from: './src/common', except: ['./tenancy', './errors'] },
