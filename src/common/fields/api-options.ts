@@ -32,7 +32,9 @@ export function withApiOptions(
   );
   const written = { ...typeKeywords(type), ...(choices !== undefined && { enum: choices }) } as JsonSchema;
   const isInferred = typeof type === 'function' && (declared || type === designType);
-  const ofValue = isInferred && derived.type !== undefined ? withoutType(written) : written;
+  // @nestjs/swagger calls an enum of texts and numbers a string.
+  const isMixedEnum = declared && derived.enum !== undefined && derived.type === undefined;
+  const ofValue = (isInferred && derived.type !== undefined) || isMixedEnum ? withoutType(written) : written;
   const schema = { ...derived, ...keywords };
   if (!list || ofValue.type === 'array') {
     return { ...schema, ...ofValue, ...(items !== undefined && { items: items as JsonSchema }) };

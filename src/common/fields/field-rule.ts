@@ -74,7 +74,8 @@ export class FieldDeclaration {
 
   /** The schema of the field's value with what its options say about it. */
   get schema(): JsonSchema {
-    const { description, example, default: value } = this.options;
+    const { description, example } = this.options;
+    const value = documentedDefault(this.options.default);
     return {
       ...this.rule.schema,
       ...(description !== undefined && { description }),
@@ -82,6 +83,12 @@ export class FieldDeclaration {
       ...(value !== undefined && { default: value }),
     };
   }
+}
+
+/** A default as JSON has it; undefined if it is made anew for each record, or has no short form. */
+export function documentedDefault(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return ['string', 'number', 'boolean'].includes(typeof value) ? value : undefined;
 }
 
 /** Makes the decorator of a rule: validation, documentation, and the declaration that `fieldsOf` reads. */

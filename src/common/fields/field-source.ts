@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { withApiOptions } from './api-options.js';
 import type { FieldDescription } from './field-description.js';
-import { FieldDeclaration, type FieldKind } from './field-rule.js';
+import { documentedDefault, FieldDeclaration, type FieldKind } from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
 import {
   apiOptionsOf,
@@ -51,17 +51,21 @@ function sourceOf(target: Type<object>, name: string, validations: ValidationMet
     .find((first) => first instanceof FieldDeclaration);
   const read = declaration ? declared(target, name, declaration) : derived(target, name, validations);
   const value = declaration?.options.default ?? propDefaultOf(target, name);
+  const documented = documentedDefault(value);
   return {
     ...read,
     name,
     required: !validations.some(isConditional),
     ...(value !== undefined && { default: value }),
-    schema: withApiOptions(read.schema, {
-      options: apiOptionsOf(target, name),
-      designType: designTypeOf(target, name),
-      list: read.list,
-      declared: declaration !== undefined,
-    }),
+    schema: withApiOptions(
+      { ...read.schema, ...(documented !== undefined && { default: documented }) },
+      {
+        options: apiOptionsOf(target, name),
+        designType: designTypeOf(target, name),
+        list: read.list,
+        declared: declaration !== undefined,
+      },
+    ),
   };
 }
 
