@@ -108,7 +108,7 @@ function derived(target: Type<object>, name: string, validations: ValidationMeta
     list,
     ...(kind === 'nested' && nested && { nested }),
     ...values,
-    schema: list ? { type: 'array', items: entry, ...listSchema(rules) } : entry,
+    schema: list ? { type: 'array', items: entry, ...listSchema(rules, kind) } : entry,
   };
 }
 
@@ -147,7 +147,7 @@ function schemaOfRules(
   const bySize = ordered.sort((a, b) => rankOf(b.kind) - rankOf(a.kind));
   const merged: JsonSchema = Object.assign({}, ...bySize.map(({ schema }) => schema)) as JsonSchema;
   const fallback = kind === 'timestamp' ? Date : designType;
-  const schema = schemas.length > 0 ? merged : { ...KIND_BY_TYPE.get(fallback)?.schema };
+  const schema = { ...(merged.type === undefined && KIND_BY_TYPE.get(fallback)?.schema), ...merged };
   const isNotEmpty = rules.some((rule) => constraintOf(rule) === 'isNotEmpty');
   if (isNotEmpty && schema.type === 'string' && !schema.enum && !schema.format) schema.minLength ??= 1;
   return kind === 'integer' ? wholeBounds(schema) : schema;
@@ -166,11 +166,14 @@ function wholeBounds({ exclusiveMinimum, exclusiveMaximum, ...schema }: JsonSche
   };
 }
 
-function listSchema(rules: readonly ValidationMetadata[]): JsonSchema {
-  return Object.assign(
-    {},
-    ...rules.map((rule) => LIST_RULES[constraintOf(rule)]?.((rule.constraints ?? []) as unknown[])),
-  ) as JsonSchema;
+function listSchema(rules: readonly ValidationMetadata[], kind: FieldKind): JsonSchema {
+  const keywords = rules.map((rule) =>
+    LIST_RULES[constraintOf(rule)]?.((rule.constraints ?? []) as unknown[]),
+  );
+  const { uniqueItems, ...schema } = Object.assign({}, ...keywords) as JsonSchema;
+  // Objects are told apart by identity, or by a function that no keyword can say.
+  const comparesValues = kind !== 'nested' && kind !== 'other';
+  return { ...schema, ...(uniqueItems && comparesValues && { uniqueItems }) };
 }
 
 function constraintOf({ name, type }: Pick<ValidationMetadata, 'name' | 'type'>): string {

@@ -24,8 +24,8 @@ const length = (schema: (args: Arguments) => JsonSchema): PlainRule =>
 /** Validators of class-validator that take strings and have no keyword in a schema. */
 const STRINGS =
   'contains notContains isAlpha isAlphanumeric isAscii isBase32 isBase58 isBIC isBooleanString isBtcAddress ' +
-  'isCreditCard isCurrency isDataURI isDecimal isEAN isEthereumAddress isFirebasePushId isFullWidth isHSL isHalfWidth ' +
-  'isHash isHexColor isHexadecimal isIBAN isIdentityCard isIp isISBN isISIN isISO31661Alpha2 isISO31661Alpha3 ' +
+  'isCreditCard isCurrency isDataURI isDecimal isEAN isEthereumAddress IsFirebasePushId isFullWidth isHSL isHalfWidth ' +
+  'isHash isHexColor isHexadecimal isIBAN isIdentityCard isIp isIsbn isIsin isISO31661Alpha2 isISO31661Alpha3 ' +
   'isISO31661Numeric isISO4217CurrencyCode isISO6391 isISRC isISSN isJSON isJson isJwt isLatLong isLocale isLowercase ' +
   'isMacAddress isMagnetURI isMilitaryTime isMimeType isMobilePhone isMultibyte isNumberString isOctal ' +
   'isPassportNumber isPhoneNumber isPort isPostalCode isRgbColor isSemVer isStrongPassword isSurrogatePair isTaxId ' +
@@ -47,6 +47,7 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   isLength: length(([min, max]) => ({ minLength: min as number, maxLength: max as number })),
   minLength: length(([min]) => ({ minLength: min as number })),
   maxLength: length(([max]) => ({ maxLength: max as number })),
+  isByteLength: length(([, max]) => ({ maxLength: max as number | undefined })),
   matches: length(([pattern, flags]) => ({ pattern: patternOf(pattern, flags) })),
   isBoolean: { kind: 'flag', schema: () => ({ type: 'boolean' }) },
   isDate: { kind: 'timestamp', schema: () => ({ type: 'string', format: 'date-time' }) },
@@ -63,6 +64,7 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   isDivisibleBy: numeric(([divisor]) => ({ multipleOf: divisor as number })),
   isEnum: { kind: 'enum', schema: ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)) },
   isIn: { kind: 'enum', schema: ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)) },
+  equals: keywords(([value]) => (isScalar(value) ? { enum: [value] } : {})),
   isObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
   isNotEmptyObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
   nestedValidation: { kind: 'nested', schema: () => ({ type: 'object' }) },
@@ -76,8 +78,7 @@ export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema
   arrayNotEmpty: () => ({ minItems: 1 }),
   arrayMinSize: ([min]) => ({ minItems: min as number }),
   arrayMaxSize: ([max]) => ({ maxItems: max as number }),
-  // With a function that picks what must differ, whole entries may be alike.
-  arrayUnique: ([identifier]) => (identifier === undefined ? { uniqueItems: true } : {}),
+  arrayUnique: () => ({ uniqueItems: true }),
 };
 
 /** Kinds from the most to the least telling: `@IsString() @IsEnum()` is an enum. */
@@ -93,6 +94,10 @@ export const KIND_ORDER: readonly FieldKind[] = [
   'decimal',
   'other',
 ];
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
 
 function ipFormat(version: unknown): string | undefined {
   return version === undefined ? undefined : `ipv${String(version)}`;
