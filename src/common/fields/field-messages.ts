@@ -4,6 +4,7 @@ import type { FieldKind } from './field-rule.js';
 export const fieldMessages = {
   wrongShape: (name: string, shape: string) => `"${name}" must be ${shape}.`,
   nullInList: (name: string) => `"${name}" must not hold null.`,
+  harmfulName: (name: string) => `"${name}" cannot be the name of a field.`,
   tooDeep: (name: string) => `"${name}" is nested too deeply.`,
   notValid: (name: string) => `"${name}" is not valid.`,
   noFields: 'The object has no fields that could be checked.',

@@ -143,9 +143,8 @@ function schemaOfRules(
       : [];
   });
   // The rule that tells the kind comes last, so that its type wins: @Min() says number, @IsInt() integer.
-  const ordered = schemas.sort((a, b) => Number(a.kind === kind) - Number(b.kind === kind));
-  const bySize = ordered.sort((a, b) => rankOf(b.kind) - rankOf(a.kind));
-  const merged: JsonSchema = Object.assign({}, ...bySize.map(({ schema }) => schema)) as JsonSchema;
+  const ordered = schemas.sort((a, b) => rankOf(b.kind) - rankOf(a.kind));
+  const merged = Object.assign({}, ...ordered.map(({ schema }) => schema)) as JsonSchema;
   const fallback = kind === 'timestamp' ? Date : designType;
   const schema = { ...(merged.type === undefined && KIND_BY_TYPE.get(fallback)?.schema), ...merged };
   const isNotEmpty = rules.some((rule) => constraintOf(rule) === 'isNotEmpty');

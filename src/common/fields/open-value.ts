@@ -32,7 +32,7 @@ export function openValueFaults(value: unknown, context: OpenContext, depth = 0)
   } else if (isPlainObject(value)) {
     for (const [member, child] of Object.entries(value)) {
       const inside = { ...context, at: pointerTo(at, member) };
-      if (HARMFUL.has(member)) faults.add(inside.at, errorMessages.unknownField(member, ['any other name']));
+      if (HARMFUL.has(member)) faults.add(inside.at, fieldMessages.harmfulName(member));
       else if (child === null && !patch) faults.add(inside.at, errorMessages.nullOnCreate(shorten(member)));
       else openValueFaults(child, inside, depth + 1);
     }

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, IsOptional } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
+import { type FieldSource, sourcesOf } from './field-source.js';
 import { isConditional, validationsOf } from './metadata.js';
 import { FieldDeclaration } from './field-rule.js';
 import { LIST_RULES, PLAIN_RULES } from './plain-rules.js';
@@ -9,7 +10,7 @@ const classes = {
   whole: new WeakMap<Type<object>, Type<object>>(),
   partial: new WeakMap<Type<object>, Type<object>>(),
 };
-const typeChecked = new WeakMap<Type<object>, ReadonlySet<string>>();
+const selfChecked = new WeakMap<Type<object>, ReadonlySet<string>>();
 const refusedFields = new WeakMap<object, Set<string>>();
 
 /**
@@ -23,8 +24,9 @@ export function validationClassOf(type: Type<object>, form: 'whole' | 'partial')
   class Checked extends (type as Type) {}
   Object.defineProperty(Checked, 'name', { value: type.name });
   const validations = validationsOf(type).filter((metadata) => form === 'whole' || !isConditional(metadata));
-  for (const metadata of [...validations].sort((a, b) => rankOf(a) - rankOf(b))) register(metadata, Checked);
-  for (const name of new Set(validations.map(({ propertyName }) => propertyName))) {
+  for (const { name } of sourcesOf(type)) {
+    const own = validations.filter(({ propertyName }) => propertyName === name);
+    for (const metadata of own.sort((a, b) => rankOf(a) - rankOf(b))) register(metadata, Checked);
     if (form === 'partial') IsOptional()(Checked.prototype as object, name);
     skipRefused(name, Checked);
   }
@@ -38,22 +40,34 @@ export function skipField(object: object, name: string): void {
   refusedFields.set(object, refused.add(name));
 }
 
-/** Names of the fields whose validators look at the type of a value before all else, as class-validator's own do. */
-export function typeCheckedFieldsOf(type: Type<object>): ReadonlySet<string> {
+/**
+ * Names of the fields whose validators may judge values of another kind. Class-validator's own look at the type before
+ * all else; others may throw. For nested objects and dates its sentences mean nothing to a client of JSON, so that only
+ * a sentence by the author is used.
+ */
+export function selfCheckedFieldsOf(type: Type<object>): ReadonlySet<string> {
   const names =
-    typeChecked.get(type) ??
+    selfChecked.get(type) ??
     new Set(
-      validationsOf(type)
-        .filter(checksType)
-        .map((v) => v.propertyName),
+      sourcesOf(type)
+        .filter(isSelfChecked(type))
+        .map(({ name }) => name),
     );
-  typeChecked.set(type, names);
+  selfChecked.set(type, names);
   return names;
 }
 
-function checksType({ name = '', type, constraints }: ValidationMetadata): boolean {
-  const isDeclared = (constraints as unknown[] | undefined)?.[0] instanceof FieldDeclaration;
-  return isDeclared || type === 'nestedValidation' || name in PLAIN_RULES || name in LIST_RULES;
+function isSelfChecked(type: Type<object>): (field: FieldSource) => boolean {
+  const validations = validationsOf(type);
+  return ({ name, kind }) => {
+    const own = validations.filter(({ propertyName }) => propertyName === name);
+    const speaksJson = kind !== 'timestamp' || own.some(({ message }) => message);
+    return kind !== 'nested' && speaksJson && own.some(checksType);
+  };
+}
+
+function checksType({ name = '', type }: ValidationMetadata): boolean {
+  return type === 'nestedValidation' || name in PLAIN_RULES || name in LIST_RULES;
 }
 
 function register(metadata: ValidationMetadata, target: Type<object>): void {

@@ -7,7 +7,7 @@ import { put } from './instantiate.js';
 import { kindFault } from './kind-fault.js';
 import { plainLeaf } from './plain-leaf.js';
 import { isPlainObject } from './plain-object.js';
-import { skipField, typeCheckedFieldsOf, validationClassOf } from './validation-class.js';
+import { skipField, selfCheckedFieldsOf, validationClassOf } from './validation-class.js';
 
 /**
  * What a value is: `whole`, a merge `patch` whose nested objects are partial, too, or some fields of a whole after a
@@ -52,7 +52,7 @@ function checkedCopy(type: Type<object>, value: object, form: ValueForm, context
       put(copy, field.name, checkedMember(field, member, form, { ...context, at }));
       const fault = kindFault(field, (copy as Record<string, unknown>)[field.name]);
       // Validators that look at no type may throw at a value of another one: they do not get to see it.
-      const isWithheld = field.nested !== undefined || !typeCheckedFieldsOf(type).has(field.name);
+      const isWithheld = !selfCheckedFieldsOf(type).has(field.name);
       if (fault !== undefined && isWithheld && !context.faults.has(at)) context.faults.add(at, fault);
       else if (fault !== undefined) context.unnoticed.set(at, fault);
     }
