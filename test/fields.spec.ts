@@ -1,23 +1,16 @@
-import type { Type } from '@nestjs/common';
-import { type SchemaDefinitionProperty, Schema, Types } from 'mongoose';
-import { type Violation, ValidationError } from '../src/common/errors/index.js';
+import { Schema, Types } from 'mongoose';
 import {
-  type FieldDecorator,
-  fieldsOf,
-  InputReader,
   IsDecimal,
   IsFlag,
   IsIdentifier,
-  IsListOf,
-  IsNested,
   IsNumber,
   IsOneOf,
   IsReference,
   IsText,
-  IsTextList,
   IsTimestamp,
   IsWholeNumber,
 } from '../src/common/fields/index.js';
+import { describeField, type FieldCase, STRANGERS } from './support/field-case.js';
 
 enum Colour {
   Red = 'red',
@@ -31,30 +24,10 @@ enum Level {
 
 class Tag {}
 
-class Size {
-  @IsWholeNumber({ min: 1 })
-  width!: number;
-}
-
 const ID = '665f1c2ab7e3a90d4c8b4567';
 const LONG = 'x'.repeat(10);
 const TIMESTAMP = 'an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z';
-
-interface Case {
-  name: string;
-  decorator: FieldDecorator;
-  /** Values that are taken as they are, or pairs of a value and what it becomes. */
-  accepted: unknown[];
-  converted?: [sent: unknown, held: unknown][];
-  refused: [shape: string, values: unknown[]][];
-  described: object;
-  store: SchemaDefinitionProperty;
-}
-
-/** Values of no kind but their own. */
-const STRANGERS = [[], {}, [[]], { $ne: 1 }, () => 1, Symbol('x')];
-
-const CASES: Case[] = [
+const CASES: FieldCase[] = [
   {
     name: 'IsText with bounds',
     decorator: IsText({ min: 2, max: 10, description: 'A word', example: 'word' }),
@@ -266,205 +239,6 @@ const CASES: Case[] = [
     described: { kind: 'identifier', schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' } },
     store: { type: Schema.Types.ObjectId, required: true },
   },
-  {
-    name: 'IsTextList',
-    decorator: IsTextList({ maxEntries: 2, entry: { min: 1, max: 3 } }),
-    accepted: [[], ['a'], ['a', 'abc']],
-    refused: [
-      [
-        'an array of at most 2 entries, each a string of 1 to 3 characters',
-        ['a', ['a', 'b', 'c'], [''], ['abcd'], [1], [null], [['a']], { 0: 'a', length: 1 }, {}],
-      ],
-    ],
-    described: {
-      kind: 'text',
-      list: true,
-      schema: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 3 }, maxItems: 2 },
-    },
-    store: { type: [String], required: true, default: undefined },
-  },
-  {
-    name: 'IsListOf a single value',
-    decorator: IsListOf(
-      IsReference(() => Tag),
-      { min: 1, max: 2 },
-    ),
-    accepted: [[ID], [ID, ID]],
-    converted: [[[new Types.ObjectId(ID)], [ID]]],
-    refused: [
-      [
-        'an array of 1 to 2 entries, each an identifier of 24 hexadecimal digits',
-        [[], [ID, ID, ID], ID, [1], [null]],
-      ],
-    ],
-    described: {
-      kind: 'identifier',
-      list: true,
-      reference: expect.any(Function),
-      schema: {
-        type: 'array',
-        items: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' },
-        minItems: 1,
-        maxItems: 2,
-      },
-    },
-    store: { type: [Schema.Types.ObjectId], required: true, default: undefined },
-  },
-  {
-    name: 'IsNested',
-    decorator: IsNested(() => Size, { description: 'How large' }),
-    accepted: [],
-    converted: [[{ width: 1 }, Object.assign(new Size(), { width: 1 })]],
-    refused: [['an object', ['x', 1, [], [{ width: 1 }], new Date(), new Types.ObjectId(), true]]],
-    described: {
-      kind: 'nested',
-      nested: Size,
-      schema: {
-        type: 'object',
-        properties: { width: { type: 'integer', minimum: 1, maximum: 9_007_199_254_740_991 } },
-        required: ['width'],
-        additionalProperties: false,
-        description: 'How large',
-      },
-    },
-    store: { type: expect.any(Schema), required: true } as never,
-  },
-  {
-    name: 'IsListOf a class',
-    decorator: IsListOf(() => Size, { max: 2 }),
-    accepted: [[]],
-    converted: [[[{ width: 1 }], [Object.assign(new Size(), { width: 1 })]]],
-    refused: [
-      [
-        'an array of at most 2 entries, each an object',
-        [{}, 'x', ['x'], [null], [[]], [{ width: 1 }, 1], [{}, {}, {}]],
-      ],
-    ],
-    described: {
-      kind: 'nested',
-      list: true,
-      nested: Size,
-      schema: {
-        type: 'array',
-        items: {
-          type: 'object',
-          properties: { width: { type: 'integer', minimum: 1, maximum: 9_007_199_254_740_991 } },
-          required: ['width'],
-          additionalProperties: false,
-        },
-        maxItems: 2,
-      },
-    },
-    store: { type: [expect.any(Schema)], required: true, default: undefined } as never,
-  },
 ];
 
-/** A class with the one field "value". */
-function classWith(...decorators: PropertyDecorator[]): Type<{ value: unknown }> {
-  class Input {
-    value!: unknown;
-  }
-  for (const decorate of decorators.reverse()) decorate(Input.prototype, 'value');
-  return Input;
-}
-
-async function faultsOf(reading: Promise<unknown>): Promise<readonly Violation[] | 'none'> {
-  try {
-    await reading;
-    return 'none';
-  } catch (error) {
-    if (error instanceof ValidationError) return error.errors;
-    throw error;
-  }
-}
-
-describe.each(CASES)('$name', ({ decorator, accepted, converted = [], refused, described, store }) => {
-  const reader = new InputReader(classWith(decorator));
-  const values = [...accepted.map((value): [unknown, unknown] => [value, value]), ...converted];
-
-  it('takes what fits, in a create and in an update', async () => {
-    for (const [sent, held] of values) {
-      expect((await reader.read({ value: sent })).value).toStrictEqual(held);
-      expect((await reader.readPatch({ value: sent })).value).toEqual(held);
-    }
-  });
-
-  it('refuses everything else in one sentence, in a create and in an update', async () => {
-    for (const [shape, wrong] of refused) {
-      for (const value of wrong) {
-        const faults = [{ pointer: '/value', detail: `"value" must be ${shape}.` }];
-        expect({ value, faults: await faultsOf(reader.read({ value })) }).toEqual({ value, faults });
-        expect({ value, faults: await faultsOf(reader.readPatch({ value })) }).toEqual({ value, faults });
-      }
-    }
-  });
-
-  it('describes itself', () => {
-    const [field] = fieldsOf(classWith(decorator));
-    expect(field).toEqual({ name: 'value', required: true, list: false, ...described, store });
-  });
-});
-
-describe('options of every field decorator', () => {
-  it('optional: the field may be left out, and the store does not ask for it', async () => {
-    for (const decorator of [
-      IsText({ min: 1, max: 5, optional: true }),
-      IsFlag({ optional: true }),
-      IsWholeNumber({ optional: true }),
-      IsNumber({ optional: true }),
-      IsDecimal({ scale: 2, optional: true }),
-      IsTimestamp({ optional: true }),
-      IsOneOf(Colour, { optional: true }),
-      IsReference(() => Tag, { optional: true }),
-      IsNested(() => Size, { optional: true }),
-      IsListOf(() => Size, { max: 1, optional: true }),
-      IsTextList({ maxEntries: 1, entry: { max: 1 }, optional: true }),
-    ]) {
-      const input = classWith(decorator);
-      expect(await new InputReader(input).read({})).toEqual({});
-      const [field] = fieldsOf(input);
-      expect(field?.required).toBe(false);
-      expect(field?.store).not.toHaveProperty('required');
-    }
-  });
-
-  it('required: leaving the field out is refused with the sentence of the field', async () => {
-    const reader = new InputReader(classWith(IsWholeNumber({ min: 1, max: 5 })));
-    expect(await faultsOf(reader.read({}))).toEqual([
-      { pointer: '/value', detail: '"value" must be a whole number from 1 to 5.' },
-    ]);
-    expect(await reader.readPatch({})).toEqual({});
-  });
-
-  it('default: makes the field optional, is documented, and is the store to set', async () => {
-    const input = classWith(IsOneOf(Colour, { default: 'red' }));
-    expect(await new InputReader(input).read({})).toEqual({});
-    expect(fieldsOf(input)).toEqual([
-      {
-        name: 'value',
-        required: false,
-        kind: 'enum',
-        list: false,
-        values: ['red', 'blue'],
-        default: 'red',
-        schema: { type: 'string', enum: ['red', 'blue'], default: 'red' },
-        store: { type: String, default: 'red' },
-      },
-    ]);
-  });
-
-  it('a default moment is documented as JSON has it, and one that a function makes is not', () => {
-    const moment = new Date('2026-01-31T09:00:00.000Z');
-    const now = () => moment;
-    const [fixed] = fieldsOf(classWith(IsTimestamp({ default: moment })));
-    expect(fixed?.schema).toEqual({
-      type: 'string',
-      format: 'date-time',
-      default: '2026-01-31T09:00:00.000Z',
-    });
-    expect(fixed?.store).toEqual({ type: Date, default: moment });
-    const [made] = fieldsOf(classWith(IsTimestamp({ default: now })));
-    expect(made?.schema).toEqual({ type: 'string', format: 'date-time' });
-    expect(made?.store).toEqual({ type: Date, default: now });
-  });
-});
+CASES.forEach(describeField);
