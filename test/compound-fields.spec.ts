@@ -188,4 +188,11 @@ describe('options of every field decorator', () => {
     expect(made?.schema).toEqual({ type: 'string', format: 'date-time' });
     expect(made?.store).toEqual({ type: Date, default: now });
   });
+
+  it('IsListOf refuses the decorator of a list', () => {
+    const inner = IsTextList({ maxEntries: 1, entry: { max: 1 } });
+    expect(() => IsListOf(inner, { max: 1 })).toThrow(
+      'IsListOf takes a class or the decorator of a single value, not of a list.',
+    );
+  });
 });

@@ -2,6 +2,8 @@ import { Transform, Type } from 'class-transformer';
 import {
   IsArray,
   IsDate,
+  IsDateString,
+  IsMongoId,
   IsEmail,
   IsInt,
   IsOptional,
@@ -13,6 +15,7 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
+import { Types } from 'mongoose';
 import { InputReader } from '../src/common/fields/index.js';
 import { faultsOf } from './support/faults.js';
 
@@ -150,5 +153,47 @@ describe('plain decorators of class-validator', () => {
     expect(await faultsOf(customers.read({ kind: 'person', vat: 5 }))).toEqual([
       { pointer: '/vat', detail: '"vat" must be a string.' },
     ]);
+  });
+
+  it('never store another text or number than was sent', async () => {
+    class Loose {
+      @IsOptional() @IsString() text?: string;
+      @IsOptional() @IsString({ each: true }) texts?: string[];
+      @IsOptional() @IsArray() things?: unknown[];
+    }
+    const reader = new InputReader(Loose);
+    const malformed = (field: string, pointer = `/${field}`) => ({
+      pointer,
+      detail: `"${field}" must be well-formed Unicode, without lone surrogates.`,
+    });
+    const body = {
+      text: 'a\ud800',
+      texts: ['a', '\udc00'],
+      things: ['\ud800', { a: Infinity, b: '\ud800' }],
+    };
+    expect(await faultsOf(reader.read(body))).toEqual([
+      malformed('things', '/things/0'),
+      { pointer: '/things/1/a', detail: '"things" must not hold a number beyond the range of a double.' },
+      malformed('things', '/things/1/b'),
+      malformed('text'),
+      malformed('texts'),
+    ]);
+  });
+
+  it('take what the store holds in place of texts', async () => {
+    class Meeting {
+      @IsMongoId() room!: string;
+      @IsDateString() at!: string;
+    }
+    class Holder {
+      @ValidateNested() @Type(() => Meeting) meeting!: Meeting;
+    }
+    const reader = new InputReader(Holder);
+    await reader.check({ meeting: { room: new Types.ObjectId(), at: new Date() } as never });
+    const room = '665f1c2ab7e3a90d4c8b4567';
+    const at = new Date('2026-01-31T09:00:00.000Z');
+    expect(await reader.read({ meeting: { room: new Types.ObjectId(room), at } })).toEqual({
+      meeting: { room, at: '2026-01-31T09:00:00.000Z' },
+    });
   });
 });

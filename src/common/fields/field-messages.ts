@@ -3,6 +3,8 @@ import type { FieldKind } from './field-rule.js';
 /** Sentences about fields that no decorator's own sentence covers. */
 export const fieldMessages = {
   wrongShape: (name: string, shape: string) => `"${name}" must be ${shape}.`,
+  malformedText: (name: string) => `"${name}" must be well-formed Unicode, without lone surrogates.`,
+  notFinite: (name: string) => `"${name}" must not hold a number beyond the range of a double.`,
   nullInList: (name: string) => `"${name}" must not hold null.`,
   harmfulName: (name: string) => `"${name}" cannot be the name of a field.`,
   tooDeep: (name: string) => `"${name}" is nested too deeply.`,

@@ -29,6 +29,8 @@ export function listRule(
   entry: FieldRule,
   { min = 0, max }: { min?: number; max: number },
 ): FieldRule {
+  if (entry.list)
+    throw new Error('IsListOf takes a class or the decorator of a single value, not of a list.');
   const count = min > 0 ? `${min} to ${max}` : `at most ${max}`;
   const shape = `an array of ${count} entries, each ${entry.shape}`;
   return {

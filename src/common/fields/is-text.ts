@@ -1,5 +1,6 @@
 import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
+import { isWellFormed } from './well-formed.js';
 
 /** Bounds of a text. Unit of the lengths: characters (Unicode code points). */
 export interface TextBounds {
@@ -37,8 +38,7 @@ export function textRule(bounds: TextBounds): FieldRule {
 
 function textRefusal(value: unknown, bounds: TextBounds): string | undefined {
   const { min = 0, max, countsOuterSpace = true, maxTotal = Infinity } = bounds;
-  // A lone surrogate has no UTF-8 form: the database would store another character than the one sent.
-  if (typeof value !== 'string' || /\p{Surrogate}/u.test(value)) return textShape(bounds);
+  if (typeof value !== 'string' || !isWellFormed(value)) return textShape(bounds);
   const length = lengthOf(countsOuterSpace ? value : value.trim());
   if (length < min || length > max) return textShape(bounds);
   if (lengthOf(value) <= maxTotal) return undefined;

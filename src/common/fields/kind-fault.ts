@@ -2,6 +2,7 @@ import { fieldMessages, SHAPES } from './field-messages.js';
 import type { FieldSource } from './field-source.js';
 import { isTimestampDate } from './parse-timestamp.js';
 import { isPlainObject } from './plain-object.js';
+import { isWellFormed } from './well-formed.js';
 
 /**
  * What is wrong with a value that is not of its field's kind; undefined if it is. Plain decorators let such values pass:
@@ -12,10 +13,14 @@ export function kindFault(field: FieldSource, value: unknown): string | undefine
   if (field.declaration) return undefined;
   const { name, list } = field;
   const shape = shapeOf(field);
+  const entries: unknown[] = list && Array.isArray(value) ? value : [value];
+  const hasMalformedText = entries.some((entry) => typeof entry === 'string' && !isWellFormed(entry));
+  // Values without a class were looked through when they were read.
+  if (hasMalformedText && field.kind !== 'other') return fieldMessages.malformedText(name);
   if (!list) return fits(field, value) ? undefined : fieldMessages.wrongShape(name, shape);
   if (!Array.isArray(value)) return fieldMessages.wrongShape(name, 'an array');
-  if (value.some((entry) => entry === null || entry === undefined)) return fieldMessages.nullInList(name);
-  if (value.every((entry) => fits(field, entry))) return undefined;
+  if (entries.some((entry) => entry === null || entry === undefined)) return fieldMessages.nullInList(name);
+  if (entries.every((entry) => fits(field, entry))) return undefined;
   return fieldMessages.wrongShape(name, `an array, each entry ${shape}`);
 }
 
