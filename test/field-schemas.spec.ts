@@ -1,5 +1,15 @@
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Prop, Schema as MongooseSchema, Virtual } from '@nestjs/mongoose';
-import { ApiProperty, OmitType, PartialType, PickType } from '@nestjs/swagger';
+import {
+  ApiProperty,
+  DocumentBuilder,
+  OmitType,
+  PartialType,
+  PickType,
+  SwaggerModule,
+} from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Schema, Types } from 'mongoose';
 import {
@@ -206,5 +216,41 @@ describe('unvalidatedFieldsOf', () => {
     }
     expect(unvalidatedFieldsOf(Derived)).toEqual(['inherited']);
     expect(unvalidatedFieldsOf(Picked)).toEqual(['extra']);
+  });
+});
+
+describe('the explorer', () => {
+  it('shows every field, nested classes as schemas of their own', async () => {
+    @Controller('products')
+    class ProductsController {
+      @Post()
+      create(@Body() input: ProductInput): ProductInput {
+        return input;
+      }
+    }
+    @Module({ controllers: [ProductsController] })
+    class ProductsModule {}
+    const app = await NestFactory.create(ProductsModule, new FastifyAdapter(), { logger: false });
+    const { components } = SwaggerModule.createDocument(app, new DocumentBuilder().build());
+    await app.close();
+    const { additionalProperties: _closed, ...dimensions } = DIMENSIONS;
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    expect(components?.schemas).toEqual({
+      ProductInput: {
+        type: 'object',
+        properties: {
+          ...PROPERTIES,
+          dimensions: ref('Dimensions'),
+          variants: { type: 'array', items: ref('Variant'), maxItems: 50 },
+        },
+        required: ['name', 'variants'],
+      },
+      Dimensions: dimensions,
+      Variant: {
+        type: 'object',
+        properties: { ...VARIANT.properties, dimensions: ref('Dimensions') },
+        required: VARIANT.required,
+      },
+    });
   });
 });

@@ -112,6 +112,8 @@ export function decoratorOf(rule: FieldRule, options: ScalarOptions): FieldDecor
 }
 
 function documentationOf({ rule, schema, optional }: FieldDeclaration): ApiPropertyOptions {
-  const type = rule.nested ? { type: rule.nested, isArray: rule.list, items: undefined } : {};
+  const { nested, list } = rule;
+  // @nestjs/swagger takes a function for a class unless the function is called "type".
+  const type = nested ? { type: () => nested(), isArray: list, items: undefined } : {};
   return { ...schema, ...type, required: !optional } as ApiPropertyOptions;
 }
