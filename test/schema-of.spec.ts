@@ -178,4 +178,36 @@ describe('schemaOf', () => {
     expect(Object.keys(schema.path('one').schema?.paths ?? {})).toEqual(['size', '_id']);
     expect(Object.keys(schema.path('many').schema?.paths ?? {})).toEqual(['text']);
   });
+
+  it('takes the classes of BSON for the types of the store', () => {
+    @MongooseSchema()
+    class Owned {
+      @Prop({ type: Types.ObjectId, required: true })
+      owner!: Types.ObjectId;
+
+      @Prop({ type: [Types.ObjectId] })
+      readers!: Types.ObjectId[];
+
+      @Prop()
+      designed!: Types.ObjectId;
+
+      @Prop({ type: Types.Decimal128 })
+      price!: Types.Decimal128;
+    }
+    for (const round of [1, 2]) {
+      const { paths } = schemaOf(Owned);
+      const types = Object.fromEntries(Object.entries(paths).map(([path, type]) => [path, type.instance]));
+      expect({ round, types }).toEqual({
+        round,
+        types: {
+          owner: 'ObjectId',
+          readers: 'Array',
+          designed: 'ObjectId',
+          price: 'Decimal128',
+          _id: 'ObjectId',
+        },
+      });
+      expect(paths.readers?.options.type).toEqual([Schema.Types.ObjectId]);
+    }
+  });
 });

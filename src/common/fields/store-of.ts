@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { DefinitionsFactory } from '@nestjs/mongoose';
-import { Schema, type SchemaDefinition, type SchemaDefinitionProperty } from 'mongoose';
+import { Schema, type SchemaDefinition, type SchemaDefinitionProperty, Types } from 'mongoose';
 import type { FieldDeclaration } from './field-rule.js';
 import { type FieldSource, sourcesOf } from './field-source.js';
 import { designTypeOf, lineageOf, propsOf, schemaOptionsOf } from './metadata.js';
@@ -28,6 +28,7 @@ export function storeOf(field: DeclaredField, inWork: SchemasInWork = new Map())
 /** Mongoose's definition of a class: its field decorators, its `@Prop()`s, and where a field has both, both. */
 export function definitionOf(target: Type<object>, inWork: SchemasInWork = new Map()): SchemaDefinition {
   const props = propsOf(target);
+  for (const options of props.values()) nameStoreTypes(options);
   const own = DefinitionsFactory.createForClass(target) as Record<string, unknown>;
   const fields = new Map(sourcesOf(target).map((field) => [field.name, field]));
   const definition: Record<string, unknown> = {};
@@ -42,6 +43,20 @@ export function definitionOf(target: Type<object>, inWork: SchemasInWork = new M
     }
   }
   return definition as SchemaDefinition;
+}
+
+/** Classes of BSON that authors write for the types of the store. */
+const STORE_TYPES = new Map<unknown, unknown>([
+  [Types.ObjectId, Schema.Types.ObjectId],
+  [Types.Decimal128, Schema.Types.Decimal128],
+]);
+
+/** @nestjs/mongoose takes `Types.ObjectId` for a nested class without fields, and would store anything there. */
+function nameStoreTypes(options: unknown): void {
+  if (typeof options !== 'object' || options === null || !('type' in options)) return;
+  const { type } = options;
+  if (Array.isArray(type)) options.type = type.map((entry: unknown) => STORE_TYPES.get(entry) ?? entry);
+  else options.type = STORE_TYPES.get(type) ?? type;
 }
 
 function namesOf(target: Type<object>): Set<string> {
