@@ -2,7 +2,7 @@ import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import type { EntityEvent } from '../src/common/events/index.js';
-import { IsText } from '../src/common/validation/index.js';
+import { IsText } from '../src/common/fields/index.js';
 import { eventually } from './support/eventually.js';
 import { createResourceApp } from './support/resource-app.js';
 import { ACME, tokenOf } from './support/tenants.js';

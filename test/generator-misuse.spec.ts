@@ -1,7 +1,7 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudController, CrudModule, type CrudOptions } from '../src/common/crud/index.js';
 import { currentTenant } from '../src/common/tenancy/index.js';
-import { IsText } from '../src/common/validation/index.js';
+import { IsText } from '../src/common/fields/index.js';
 
 class NoteInput {
   @Prop({ type: String })

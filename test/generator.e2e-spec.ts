@@ -13,7 +13,7 @@ import {
   type Stored,
 } from '../src/common/crud/index.js';
 import { currentTenant, type TenantScope } from '../src/common/tenancy/index.js';
-import { IsText } from '../src/common/validation/index.js';
+import { IsText } from '../src/common/fields/index.js';
 import { createResourceApp } from './support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import type { TestApp } from './support/test-app.js';

@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { type Connection, Types } from 'mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import { currentTenant } from '../src/common/tenancy/index.js';
-import { IsText } from '../src/common/validation/index.js';
+import { IsText } from '../src/common/fields/index.js';
 import { plansOf, type QueryPlan } from './support/query-plans.js';
 import { createResourceApp } from './support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';

@@ -105,7 +105,7 @@ export class ContractModel {
     const record: ModelRecord = {
       resource,
       _id: '',
-      input: { ...(resource === 'todos' && { completed: false }), ...(body.json as object) },
+      input: { ...DEFAULTS[resource], ...(body.json as object) },
       ...(resource === 'posts' && { tenant: caller }),
       revision: 0,
       archived: false,
@@ -186,11 +186,14 @@ export function present(record: ModelRecord): object {
   };
 }
 
+/** Values of the fields that a create leaves out, and that null gives back. */
+const DEFAULTS = { posts: {}, todos: { completed: false } };
+
 function update(record: ModelRecord, changes: Record<string, unknown>): Prediction {
   const answer = { status: 200, body: { updated: true } };
   if (Object.keys(changes).length === 0) return answer;
   const merged = Object.entries({ ...record.input, ...changes }).filter(([, value]) => value !== null);
-  record.input = Object.fromEntries(merged);
+  record.input = { ...DEFAULTS[record.resource], ...Object.fromEntries(merged) };
   record.revision += 1;
   return { ...answer, writes: record };
 }

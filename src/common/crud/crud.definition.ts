@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { SchemaFactory } from '@nestjs/mongoose';
 import { Schema } from 'mongoose';
+import { schemaOf as schemaOfFields } from '../fields/index.js';
 import type { IsolationFields } from '../tenancy/index.js';
 import { createBodyClasses, type CrudClasses } from './crud.classes.js';
 import type { CrudAction, CrudHooks, CrudOptions } from './crud-options.interface.js';
@@ -106,7 +106,7 @@ function failFor(entity: Type | undefined): (problem: string) => never {
 }
 
 function schemaOf(entity: Type, fail: (problem: string) => never): Schema {
-  const schema = SchemaFactory.createForClass(entity);
+  const schema = schemaOfFields(entity);
   const declared = Object.keys(schema.paths).filter((path) => path !== '_id');
   if (declared.length === 0) {
     fail(

@@ -76,7 +76,11 @@ export class CrudService<Entity extends object, Input extends object> {
    * @throws RecordNotFoundError where no record of the scope has the id
    */
   async update(scope: TenantScope, id: string, changes: Changes<Input>): Promise<void> {
-    const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const { schema } = this.resource.definition;
+    const defaultOf = (field: string) => (schema.path(field)?.options as { default?: unknown }).default;
+    const entries = Object.entries(changes)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]): [string, unknown] => [field, value ?? defaultOf(field) ?? null]);
     const set = Object.fromEntries(entries.filter(([, value]) => value !== null));
     const unset = entries.filter(([, value]) => value === null).map(([field]) => field);
     if (!(await this.store.update(this.visibleTo(scope, id), { set, unset }))) throw this.notFound();

@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
-import { MongooseModule, SchemaFactory } from '@nestjs/mongoose';
+import { MongooseModule } from '@nestjs/mongoose';
+import { schemaOf } from '../../common/fields/index.js';
 import { Todo } from '../todo.schema.js';
 import { TodosController } from './todos.controller.js';
 import { TodosService } from './todos.service.js';
 
 /** Serves every list of todos, and its count. */
-const schema = SchemaFactory.createForClass(Todo).index({ createdAt: -1, _id: -1 });
+const schema = schemaOf(Todo).index({ createdAt: -1, _id: -1 });
 
 @Module({
   imports: [MongooseModule.forFeature([{ name: Todo.name, schema, collection: 'todos' }])],

@@ -4,9 +4,12 @@ import { Model } from 'mongoose';
 import type { Changes, PageQuery, Stored } from '../../common/crud/index.js';
 import { Database, OPERATION_LIMITS, STREAM_BATCH } from '../../common/database/index.js';
 import { RecordNotFoundError } from '../../common/errors/index.js';
-import type { TodoInput } from '../dto/todo-input.js';
+import { fieldsOf } from '../../common/fields/index.js';
+import { TodoInput } from '../dto/todo-input.js';
 import { Todo } from '../todo.schema.js';
 
+/** What null gives back to a field instead of removing it. */
+const DEFAULTS = new Map(fieldsOf(TodoInput).map((field) => [field.name, field.default]));
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 
 /** The verbs of todos, written by hand over the Mongoose model. */
@@ -59,12 +62,14 @@ export class TodosService {
   }
 
   /**
-   * Sets the supplied fields and removes those that are null.
+   * Sets the supplied fields. Null removes a field, or gives it its default back.
    *
    * @throws RecordNotFoundError where no todo has the id
    */
   async update(id: string, changes: Changes<TodoInput>): Promise<void> {
-    const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const entries = Object.entries(changes)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]): [string, unknown] => [field, value ?? DEFAULTS.get(field) ?? null]);
     if (entries.length === 0) return void (await this.get(id));
     const $set = Object.fromEntries(entries.filter(([, value]) => value !== null));
     const $unset = Object.fromEntries(

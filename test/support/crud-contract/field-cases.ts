@@ -49,7 +49,7 @@ export const ODD_TEXTS = [
   'null',
 ];
 
-/** The cases of a title: 1 to 200 characters, not counting white space around it. */
+/** The cases of a title: 1 to 200 characters, not counting white space around it, at most 1,000 with it. */
 export const TITLE_DETAIL =
   '"title" must be a string of 1 to 200 characters, not counting white space around it.';
 
@@ -60,7 +60,8 @@ export const validTitles = kept('title', [
   EMOJI.repeat(200),
   ' around ',
   ` \t\n${'x'.repeat(200)}\u3000\u00a0`,
-  `${' '.repeat(5_000)}far${' '.repeat(5_000)}`,
+  `${' '.repeat(500)}far${' '.repeat(497)}`,
+  `${' '.repeat(800)}${EMOJI.repeat(200)}`,
 ]);
 
 export const invalidTitles: InvalidBody[] = [
@@ -74,6 +75,11 @@ export const invalidTitles: InvalidBody[] = [
     ` ${'x'.repeat(201)} `,
     `x${' '.repeat(199)}x`,
   ]),
+  ...refused(
+    'title',
+    '"title" must be a string of at most 1000 characters, counting white space around it.',
+    [`${' '.repeat(500)}far${' '.repeat(498)}`, `${' '.repeat(801)}${EMOJI.repeat(200)}`],
+  ),
   {
     name: 'no title',
     body: {},

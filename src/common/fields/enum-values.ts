@@ -1,0 +1,25 @@
+import type { JsonSchema } from './json-schema.js';
+
+/** A TypeScript enum, or an array of the values. */
+export type EnumValues = Readonly<Record<string, string | number>> | readonly (string | number)[];
+
+/** The values of an enum or an array. A numeric enum also maps its numbers back to names: those are left out. */
+export function enumValuesOf(choices: EnumValues): readonly (string | number)[] {
+  if (Array.isArray(choices)) return [...new Set(choices as readonly (string | number)[])];
+  const entries = Object.entries(choices as Record<string, string | number>);
+  const isReverse = (name: string, value: unknown) =>
+    /^-?\d+(\.\d+)?$/.test(name) && (choices as Record<string, unknown>)[String(value)] === Number(name);
+  return [...new Set(entries.filter(([name, value]) => !isReverse(name, value)).map(([, value]) => value))];
+}
+
+/** The schema of values compared exactly. */
+export function enumSchema(values: readonly (string | number)[]): JsonSchema {
+  const type = enumTypeOf(values);
+  return { ...(type && { type }), enum: [...values] };
+}
+
+function enumTypeOf(values: readonly unknown[]): JsonSchema['type'] {
+  if (values.every((value) => Number.isInteger(value))) return 'integer';
+  if (values.every((value) => typeof value === 'number')) return 'number';
+  return values.every((value) => typeof value === 'string') ? 'string' : undefined;
+}

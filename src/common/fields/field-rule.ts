@@ -1,0 +1,119 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
+import { Type as TransformType } from 'class-transformer';
+import type { JsonSchema } from './json-schema.js';
+
+/** The kinds of values that a field can hold. */
+export type FieldKind =
+  | 'text'
+  | 'integer'
+  | 'number'
+  | 'decimal'
+  | 'flag'
+  | 'timestamp'
+  | 'identifier'
+  | 'enum'
+  | 'nested'
+  | 'other';
+
+/** Options of every field decorator. */
+export interface FieldOptions<Value = unknown> {
+  /** Whether the field may be left out. @default false */
+  optional?: boolean;
+  /** Shown in the explorer. */
+  description?: string;
+  /** Sent by the explorer's "Try it out". */
+  example?: Value;
+}
+
+/** Options of the decorators of single values. */
+export interface ScalarOptions<Value = unknown> extends FieldOptions<Value> {
+  /** Stored when a create leaves the field out. A field with a default counts as optional. @default none */
+  default?: Value;
+}
+
+/** How values of a field are checked, documented and stored. */
+export interface FieldRule {
+  /** Name of the constraint, such as "isText". */
+  readonly name: string;
+  readonly kind: FieldKind;
+  /** Whether the field holds a list of that kind. */
+  readonly list: boolean;
+  /** Noun phrase of the values that are accepted, such as "true or false". */
+  readonly shape: string;
+  /** Noun phrase that says what the value must be; undefined if it is accepted. */
+  refusal(value: unknown): string | undefined;
+  /** Schema of a value; of nested classes only that it is an object. */
+  readonly schema: JsonSchema;
+  /** Mongoose type of one value or entry; nested classes have none of their own. */
+  readonly storeType?: unknown;
+  /** Whether Mongoose's `required` fits: it refuses empty strings, too. @default true */
+  readonly storeRequired?: boolean;
+  /** Class of the nested object, or of a list's entries. */
+  readonly nested?: () => Type<object>;
+  /** Target class of a reference. */
+  readonly reference?: () => Type<object>;
+  /** Values of an enum. */
+  readonly values?: readonly (string | number)[];
+}
+
+/** A field decorator. `IsListOf` takes one of a single value as the rule of its entries. */
+export type FieldDecorator = PropertyDecorator & { readonly rule: FieldRule };
+
+/** What a field decorator leaves in the validation metadata, from which mapped types such as PickType copy it. */
+export class FieldDeclaration {
+  constructor(
+    readonly rule: FieldRule,
+    readonly options: ScalarOptions,
+  ) {}
+
+  get optional(): boolean {
+    return this.options.optional === true || this.options.default !== undefined;
+  }
+
+  /** The schema of the field's value with what its options say about it. */
+  get schema(): JsonSchema {
+    const { description, example } = this.options;
+    const value = documentedDefault(this.options.default);
+    return {
+      ...this.rule.schema,
+      ...(description !== undefined && { description }),
+      ...(example !== undefined && { example }),
+      ...(value !== undefined && { default: value }),
+    };
+  }
+}
+
+/** A default as JSON has it; undefined if it is made anew for each record, or has no short form. */
+export function documentedDefault(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return ['string', 'number', 'boolean'].includes(typeof value) ? value : undefined;
+}
+
+/** Makes the decorator of a rule: validation, documentation, and the declaration that `fieldsOf` reads. */
+export function decoratorOf(rule: FieldRule, options: ScalarOptions): FieldDecorator {
+  const declaration = new FieldDeclaration(rule, options);
+  const { nested, list } = rule;
+  const decorator = applyDecorators(
+    ValidateBy({
+      name: rule.name,
+      constraints: [declaration],
+      validator: {
+        validate: (value) => rule.refusal(value) === undefined,
+        defaultMessage: (args) => `"${args?.property}" must be ${rule.refusal(args?.value) ?? rule.shape}.`,
+      },
+    }),
+    ...(declaration.optional ? [IsOptional()] : []),
+    ...(nested ? [ValidateNested({ each: list }), TransformType(nested)] : []),
+    ApiProperty(documentationOf(declaration)),
+  );
+  return Object.assign(decorator, { rule });
+}
+
+function documentationOf({ rule, schema, optional }: FieldDeclaration): ApiPropertyOptions {
+  const { nested, list } = rule;
+  // @nestjs/swagger takes a function for a class unless the function is called "type".
+  const type = nested ? { type: () => nested(), isArray: list, items: undefined } : {};
+  return { ...schema, ...type, required: !optional } as ApiPropertyOptions;
+}

@@ -1,0 +1,47 @@
+import type { Type } from '@nestjs/common';
+import type { FieldDescription } from './field-description.js';
+import { type FieldSource, sourcesOf } from './field-source.js';
+import { valueSchemaOf } from './json-schema-of.js';
+import { apiNamesOf, propsOf, validationsOf } from './metadata.js';
+import { storeOf } from './store-of.js';
+
+const known = new WeakMap<Type<object>, readonly FieldDescription[]>();
+
+/** Fields of a class in order of declaration, base classes first. */
+export function fieldsOf(target: Type<object>): readonly FieldDescription[] {
+  const fields = known.get(target) ?? sourcesOf(target).map(describe);
+  known.set(target, fields);
+  return fields;
+}
+
+function describe({ declaration, ...source }: FieldSource): FieldDescription {
+  const description = { ...source, schema: valueSchemaOf(source) };
+  if (!declaration) return description;
+  return {
+    ...description,
+    // Anew each time: Mongoose keeps and changes the schemas of nested classes.
+    get store() {
+      return storeOf({ ...source, declaration });
+    },
+  };
+}
+
+/**
+ * Names that a class declares without any validation decorator: its own instance properties, and those with
+ * `@Prop()` or `@ApiProperty()`.
+ */
+export function unvalidatedFieldsOf(target: Type<object>): readonly string[] {
+  const validated = new Set(validationsOf(target).map(({ propertyName }) => propertyName));
+  const declared = [...instanceNamesOf(target), ...propsOf(target).keys(), ...apiNamesOf(target)];
+  return [...new Set(declared)].filter((name) => !validated.has(name));
+}
+
+function instanceNamesOf(target: Type<object>): string[] {
+  try {
+    const entries = Object.entries(new target());
+    return entries.filter(([, value]) => typeof value !== 'function').map(([name]) => name);
+  } catch {
+    // A constructor that needs arguments tells nothing without them.
+    return [];
+  }
+}

@@ -1,0 +1,150 @@
+import type { Type } from '@nestjs/common';
+import { TransformationType } from 'class-transformer';
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
+import { errorMessages } from '../errors/index.js';
+import { type FaultList, pointerTo, shorten } from './fault-list.js';
+import { fieldMessages } from './field-messages.js';
+import { type FieldSource, sourcesOf } from './field-source.js';
+import { openValueFaults } from './open-value.js';
+import { plainLeaf } from './plain-leaf.js';
+import { isPlainObject } from './plain-object.js';
+import { parseTimestamp } from './parse-timestamp.js';
+
+/** Maximum nesting of a body. Unit: levels of nested classes. */
+const MAX_DEPTH = 32;
+
+/** How an object of a body is read, and where it is. */
+export interface ReadContext {
+  /** Whether it is a merge patch: its initialisers do not run, and null removes an optional field. */
+  readonly patch: boolean;
+  /** Names that pass through untouched besides the fields. */
+  readonly extras: readonly string[];
+  readonly faults: FaultList;
+  /** JSON pointer of the object. */
+  readonly at: string;
+  readonly depth: number;
+}
+
+interface FieldPlan {
+  readonly source: FieldSource;
+  readonly transforms: readonly ((params: object) => unknown)[];
+}
+
+const plans = new WeakMap<Type<object>, ReadonlyMap<string, FieldPlan>>();
+
+/** Makes an object of a class from an object of a body; a merge patch becomes a plain object. Nothing is coerced. */
+export function instantiate(
+  type: Type<object>,
+  body: Record<string, unknown>,
+  context: ReadContext,
+): Record<string, unknown> {
+  const plan = planOf(type);
+  const target = context.patch ? {} : freshInstance(type, plan, context.extras);
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined) continue;
+    const field = plan.get(name);
+    if (field) readField(target, field, value, body, context);
+    else if (context.extras.includes(name)) put(target, name, value);
+    else if (!context.faults.isFull) {
+      const detail = errorMessages.unknownField(shorten(name), [...plan.keys()]);
+      context.faults.add(pointerTo(context.at, name), detail);
+    }
+  }
+  return target;
+}
+
+/** Sets an own member, whatever the prototype has under the name. */
+export function put(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function planOf(type: Type<object>): ReadonlyMap<string, FieldPlan> {
+  const known = plans.get(type);
+  if (known) return known;
+  const plan = new Map(
+    sourcesOf(type).map((source): [string, FieldPlan] => {
+      const found = defaultMetadataStorage.findTransformMetadatas(
+        type,
+        source.name,
+        TransformationType.PLAIN_TO_CLASS,
+      );
+      return [source.name, { source, transforms: found.map(({ transformFn }) => transformFn) }];
+    }),
+  );
+  plans.set(type, plan);
+  return plan;
+}
+
+/** A new object of the class with what its initialisers give its fields, and nothing else. */
+function freshInstance(
+  type: Type<object>,
+  plan: ReadonlyMap<string, unknown>,
+  extras: readonly string[],
+): Record<string, unknown> {
+  const instance = new type() as Record<string, unknown>;
+  for (const [name, value] of Object.entries(instance)) {
+    const isKept = value !== undefined && (plan.has(name) || extras.includes(name));
+    if (!isKept) Reflect.deleteProperty(instance, name);
+  }
+  return instance;
+}
+
+function readField(
+  target: object,
+  { source, transforms }: FieldPlan,
+  raw: unknown,
+  body: object,
+  context: ReadContext,
+): void {
+  const { name, required } = source;
+  const pointer = pointerTo(context.at, name);
+  const refuseNull = () => context.faults.add(pointer, errorMessages.nullOnRequired(name));
+  if (raw === null) {
+    if (!context.patch) context.faults.add(pointer, errorMessages.nullOnCreate(name));
+    else if (required) refuseNull();
+    else put(target, name, null);
+    return;
+  }
+  const converted = convert(source, raw, { ...context, at: pointer });
+  const value = transforms.reduce((current, transform) => {
+    try {
+      return transform({
+        value: current,
+        key: name,
+        obj: body,
+        type: TransformationType.PLAIN_TO_CLASS,
+        options: {},
+      });
+    } catch {
+      // It met a value that it was not written for: the validator says what is wrong with that.
+      return current;
+    }
+  }, converted);
+  if (value === null && context.patch && required) refuseNull();
+  else if (value !== undefined && (value !== null || context.patch)) put(target, name, value);
+  else Reflect.deleteProperty(target, name);
+}
+
+function convert(source: FieldSource, raw: unknown, context: ReadContext): unknown {
+  if (!source.list) return convertEntry(source, raw, context);
+  if (!Array.isArray(raw)) return raw;
+  return Array.from(raw as unknown[], (entry, index) =>
+    // A list is replaced whole: its entries are no patches.
+    convertEntry(source, entry, { ...context, patch: false, at: pointerTo(context.at, index) }),
+  );
+}
+
+function convertEntry(source: FieldSource, raw: unknown, context: ReadContext): unknown {
+  const { kind, nested, name } = source;
+  if (kind === 'timestamp') return parseTimestamp(raw) ?? raw;
+  if (kind === 'other') {
+    openValueFaults(raw, { ...context, name });
+    return raw;
+  }
+  if (!nested || !isPlainObject(raw)) return plainLeaf(source, raw);
+  if (context.depth < MAX_DEPTH) {
+    return instantiate(nested, raw, { ...context, extras: [], depth: context.depth + 1 });
+  }
+  context.faults.add(context.at, fieldMessages.tooDeep(name));
+  return undefined;
+}

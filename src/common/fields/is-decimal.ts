@@ -1,0 +1,53 @@
+import { Schema, Types } from 'mongoose';
+import { compareDecimals } from './decimal.js';
+import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+import { rangeShape } from './number-range.js';
+
+/** Options of `IsDecimal`. */
+export interface DecimalOptions extends ScalarOptions<string> {
+  /** Maximum number of digits after the point. */
+  scale: number;
+  /** @default none */
+  min?: number | string;
+  /** @default none */
+  max?: number | string;
+}
+
+/** Digits that IEEE 754 decimal128 keeps exactly. */
+const PRECISION = 34;
+
+/** A decimal number as a string such as "12.50", kept exactly: Decimal128 in the store. */
+export function IsDecimal(options: DecimalOptions): FieldDecorator {
+  const { scale, min, max } = options;
+  const fraction = scale > 0 ? `(\\.\\d{1,${scale}})?` : '';
+  const pattern = new RegExp(`^-?(0|[1-9]\\d*)${fraction}$`);
+  const digits =
+    scale > 0 ? `a decimal string with at most ${scale} digits after the point` : 'an integer string';
+  const shape = `${digits}${rangeShape(min, max)}, such as "${exampleOf(options)}"`;
+  const accepts = (value: unknown) => {
+    const text = value instanceof Types.Decimal128 ? value.toString() : value;
+    return (
+      typeof text === 'string' &&
+      pattern.test(text) &&
+      text.replace(/\D/g, '').length <= PRECISION &&
+      (min === undefined || compareDecimals(text, String(min)) >= 0) &&
+      (max === undefined || compareDecimals(text, String(max)) <= 0)
+    );
+  };
+  return decoratorOf(
+    {
+      name: 'isExactDecimal',
+      kind: 'decimal',
+      list: false,
+      shape,
+      refusal: (value) => (accepts(value) ? undefined : shape),
+      schema: { type: 'string', format: 'decimal', pattern: pattern.source },
+      storeType: Schema.Types.Decimal128,
+    },
+    options,
+  );
+}
+
+function exampleOf({ example, min, scale }: DecimalOptions): string {
+  return example ?? (min === undefined ? `12${scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''}` : String(min));
+}

@@ -1,0 +1,28 @@
+import { Schema, Types } from 'mongoose';
+import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
+
+/** Options of `IsIdentifier`. */
+export type IdentifierOptions = ScalarOptions<string>;
+
+/** An identifier of 24 hexadecimal digits, an ObjectId in the store. */
+export function IsIdentifier(options: IdentifierOptions = {}): FieldDecorator {
+  return decoratorOf(identifierRule('isIdentifier'), options);
+}
+
+/** The rule of an identifier. Code may pass an ObjectId. */
+export function identifierRule(name: string): FieldRule {
+  const shape = 'an identifier of 24 hexadecimal digits';
+  return {
+    name,
+    kind: 'identifier',
+    list: false,
+    shape,
+    refusal: (value) => (isIdentifier(value) ? undefined : shape),
+    schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' },
+    storeType: Schema.Types.ObjectId,
+  };
+}
+
+function isIdentifier(value: unknown): boolean {
+  return value instanceof Types.ObjectId || (typeof value === 'string' && /^[0-9a-f]{24}$/i.test(value));
+}

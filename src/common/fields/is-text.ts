@@ -1,0 +1,73 @@
+import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
+import type { JsonSchema } from './json-schema.js';
+import { isWellFormed } from './well-formed.js';
+
+/** Bounds of a text. Unit of the lengths: characters (Unicode code points). */
+export interface TextBounds {
+  /** @default 0 */
+  min?: number;
+  max: number;
+  /** Whether white space around the text counts towards its length; the text is stored as sent either way. @default true */
+  countsOuterSpace?: boolean;
+  /** Maximum length with the white space around the text, which `max` need not count. @default unlimited */
+  maxTotal?: number;
+}
+
+/** Options of `IsText`. */
+export interface TextOptions extends TextBounds, ScalarOptions<string> {}
+
+/** A string of well-formed Unicode within its bounds; never coerced. */
+export function IsText(options: TextOptions): FieldDecorator {
+  return decoratorOf(textRule(options), options);
+}
+
+/** The rule of a text. */
+export function textRule(bounds: TextBounds): FieldRule {
+  const shape = textShape(bounds);
+  return {
+    name: 'isText',
+    kind: 'text',
+    list: false,
+    shape,
+    refusal: (value) => textRefusal(value, bounds),
+    schema: { type: 'string', ...textSchema(bounds) },
+    storeType: String,
+    storeRequired: (bounds.min ?? 0) > 0,
+  };
+}
+
+function textRefusal(value: unknown, bounds: TextBounds): string | undefined {
+  const { min = 0, max, countsOuterSpace = true, maxTotal = Infinity } = bounds;
+  if (typeof value !== 'string' || !isWellFormed(value)) return textShape(bounds);
+  const length = lengthOf(countsOuterSpace ? value : value.trim());
+  if (length < min || length > max) return textShape(bounds);
+  if (lengthOf(value) <= maxTotal) return undefined;
+  return `a string of at most ${maxTotal} characters, counting white space around it`;
+}
+
+function textShape({ min = 0, max, countsOuterSpace = true }: TextBounds): string {
+  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
+  return `a string of ${bounds} characters${countsOuterSpace ? '' : ', not counting white space around it'}`;
+}
+
+function textSchema({ min = 0, max, countsOuterSpace = true, maxTotal }: TextBounds): JsonSchema {
+  const minLength = min > 0 ? { minLength: min } : {};
+  if (countsOuterSpace) return { ...minLength, maxLength: Math.min(max, maxTotal ?? max) };
+  return {
+    ...minLength,
+    ...(maxTotal !== undefined && { maxLength: maxTotal }),
+    pattern: trimmedPattern(min, max),
+  };
+}
+
+/** Matches texts of `min` to `max` characters between white space, for readers that count as JavaScript does. */
+function trimmedPattern(min: number, max: number): string {
+  const longer = max > 1 ? `(?:[\\s\\S]{${Math.max(min - 2, 0)},${max - 2}}\\S)` : '';
+  const text = `\\S${longer}${longer !== '' && min < 2 ? '?' : ''}`;
+  return min > 0 ? `^\\s*${text}\\s*$` : `^\\s*(?:${text})?\\s*$`;
+}
+
+function lengthOf(value: string): number {
+  // Code units never fall short of code points: the long way is for texts with characters of two units.
+  return /[\ud800-\udfff]/.test(value) ? [...value].length : value.length;
+}

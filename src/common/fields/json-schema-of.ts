@@ -1,0 +1,60 @@
+import type { Type } from '@nestjs/common';
+import { type FieldSource, sourcesOf } from './field-source.js';
+import type { JsonSchema } from './json-schema.js';
+
+/** Levels of a class that contains itself; deeper ones are open objects. */
+const MAX_RECURSION = 4;
+
+interface SchemaOptions {
+  /**
+   * Whether it is the schema of a merge patch (RFC 7396): nothing required, optional fields nullable, nested objects
+   * partial, too, and lists whole. @default false
+   */
+  partial?: boolean;
+}
+
+/** OpenAPI object schema of a class, with nested classes inlined and no further members. */
+export function jsonSchemaOf(target: Type<object>, { partial = false }: SchemaOptions = {}): JsonSchema {
+  return objectSchema(target, partial, []);
+}
+
+/** Schema of a field's value, with nested classes inlined. */
+export function valueSchemaOf(source: FieldSource): JsonSchema {
+  return fieldSchema(source, false, []);
+}
+
+type Path = readonly Type<object>[];
+
+function objectSchema(target: Type<object>, partial: boolean, path: Path): JsonSchema {
+  if (path.length >= MAX_RECURSION && path.includes(target)) return { type: 'object' };
+  const sources = sourcesOf(target);
+  const here = [...path, target];
+  const properties = Object.fromEntries(
+    sources.map((source) => {
+      const schema = fieldSchema(source, partial, here);
+      return [source.name, partial && !source.required ? nullable(schema) : schema];
+    }),
+  );
+  const required = partial ? [] : sources.filter((source) => source.required).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+function fieldSchema({ nested, list, schema }: FieldSource, partial: boolean, path: Path): JsonSchema {
+  if (!nested) return schema;
+  if (!list) return { ...objectSchema(nested, partial, path), ...withoutShape(schema) };
+  return { ...schema, items: { ...objectSchema(nested, false, path), ...withoutShape(schema.items ?? {}) } };
+}
+
+function withoutShape({ type: _type, ...schema }: JsonSchema): JsonSchema {
+  return schema;
+}
+
+/** OpenAPI 3.0.3: null must be among the values of an enum, too. */
+function nullable(schema: JsonSchema): JsonSchema {
+  return { ...schema, nullable: true, ...(schema.enum && { enum: [...schema.enum, null] }) };
+}

@@ -1,0 +1,27 @@
+/** A schema object of OpenAPI 3.0 (section "Schema Object"), as far as fields need one. */
+export interface JsonSchema {
+  type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  format?: string;
+  description?: string;
+  example?: unknown;
+  default?: unknown;
+  nullable?: boolean;
+  enum?: (string | number | boolean | null)[];
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: boolean;
+  exclusiveMaximum?: boolean;
+  multipleOf?: number;
+  items?: JsonSchema;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: boolean | JsonSchema;
+  /** Further keywords, from `@ApiProperty()` options. */
+  [keyword: string]: unknown;
+}

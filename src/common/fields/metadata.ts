@@ -1,0 +1,111 @@
+import type { Type } from '@nestjs/common';
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
+import { getMetadataStorage } from 'class-validator';
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
+
+/** Keys under which @nestjs/swagger keeps the options of `@ApiProperty()`; it exports no names for them. */
+const API_OPTIONS = 'swagger/apiModelProperties';
+const API_NAMES = 'swagger/apiModelPropertiesArray';
+
+/** Options of `@Prop()`, as far as fields read them. */
+export type PropOptions = Record<string, unknown>;
+
+interface PropMetadata {
+  target: Type<object>;
+  propertyKey: string;
+  options: PropOptions | unknown[] | (() => unknown);
+}
+
+interface MongooseStorage {
+  readonly properties: readonly PropMetadata[];
+  getSchemaMetadataByTarget(target: Type<object>): { options?: object } | undefined;
+}
+
+/** Validation metadata of a class and its bases, as class-validator itself reads it. */
+export function validationsOf(target: Type<object>): ValidationMetadata[] {
+  return getMetadataStorage().getTargetValidationMetadatas(target, '', false, false);
+}
+
+/** Whether metadata makes a field optional: `@IsOptional()`, `@ValidateIf()`. */
+export function isConditional({ type }: ValidationMetadata): boolean {
+  return type === 'conditionalValidation';
+}
+
+/** A class and its bases, the base first. */
+export function lineageOf(target: Type<object>): Type<object>[] {
+  const base = Object.getPrototypeOf(target) as Type<object> | null;
+  return base && base !== Function.prototype ? [...lineageOf(base), target] : [target];
+}
+
+/** Options of `@ApiProperty()` on a field. */
+export function apiOptionsOf(target: Type<object>, name: string): Record<string, unknown> {
+  return (Reflect.getMetadata(API_OPTIONS, target.prototype as object, name) ?? {}) as Record<
+    string,
+    unknown
+  >;
+}
+
+/** Names of the fields that have `@ApiProperty()`. */
+export function apiNamesOf(target: Type<object>): string[] {
+  const names = (Reflect.getMetadata(API_NAMES, target.prototype as object) ?? []) as string[];
+  return names.map((name) => name.slice(1));
+}
+
+/** The type that TypeScript declares for a field; Object if it is more than one class can say. */
+export function designTypeOf(target: Type<object>, name: string): unknown {
+  return Reflect.getMetadata('design:type', target.prototype as object, name);
+}
+
+/** Options of `@Prop()` by field, in order of declaration, base classes first. */
+export function propsOf(target: Type<object>): Map<string, PropMetadata['options']> {
+  const props = new Map<string, PropMetadata['options']>();
+  const all = [...(mongooseStorage()?.properties ?? [])].reverse();
+  for (const owner of lineageOf(target)) {
+    for (const { propertyKey, options } of all.filter((prop) => prop.target === owner)) {
+      props.set(propertyKey, options);
+    }
+  }
+  return props;
+}
+
+/** Options of `@Schema()` on a class; undefined if it is not decorated. */
+export function schemaOptionsOf(target: Type<object>): object | undefined {
+  const metadata = mongooseStorage()?.getSchemaMetadataByTarget(target);
+  return metadata && (metadata.options ?? {});
+}
+
+/** The class that `@Type()` names for a field. */
+export function transformTypeOf(target: Type<object>, name: string): unknown {
+  const metadata = defaultMetadataStorage.findTypeMetadata(target, name);
+  if (!metadata) return undefined;
+  try {
+    return metadata.typeFunction({ newObject: {}, object: {}, property: name });
+  } catch {
+    // A function that decides by the object can say nothing without one.
+    return undefined;
+  }
+}
+
+/** Whether a value is a class of the program, not one that JavaScript brings. */
+export function isClass(value: unknown): value is Type<object> {
+  return typeof value === 'function' && !BUILT_IN.has(value) && value.prototype !== undefined;
+}
+
+const BUILT_IN = new Set<unknown>([
+  String,
+  Number,
+  Boolean,
+  BigInt,
+  Symbol,
+  Date,
+  Object,
+  Array,
+  Map,
+  Set,
+  Buffer,
+]);
+
+function mongooseStorage(): MongooseStorage | undefined {
+  // @nestjs/mongoose shares its storage under this name and exports none.
+  return (globalThis as { MongoTypeMetadataStorage?: MongooseStorage }).MongoTypeMetadataStorage;
+}

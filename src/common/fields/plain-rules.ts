@@ -1,0 +1,120 @@
+import { enumValuesOf, enumSchema, type EnumValues } from './enum-values.js';
+import type { FieldKind } from './field-rule.js';
+import type { JsonSchema } from './json-schema.js';
+
+/** Arguments of a decorator of class-validator, in its own order. */
+type Arguments = readonly unknown[];
+
+/** The kind of value and the schema that a constraint of class-validator stands for. */
+export interface PlainRule {
+  readonly kind?: FieldKind;
+  readonly schema?: (args: Arguments) => JsonSchema;
+}
+
+const text = (schema: JsonSchema = {}): PlainRule => ({
+  kind: 'text',
+  schema: () => ({ type: 'string', ...schema }),
+});
+const keywords = (schema: (args: Arguments) => JsonSchema, kind?: FieldKind): PlainRule => ({ kind, schema });
+const numeric = (schema: (args: Arguments) => JsonSchema): PlainRule =>
+  keywords((args) => ({ type: 'number', ...schema(args) }), 'number');
+const length = (schema: (args: Arguments) => JsonSchema): PlainRule =>
+  keywords((args) => defined({ type: 'string', ...schema(args) }), 'text');
+
+/** Validators of class-validator that take strings and have no keyword in a schema. */
+const STRINGS =
+  'contains notContains isAlpha isAlphanumeric isAscii isBase32 isBase58 isBIC isBooleanString isBtcAddress ' +
+  'isCreditCard isCurrency isDataURI isDecimal isEAN isEthereumAddress IsFirebasePushId isFullWidth isHSL isHalfWidth ' +
+  'isHash isHexColor isHexadecimal isIBAN isIdentityCard isIp isIsbn isIsin isISO31661Alpha2 isISO31661Alpha3 ' +
+  'isISO31661Numeric isISO4217CurrencyCode isISO6391 isISRC isISSN isJSON isJson isJwt isLatLong isLocale isLowercase ' +
+  'isMacAddress isMagnetURI isMilitaryTime isMimeType isMobilePhone isMultibyte isNumberString isOctal ' +
+  'isPassportNumber isPhoneNumber isPort isPostalCode isRgbColor isSemVer isStrongPassword isSurrogatePair isTaxId ' +
+  'isTimeZone isUppercase isVariableWidth';
+
+/** The constraints of class-validator, by the names that it reports them with. */
+export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
+  ...Object.fromEntries(STRINGS.split(' ').map((name) => [name, text()])),
+  isString: text(),
+  isEmail: text({ format: 'email' }),
+  isUrl: text({ format: 'uri' }),
+  isUuid: text({ format: 'uuid' }),
+  isFqdn: text({ format: 'hostname' }),
+  isBase64: text({ format: 'byte' }),
+  isDateString: text({ format: 'date-time' }),
+  isIso8601: text({ format: 'date-time' }),
+  isRFC3339: text({ format: 'date-time' }),
+  isIp: length(([version]) => ({ format: ipFormat(version) })),
+  isLength: length(([min, max]) => ({ minLength: min as number, maxLength: max as number })),
+  minLength: length(([min]) => ({ minLength: min as number })),
+  maxLength: length(([max]) => ({ maxLength: max as number })),
+  isByteLength: length(([, max]) => ({ maxLength: max as number | undefined })),
+  matches: length(([pattern, flags]) => ({ pattern: patternOf(pattern, flags) })),
+  isBoolean: { kind: 'flag', schema: () => ({ type: 'boolean' }) },
+  isDate: { kind: 'timestamp', schema: () => ({ type: 'string', format: 'date-time' }) },
+  isMongoId: {
+    kind: 'identifier',
+    schema: () => ({ type: 'string', pattern: '^[0-9a-fA-F]{24}$' }),
+  },
+  isInt: { kind: 'integer', schema: () => ({ type: 'integer' }) },
+  isNumber: numeric(([options]) => decimalPlaces(options)),
+  min: numeric(([min]) => ({ minimum: min as number })),
+  max: numeric(([max]) => ({ maximum: max as number })),
+  isPositive: numeric(() => ({ minimum: 0, exclusiveMinimum: true })),
+  isNegative: numeric(() => ({ maximum: 0, exclusiveMaximum: true })),
+  isDivisibleBy: numeric(([divisor]) => ({ multipleOf: divisor as number })),
+  isEnum: { kind: 'enum', schema: ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)) },
+  isIn: { kind: 'enum', schema: ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)) },
+  equals: keywords(([value]) => (isScalar(value) ? { enum: [value] } : {})),
+  isObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
+  isNotEmptyObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
+  nestedValidation: { kind: 'nested', schema: () => ({ type: 'object' }) },
+};
+
+/** The keywords that constraints say about a list as a whole. */
+export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
+  isArray: () => ({}),
+  arrayContains: () => ({}),
+  arrayNotContains: () => ({}),
+  arrayNotEmpty: () => ({ minItems: 1 }),
+  arrayMinSize: ([min]) => ({ minItems: min as number }),
+  arrayMaxSize: ([max]) => ({ maxItems: max as number }),
+  arrayUnique: () => ({ uniqueItems: true }),
+};
+
+/** Kinds from the most to the least telling: `@IsString() @IsEnum()` is an enum. */
+export const KIND_ORDER: readonly FieldKind[] = [
+  'nested',
+  'enum',
+  'identifier',
+  'timestamp',
+  'integer',
+  'number',
+  'flag',
+  'text',
+  'decimal',
+  'other',
+];
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+function ipFormat(version: unknown): string | undefined {
+  return version === undefined ? undefined : `ipv${String(version)}`;
+}
+
+/** A pattern whose flags change what it matches cannot be written in a schema. */
+function patternOf(pattern: unknown, flags: unknown): string | undefined {
+  const expression =
+    pattern instanceof RegExp ? pattern : new RegExp(String(pattern), flags as string | undefined);
+  return /[imsv]/.test(expression.flags) ? undefined : expression.source;
+}
+
+function decimalPlaces(options: unknown): JsonSchema {
+  const places = (options as { maxDecimalPlaces?: number } | undefined)?.maxDecimalPlaces;
+  return places === undefined ? {} : { multipleOf: Number(`1e-${places}`) };
+}
+
+function defined(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined));
+}

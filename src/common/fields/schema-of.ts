@@ -1,0 +1,15 @@
+import type { Type } from '@nestjs/common';
+import { VirtualsFactory } from '@nestjs/mongoose';
+import { Schema } from 'mongoose';
+import { schemaOptionsOf } from './metadata.js';
+import { definitionOf } from './store-of.js';
+
+/**
+ * Mongoose schema of an entity, from its `@Prop()`s and its field decorators; a new one at each call. Nested classes
+ * become subschemas without `_id`. An explicit option of `@Prop()` wins over what the field decorator says.
+ */
+export function schemaOf(entity: Type<object>): Schema {
+  const schema = new Schema(definitionOf(entity), schemaOptionsOf(entity));
+  VirtualsFactory.inspect(entity, schema);
+  return schema;
+}

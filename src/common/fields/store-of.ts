@@ -1,0 +1,104 @@
+import type { Type } from '@nestjs/common';
+import { DefinitionsFactory } from '@nestjs/mongoose';
+import { Schema, type SchemaDefinition, type SchemaDefinitionProperty, Types } from 'mongoose';
+import type { FieldDeclaration } from './field-rule.js';
+import { type FieldSource, sourcesOf } from './field-source.js';
+import { designTypeOf, lineageOf, propsOf, schemaOptionsOf } from './metadata.js';
+
+/** A field that a decorator of this room declared. */
+export type DeclaredField = FieldSource & { readonly declaration: FieldDeclaration };
+
+/** Schemas that are being made, by class: a class that contains itself refers to its own. */
+type SchemasInWork = ReadonlyMap<Type<object>, Schema>;
+
+/** Mongoose's definition of a declared field. */
+export function storeOf(field: DeclaredField, inWork: SchemasInWork = new Map()): SchemaDefinitionProperty {
+  const { declaration, required, list, nested } = field;
+  const { storeType, storeRequired = true } = declaration.rule;
+  const entry = nested ? subschemaOf(nested, inWork) : storeType;
+  const value = declaration.options.default;
+  return {
+    type: list ? [entry] : entry,
+    ...(required && storeRequired && { required: true }),
+    // Without a default of its own Mongoose would give every record an empty list.
+    ...((list || value !== undefined) && { default: value }),
+  } as SchemaDefinitionProperty;
+}
+
+/** Mongoose's definition of a class: its field decorators, its `@Prop()`s, and where a field has both, both. */
+export function definitionOf(target: Type<object>, inWork: SchemasInWork = new Map()): SchemaDefinition {
+  const props = propsOf(target);
+  for (const options of props.values()) nameStoreTypes(options);
+  const own = DefinitionsFactory.createForClass(target) as Record<string, unknown>;
+  const fields = new Map(sourcesOf(target).map((field) => [field.name, field]));
+  const definition: Record<string, unknown> = {};
+  for (const name of namesOf(target)) {
+    const field = fields.get(name);
+    const prop = props.has(name) ? (own[name] ?? props.get(name)) : undefined;
+    if (field && isDeclared(field)) {
+      definition[name] = prop ? merged(target, field, prop, inWork) : storeOf(field, inWork);
+    } else if (prop) {
+      const nested = field?.nested && hasDeclaredFields(field.nested) ? field.nested : undefined;
+      definition[name] = nested ? withNested(prop, nested, field?.list === true, inWork) : prop;
+    }
+  }
+  return definition as SchemaDefinition;
+}
+
+/** Classes of BSON that authors write for the types of the store. */
+const STORE_TYPES = new Map<unknown, unknown>([
+  [Types.ObjectId, Schema.Types.ObjectId],
+  [Types.Decimal128, Schema.Types.Decimal128],
+]);
+
+/** @nestjs/mongoose takes `Types.ObjectId` for a nested class without fields, and would store anything there. */
+function nameStoreTypes(options: unknown): void {
+  if (typeof options !== 'object' || options === null || !('type' in options)) return;
+  const { type } = options;
+  if (Array.isArray(type)) options.type = type.map((entry: unknown) => STORE_TYPES.get(entry) ?? entry);
+  else options.type = STORE_TYPES.get(type) ?? type;
+}
+
+function namesOf(target: Type<object>): Set<string> {
+  const names = lineageOf(target).flatMap((owner) => [
+    ...sourcesOf(owner).map(({ name }) => name),
+    ...propsOf(owner).keys(),
+  ]);
+  return new Set(names);
+}
+
+/** Explicit options of `@Prop()` win; a type that it inferred from TypeScript says less than the decorator. */
+function merged(target: Type<object>, field: DeclaredField, prop: unknown, inWork: SchemasInWork): unknown {
+  if (typeof prop !== 'object' || prop === null || Array.isArray(prop) || !('type' in prop)) return prop;
+  const { type, ...options } = prop;
+  const store = storeOf(field, inWork) as object;
+  return { ...store, ...options, ...(!isInferred(target, field, type) && { type }) };
+}
+
+function isInferred(target: Type<object>, { name, nested }: DeclaredField, type: unknown): boolean {
+  // @nestjs/mongoose replaces the class of a nested object by a definition, or by a schema if it has @Schema().
+  if (nested) return !(type instanceof Schema) || schemaOptionsOf(nested) !== undefined;
+  return type === designTypeOf(target, name) || (Array.isArray(type) && type.length === 0);
+}
+
+function hasDeclaredFields(target: Type<object>): boolean {
+  return sourcesOf(target).some(isDeclared);
+}
+
+function withNested(prop: unknown, nested: Type<object>, list: boolean, inWork: SchemasInWork): unknown {
+  const schema = subschemaOf(nested, inWork);
+  const options = typeof prop === 'object' && prop !== null && 'type' in prop ? prop : {};
+  return { ...options, type: list ? [schema] : schema };
+}
+
+/** Schema of a nested class, without an identifier of its own unless its `@Schema()` asks for one. */
+function subschemaOf(target: Type<object>, inWork: SchemasInWork): Schema {
+  const begun = inWork.get(target);
+  if (begun) return begun;
+  const schema = new Schema({}, { _id: false, ...schemaOptionsOf(target) });
+  return schema.add(definitionOf(target, new Map([...inWork, [target, schema]])));
+}
+
+function isDeclared(field: FieldSource): field is DeclaredField {
+  return field.declaration !== undefined;
+}

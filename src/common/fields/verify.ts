@@ -1,0 +1,94 @@
+import type { Type } from '@nestjs/common';
+import { validate, type ValidationError as FieldError } from 'class-validator';
+import { type FaultList, pointerTo } from './fault-list.js';
+import { fieldMessages } from './field-messages.js';
+import { type FieldSource, sourcesOf } from './field-source.js';
+import { put } from './instantiate.js';
+import { kindFault } from './kind-fault.js';
+import { plainLeaf } from './plain-leaf.js';
+import { isPlainObject } from './plain-object.js';
+import { skipField, selfCheckedFieldsOf, validationClassOf } from './validation-class.js';
+
+/**
+ * What a value is: `whole`, a merge `patch` whose nested objects are partial, too, or some fields of a whole after a
+ * patch was `merged` into them.
+ */
+export type ValueForm = 'whole' | 'patch' | 'merged';
+
+const VALIDATOR_OPTIONS = {
+  forbidUnknownValues: true,
+  stopAtFirstError: true,
+  validationError: { target: false, value: false },
+} as const;
+
+/** Runs the validators of a class over a value, and adds what they refuse to the faults. */
+export async function verify(
+  type: Type<object>,
+  value: object,
+  form: ValueForm,
+  faults: FaultList,
+): Promise<void> {
+  const unnoticed = new Map<string, string>();
+  const checked = checkedCopy(type, value, form, { faults, unnoticed, at: '' });
+  for (const error of await validate(checked, VALIDATOR_OPTIONS)) addFaults(error, '', faults);
+  for (const [at, fault] of unnoticed) if (!faults.has(at)) faults.add(at, fault);
+}
+
+interface CopyContext {
+  readonly faults: FaultList;
+  /** Values of another kind than their field's, by pointer: faults if the validators let them pass. */
+  readonly unnoticed: Map<string, string>;
+  readonly at: string;
+}
+
+/** A copy for class-validator, which looks its rules up by the class of each object. Null counts as left out. */
+function checkedCopy(type: Type<object>, value: object, form: ValueForm, context: CopyContext): object {
+  const checkedType = validationClassOf(type, form === 'whole' ? 'whole' : 'partial');
+  const copy = Object.create(checkedType.prototype as object) as object;
+  for (const field of sourcesOf(type)) {
+    const at = pointerTo(context.at, field.name);
+    const member = (value as Record<string, unknown>)[field.name];
+    if (member !== undefined && member !== null) {
+      put(copy, field.name, checkedMember(field, member, form, { ...context, at }));
+      const fault = kindFault(field, (copy as Record<string, unknown>)[field.name]);
+      // Validators that look at no type may throw at a value of another one: they do not get to see it.
+      const isWithheld = !selfCheckedFieldsOf(type).has(field.name);
+      if (fault !== undefined && isWithheld && !context.faults.has(at)) context.faults.add(at, fault);
+      else if (fault !== undefined) context.unnoticed.set(at, fault);
+    }
+    if (context.faults.has(at)) skipField(copy, field.name);
+  }
+  return copy;
+}
+
+function checkedMember(field: FieldSource, value: unknown, form: ValueForm, context: CopyContext): unknown {
+  if (!field.list || !Array.isArray(value)) {
+    return checkedEntry(field, value, form === 'patch' ? 'patch' : 'whole', context);
+  }
+  return Array.from(value as unknown[], (entry, index) =>
+    checkedEntry(field, entry, 'whole', { ...context, at: pointerTo(context.at, index) }),
+  );
+}
+
+function checkedEntry(field: FieldSource, value: unknown, form: ValueForm, context: CopyContext): unknown {
+  const { nested } = field;
+  return nested && isPlainObject(value) ? checkedCopy(nested, value, form, context) : plainLeaf(field, value);
+}
+
+function addFaults(
+  { property, constraints = {}, children = [] }: FieldError,
+  parent: string,
+  faults: FaultList,
+): void {
+  // An object whose class has no rules comes without a name of its own.
+  const at = (property as string | undefined) === undefined ? parent : pointerTo(parent, property);
+  const [first] = Object.entries(constraints);
+  if (first) {
+    const [name, detail] = first;
+    faults.add(
+      at,
+      name === 'unknownValue' ? fieldMessages.noFields : detail || fieldMessages.notValid(property),
+    );
+  }
+  for (const child of children) addFaults(child, at, faults);
+}

@@ -1,0 +1,4 @@
+/** Whether a text is well-formed Unicode. A lone surrogate has no UTF-8 form: the store would hold another character. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}

@@ -1,0 +1,55 @@
+import {
+  IsDecimal,
+  IsFlag,
+  IsListOf,
+  IsNested,
+  IsReference,
+  IsText,
+  IsTextList,
+  IsWholeNumber,
+} from '../../src/common/fields/index.js';
+
+/** Target of a reference. */
+export class Category {}
+
+/** A nested object. */
+export class Dimensions {
+  @IsWholeNumber({ min: 1, max: 500 })
+  width!: number;
+
+  @IsWholeNumber({ min: 1, max: 500, optional: true })
+  depth?: number;
+}
+
+/** An entry of a list. */
+export class Variant {
+  @IsText({ min: 1, max: 20 })
+  sku!: string;
+
+  @IsDecimal({ scale: 2 })
+  price!: string;
+
+  @IsNested(() => Dimensions, { optional: true })
+  dimensions?: Dimensions;
+}
+
+/** An input with every sort of field. */
+export class ProductInput {
+  @IsText({ min: 1, max: 200, example: 'Chair' })
+  name!: string;
+
+  @IsFlag({ default: true })
+  visible?: boolean;
+
+  @IsNested(() => Dimensions, { optional: true })
+  dimensions?: Dimensions;
+
+  @IsListOf(() => Variant, { max: 50 })
+  variants!: Variant[];
+
+  @IsTextList({ maxEntries: 3, entry: { max: 10 }, optional: true })
+  labels?: string[];
+
+  @IsReference(() => Category, { optional: true })
+  category?: string;
+}
