@@ -43,7 +43,7 @@ async function configureApp(app: NestFastifyApplication, environment: Environmen
   if (environment.corsOrigins.length > 0) {
     await app.register(fastifyCors, {
       origin: environment.corsOrigins,
-      methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: [
         'ETag',
         'Link',

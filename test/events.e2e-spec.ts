@@ -3,6 +3,7 @@ import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import type { EntityEvent } from '../src/common/events/index.js';
 import { IsText } from '../src/common/fields/index.js';
+import { ANONYMOUS, TenantScope } from '../src/common/tenancy/index.js';
 import { eventually } from './support/eventually.js';
 import { createResourceApp } from './support/resource-app.js';
 import { ACME, tokenOf } from './support/tenants.js';
@@ -60,6 +61,7 @@ describe('the event posts.afterCreate', () => {
         resource: 'posts',
         action: 'create',
         record: await recordOf(id),
+        changed: ['title', 'content', 'tags', 'tenant'],
         tenant: ACME,
         time: expect.stringMatching(TIMESTAMP),
       },
@@ -116,6 +118,7 @@ describe('the event posts.afterCreate', () => {
             resource: 'posts',
             action: 'create',
             record,
+            changed: ['title', 'content', 'tags', 'tenant'],
             tenant: ACME,
             time: expect.stringMatching(TIMESTAMP),
           },
@@ -209,6 +212,11 @@ describe('the afterCreate hook of a resource', () => {
         resource: 'notes',
         action: 'create',
         record: { _id: body._id, text: 'Buy milk', createdAt: expect.any(Date), updatedAt: expect.any(Date) },
+        changed: ['text'],
+        input: { text: 'Buy milk' },
+        scope: expect.any(TenantScope),
+        caller: ANONYMOUS,
+        params: {},
         tenant: undefined,
         time: expect.stringMatching(TIMESTAMP),
       },

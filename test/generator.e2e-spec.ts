@@ -3,13 +3,11 @@ import { Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
 import { Types } from 'mongoose';
 import {
-  type CrudAction,
+  type Changes,
   CrudController,
   CrudModule,
-  type CrudOptions,
-  CrudResource,
+  crudOptions,
   CrudService,
-  InjectCrud,
   type Stored,
 } from '../src/common/crud/index.js';
 import { currentTenant, type TenantScope } from '../src/common/tenancy/index.js';
@@ -39,31 +37,23 @@ class Book extends BookInput {
 }
 
 const isolated = { tenant: currentTenant };
-const booksCrud: CrudOptions<Book, BookInput> = {
+const booksCrud = crudOptions({
   entity: Book,
   input: BookInput,
   name: 'books',
   tag: 'Library',
   isolationFields: { get: isolated, count: isolated, create: isolated, update: isolated, del: isolated },
-};
+});
 
 @Injectable()
-class BooksService extends CrudService<Book, BookInput> {
-  constructor(@InjectCrud(Book) resource: CrudResource<Book, BookInput>) {
-    super(resource);
-  }
-
+class BooksService extends CrudService.for(booksCrud) {
   override create(scope: TenantScope, input: BookInput): Promise<Stored<Book>> {
     return super.create(scope, { ...input, title: input.title.toUpperCase() });
   }
 }
 
 class BooksController extends CrudController(booksCrud) {
-  override async update(
-    scope: TenantScope,
-    id: string,
-    changes: Partial<BookInput>,
-  ): Promise<{ updated: true }> {
+  override async update(scope: TenantScope, id: string, changes: Changes<BookInput>): Promise<Stored<Book>> {
     return super.update(scope, id, { ...changes, title: `${changes.title} (revised)` });
   }
 }
@@ -171,7 +161,7 @@ it('a value that is unique within a tenant is refused without a word of the tena
 });
 
 describe('disable', () => {
-  const routes: [CrudAction, string[]][] = [
+  const routes: [NonNullable<typeof booksCrud.disable>[number], string[]][] = [
     ['get', ['GET /books', 'GET /books/{id}']],
     ['count', ['GET /books/count']],
     ['create', ['POST /books']],

@@ -7,9 +7,10 @@ interface Document {
 
 /** Both call the record by the name of their class, and only one has examples of the moments that it generates. */
 const normalised = (text: string) =>
-  JSON.parse(text.replaceAll('TodoRecord', 'Todo'), (key, value: unknown) =>
-    key === 'example' && typeof value === 'string' ? undefined : value,
-  ) as Document;
+  JSON.parse(text.replaceAll('TodoRecord', 'Todo'), (key, value: unknown) => {
+    if (key === 'required' && Array.isArray(value)) return value.sort();
+    return key === 'example' && typeof value === 'string' ? undefined : value;
+  }) as Document;
 
 async function documentOf(form: string): Promise<Document> {
   const app = await createTestApp({ env: { TODOS_API: form } });

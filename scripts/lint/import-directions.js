@@ -9,7 +9,7 @@ const LAYERS = [
   ['common/ids'],
   ['common/errors'],
   ['common/http', 'common/database'],
-  ['common/tenancy', 'common/events', 'common/fields', 'common/validation'],
+  ['common/tenancy', 'common/events', 'common/fields'],
   ['common/crud'],
   ['feature', 'config'],
   ['app'],

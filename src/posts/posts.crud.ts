@@ -1,10 +1,10 @@
-import type { CrudOptions } from '../common/crud/index.js';
+import { crudOptions } from '../common/crud/index.js';
 import { currentTenant } from '../common/tenancy/index.js';
 import { PostInput } from './dto/post-input.js';
 import { Post } from './post.schema.js';
 
 /** Posts: public reads, writes within the tenant, and an archive in place of the hard delete. */
-export const postsCrud: CrudOptions<Post, PostInput> = {
+export const postsCrud = crudOptions({
   entity: Post,
   input: PostInput,
   name: 'posts',
@@ -17,4 +17,4 @@ export const postsCrud: CrudOptions<Post, PostInput> = {
     del: { tenant: currentTenant },
   },
   visible: { deletedAt: null },
-};
+});

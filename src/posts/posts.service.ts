@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { CrudResource, CrudService, InjectCrud } from '../common/crud/index.js';
+import { CrudService } from '../common/crud/index.js';
 import type { TenantScope } from '../common/tenancy/index.js';
-import type { PostInput } from './dto/post-input.js';
-import { Post } from './post.schema.js';
+import { postsCrud } from './posts.crud.js';
 
 /** The generated verbs, and the archive. */
 @Injectable()
-export class PostsService extends CrudService<Post, PostInput> {
-  constructor(@InjectCrud(Post) resource: CrudResource<Post, PostInput>) {
-    super(resource);
-  }
-
-  /** Marks the scope's post as deleted now, also where it is so already; changes nothing where none matches. */
+export class PostsService extends CrudService.for(postsCrud) {
+  /** Marks the scope's post as deleted now, also if it is archived already; changes nothing if none matches. */
   async archive(scope: TenantScope, id: string): Promise<void> {
-    await this.store.update(this.scopedTo(scope, id), { set: { deletedAt: new Date() } });
+    const filter = this.filterOf('del', scope, id, { hidden: true });
+    await this.resource.writes.change(
+      filter,
+      { set: { deletedAt: new Date() }, unset: [] },
+      { scope, action: 'del' },
+    );
   }
 }

@@ -13,6 +13,7 @@ export const HOSTILE_BODIES: Record<string, string> = {
   '__proto__, deeper': '{"title":{"__proto__":{"length":1}}}',
   constructor: '{"title":"x","constructor":{"prototype":{"admin":true}}}',
   'constructor, deeper': '{"title":{"constructor":{"prototype":{"admin":true}}}}',
+  'a BSON type, deeper': '{"title":{"_bsontype":"MinKey"}}',
   'constructor as a string': '{"title":"x","constructor":"x"}',
   prototype: '{"title":"x","prototype":{}}',
   toString: '{"title":"x","toString":"x"}',

@@ -1,78 +1,136 @@
-import { Controller, type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common';
-import { CONTROLLER_WATERMARK } from '@nestjs/common/constants.js';
-import { MongooseModule } from '@nestjs/mongoose';
-import { CRUD_DEFINITION, CrudController } from './crud.controller.js';
-import { type CrudDefinition, defineCrud } from './crud.definition.js';
-import type { CrudOptions } from './crud-options.interface.js';
-import { createCrudProviders } from './crud.providers.js';
-import type { CrudService } from './crud.service.js';
+import { type DynamicModule, Global, Module, type ModuleMetadata, type Type } from '@nestjs/common';
+import { getModelToken, MongooseModule } from '@nestjs/mongoose';
+import type { Provider } from '@nestjs/common';
+import type { Model } from 'mongoose';
+import { Database } from '../database/index.js';
+import { EntityEventPublisher } from '../events/index.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
-import { inheritHandlers } from './inherit-handlers.js';
+import { checkRequired } from './definition/check-fields.js';
+import type { CrudDefinition } from './definition/crud-definition.js';
+import { defineCrud } from './definition/define-crud.js';
+import { CrudController } from './http/crud.controller.js';
+import { checkConstructor, finishController } from './http/finish-controller.js';
+import { definitionOf } from './http/resource-metadata.js';
+import { checkOverrides, type Fail, failFor } from './options/check-options.js';
+import type { CrudHooks } from './options/crud-hooks.js';
+import type { CrudOptions } from './options/crud-options.js';
+import { documentRestriction } from './openapi/document-restriction.js';
+import { CrudRegistry } from './service/crud.registry.js';
+import { CrudService, serviceOptionsOf } from './service/crud.service.js';
+import { CrudResource } from './service/crud-resource.js';
+import { HookRunner } from './service/hook-runner.js';
+import { MongooseStore } from './store/mongoose.store.js';
 
-/** Classes of the feature's own that take the place of the generated ones. */
-export interface CrudOverrides<Entity extends object, Input extends object> {
-  /** A class that extends `CrudController(options)`, made from the same options. @default the generated controller */
+/** Classes of the feature's own, and what they inject. */
+export interface CrudOverrides {
+  /** A class that extends `CrudController(options)`. @default the generated controller */
   controller?: Type<object>;
-  /** A class that extends `CrudService`. @default the generated service */
-  service?: Type<CrudService<Entity, Input>>;
-  /** Modules whose providers those classes inject. */
+  /** A class that extends `CrudService.for(options)`. @default the generated service */
+  service?: Type<object>;
+  /** Providers that those classes, the hooks and the guards inject. */
+  providers?: Provider[];
+  /** Modules whose exported providers those classes inject. */
   imports?: ModuleMetadata['imports'];
 }
+
+/** Knows the resources of an application; one for all of them. */
+@Global()
+@Module({ providers: [CrudRegistry], exports: [CrudRegistry] })
+class CrudRegistryModule {}
 
 /** Makes resources: a controller, a service, validation, documentation, isolation, hooks and events of an entity. */
 @Module({})
 export class CrudModule {
   /**
-   * Makes the module of one resource. Importing modules can inject its service by `getCrudServiceToken(Entity)`.
+   * Makes the module of one resource. Modules that import it can inject its service with `@InjectCrudService(Entity)`.
    *
-   * @throws Error that says the fix, where the options or overrides cannot make a resource
+   * @throws Error that names the fix, if the options or overrides cannot make a resource
    */
-  static forFeature<Entity extends object, Input extends object>(
-    options: CrudOptions<Entity, Input>,
-    overrides: CrudOverrides<Entity, Input> = {},
+  static forFeature<Entity extends object, Create extends object, Update extends object = Create>(
+    options: CrudOptions<Entity, Create, Update>,
+    overrides: CrudOverrides = {},
   ): DynamicModule {
-    const definition = defineCrud(options);
-    const { entity, schema, name } = definition;
-    const providers = createCrudProviders(definition, overrides.service);
+    const fail = failFor((options as Partial<typeof options> | undefined)?.entity);
+    checkOverrides(overrides, fail);
+    const controller = overrides.controller ?? CrudController(options);
+    const definition = definitionOf(controller) ?? defineCrud(options);
+    checkSame(controller, definition, options, fail);
+    finishController(controller, definition, fail);
+    const { service, providers = [], imports = [] } = overrides;
+    if (service) checkService(service, options, fail);
+    else if (!overrides.controller) checkRequired(definition, fail);
+    const { entity, schema, name, hooks } = definition;
     return {
       module: namedModule(entity.name),
       imports: [
+        CrudRegistryModule,
         MongooseModule.forFeature([{ name: entity.name, schema, collection: name }]),
-        ...(overrides.imports ?? []),
+        ...imports,
       ],
-      controllers: [controllerOf(definition, options, overrides.controller)],
-      providers,
-      exports: [
-        getCrudServiceToken(entity),
-        getCrudResourceToken(entity),
-        ...[overrides.service ?? []].flat(),
+      controllers: [controller],
+      providers: [
+        ...providers,
+        ...(typeof hooks === 'function' ? [hooks] : []),
+        resourceProvider(definition, controller),
+        ...serviceProviders(definition, service),
       ],
+      exports: [getCrudServiceToken(entity), getCrudResourceToken(entity), ...(service ? [service] : [])],
     };
   }
 }
 
-function controllerOf<Entity extends object, Input extends object>(
-  definition: CrudDefinition<Entity, Input>,
-  options: CrudOptions<Entity, Input>,
-  own: Type<object> | undefined,
-): Type<object> {
-  if (!own) return CrudController(options);
-  if (!Reflect.hasMetadata(CONTROLLER_WATERMARK, Object.getPrototypeOf(own) as object)) {
-    throw new Error(
-      `CrudModule.forFeature(${definition.label}): ${own.name} does not extend the generated controller. ` +
-        `Write: class ${own.name} extends CrudController(options).`,
-    );
-  }
-  if (Reflect.getMetadata(CRUD_DEFINITION, own) !== definition) {
-    throw new Error(
-      `CrudModule.forFeature(${definition.label}): ${own.name} extends a controller of other options. ` +
-        `Write: class ${own.name} extends CrudController(options), with the same options.`,
-    );
-  }
-  inheritHandlers(own);
-  // Nest reads a controller's path and prefix from the class itself.
-  if (!Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, own)) Controller(definition.path)(own);
-  return own;
+/** The generated controller of the same options has their definition; one of others belongs to another resource. */
+function checkSame(controller: Type<object>, definition: CrudDefinition, options: object, fail: Fail): void {
+  if (definition.options === options) return;
+  fail(
+    `${controller.name} extends a controller of other options. Write: class ${controller.name} extends CrudController(options), with the same options.`,
+  );
+}
+
+function checkService(service: Type<object>, options: object, fail: Fail): void {
+  const made = serviceOptionsOf(service);
+  const write = `Write: class ${service.name} extends CrudService.for(options)`;
+  if (!made) fail(`${service.name} does not extend the generated service. ${write}.`);
+  if (made !== options)
+    fail(`${service.name} extends a service of other options. ${write}, with the same options.`);
+  checkConstructor(service, fail);
+}
+
+function resourceProvider(definition: CrudDefinition, controller: Type<object>): Provider {
+  const { entity, hooks } = definition;
+  return {
+    provide: getCrudResourceToken(entity),
+    useFactory: (
+      model: Model<Record<string, unknown>>,
+      database: Database,
+      events: EntityEventPublisher,
+      registry: CrudRegistry,
+      provided?: CrudHooks<object, object>,
+    ) => {
+      const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
+      const resource = new CrudResource(
+        definition,
+        new MongooseStore<object>(model, database),
+        runner,
+        registry,
+      );
+      registry.add(resource, () => documentRestriction(controller));
+      return resource;
+    },
+    inject: [
+      getModelToken(entity.name),
+      Database,
+      EntityEventPublisher,
+      CrudRegistry,
+      ...(typeof hooks === 'function' ? [hooks] : []),
+    ],
+  };
+}
+
+function serviceProviders(definition: CrudDefinition, service: Type<object> | undefined): Provider[] {
+  const provide = getCrudServiceToken(definition.entity);
+  if (service) return [service, { provide, useExisting: service }];
+  return [{ provide, useClass: CrudService.for(definition.options) }];
 }
 
 /** A module class of its own for each resource, so that each shows under its name in Nest's module graph. */

@@ -1,14 +1,21 @@
 import { Inject, type Type } from '@nestjs/common';
 
+/** A token per class: two classes of one name have two. */
+function tokensOf(kind: string): (entity: Type<object>) => symbol {
+  const tokens = new WeakMap<Type<object>, symbol>();
+  return (entity) => {
+    const token = tokens.get(entity) ?? Symbol(`${entity.name}${kind}`);
+    tokens.set(entity, token);
+    return token;
+  };
+}
+
 /** Injection token of a resource's service: the generated one, or the feature's own in its place. */
-export function getCrudServiceToken(entity: Type<object>): string {
-  return `${entity.name}CrudService`;
-}
+export const getCrudServiceToken = tokensOf('CrudService');
 
-/** Injection token of what a resource's service works with. */
-export function getCrudResourceToken(entity: Type<object>): string {
-  return `${entity.name}CrudResource`;
-}
+/** Injection token of the running resource, which its service works with. */
+export const getCrudResourceToken = tokensOf('CrudResource');
 
-/** Injects the resource of an entity into a service of the feature's own, to be handed to `super()`. */
-export const InjectCrud = (entity: Type<object>): ParameterDecorator => Inject(getCrudResourceToken(entity));
+/** Injects the service of an entity: `@InjectCrudService(Product) private readonly products: CrudService<Product, ProductInput>`. */
+export const InjectCrudService = (entity: Type<object>): ParameterDecorator & PropertyDecorator =>
+  Inject(getCrudServiceToken(entity));

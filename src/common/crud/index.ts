@@ -1,23 +1,29 @@
-export { createBodyPipe, updateBodyPipe } from './body.pipe.js';
-export { CountResult, CreatedResult, DeletedResult, MergePatchOf, UpdatedResult } from './crud.classes.js';
-export { CrudController } from './crud.controller.js';
-export { ApiCreateBody, ApiIdParam, ApiPaging, ApiSuccess, ApiUpdateBody } from './crud.documentation.js';
 export { CrudModule, type CrudOverrides } from './crud.module.js';
-export type {
-  CrudAction,
-  CrudHooks,
-  CrudOptions,
-  FieldOf,
-  Presented,
-  Stored,
-} from './crud-options.interface.js';
-export { type Changes, CrudResource, CrudService } from './crud.service.js';
-export { CrudRoute, type CrudRouteOptions } from './crud-route.decorator.js';
-export type { CrudStore, StoreChange, StoreFilter, StoreWindow } from './crud.store.js';
-export { getCrudResourceToken, getCrudServiceToken, InjectCrud } from './crud.tokens.js';
-export { etagOf } from './etag.js';
-export { IdPipe } from './id.pipe.js';
-export { streamJsonArray } from './json-array.stream.js';
-export { prefersRepresentation } from './prefer.js';
+export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
+export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
+export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
+export { CrudController } from './http/crud.controller.js';
+export { etagOf } from './http/etag.js';
+export { IdPipe } from './http/id.pipe.js';
+export { streamJsonArray } from './http/json-array.stream.js';
+export { prefersRepresentation } from './http/prefer.js';
+export { ApiCreateBody, ApiIdParam, ApiPaging, ApiSuccess, ApiUpdateBody } from './openapi/decorators.js';
+export { schemaClass } from './openapi/documented-class.js';
+export { CountResult, CreatedResult, DeletedResult, UpdatedResult } from './openapi/results.js';
+export type * from './options/crud-hooks.js';
+export {
+  type CrudHandler,
+  type CrudInput,
+  type CrudListOptions,
+  crudOptions,
+  type CrudOptions,
+  type CrudOutput,
+  type CrudParent,
+  type CrudReference,
+  type CrudRouteOptions,
+} from './options/crud-options.js';
+export type { Changes, FieldOf, Presented, Stored } from './options/records.js';
 export { Page } from './query/page.js';
 export { type PageQuery, PageQueryPipe } from './query/page-query.js';
+export { CrudService, type WriteOptions } from './service/crud.service.js';
+export type { CrudStore, StoreChange, StoreFilter, StoreWindow } from './store/crud.store.js';

@@ -1,7 +1,10 @@
 import { type EmbeddedMongodb, startEmbeddedMongodb } from 'embedded-mongodb';
 
-/** Which database is used: a MongoDB by its connection string, or the embedded default by the folder of its files. */
-export type DatabaseOptions = { uri: string } | { embeddedDir: string };
+/**
+ * The database to use: a MongoDB by its connection string, the embedded default by the folder of its files, or the embedded
+ * default in memory, for tests.
+ */
+export type DatabaseOptions = { uri: string } | { embeddedDir: string } | { memory: true };
 
 /** Name of the database in the embedded default. */
 const EMBEDDED_DATABASE = 'posts-and-todos';
@@ -23,7 +26,9 @@ export class DatabaseServer {
    */
   async uri(): Promise<string> {
     if ('uri' in this.options) return this.options.uri;
-    this.embedded ??= startEmbeddedMongodb({ dir: this.options.embeddedDir });
+    this.embedded ??= startEmbeddedMongodb(
+      'memory' in this.options ? { memory: true } : { dir: this.options.embeddedDir },
+    );
     try {
       return (await this.embedded).uri + EMBEDDED_DATABASE;
     } catch (error) {

@@ -9,10 +9,13 @@ export const ERROR_TABLE = {
   UNAUTHENTICATED: { status: 401, title: 'Authentication required' },
   INVALID_TOKEN: { status: 401, title: 'Invalid token' },
   TENANT_REQUIRED: { status: 403, title: 'Tenant required' },
+  CLAIM_REQUIRED: { status: 403, title: 'Claim required' },
   RECORD_NOT_FOUND: { status: 404, title: 'Record not found' },
   PATH_NOT_FOUND: { status: 404, title: 'Path not found' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   REQUEST_TIMEOUT: { status: 408, title: 'Request timed out' },
+  STILL_REFERENCED: { status: 409, title: 'Still referenced' },
+  WRITE_CONFLICT: { status: 409, title: 'Write conflict' },
   DUPLICATE_VALUE: { status: 409, title: 'Duplicate value' },
   BODY_TOO_LARGE: { status: 413, title: 'Body too large' },
   URI_TOO_LONG: { status: 414, title: 'URI too long' },
@@ -31,7 +34,7 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 export const errorMessages = {
   notAnObject: 'The body must be a JSON object.',
   malformedJson: 'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
-  harmfulJson: 'The body is nested too deeply, or has a nested field named "constructor".',
+  harmfulJson: 'The body is nested too deeply, or has a nested field named "constructor" or "_bsontype".',
   malformedUrl: 'The URL is not valid. Percent-encode its special characters in UTF-8.',
   malformedRequest: 'The request could not be read. Check its body, headers and encoding.',
   malformedHttp: 'The request is not valid HTTP/1.1.',
@@ -43,6 +46,21 @@ export const errorMessages = {
     `"${name}" is not an input field. Allowed: ${allowed.join(', ')}.`,
   nullOnCreate: (name: string) => `"${name}" must not be null. Leave the field out instead.`,
   nullOnRequired: (name: string) => `"${name}" is required and cannot be removed with null.`,
+  requiredField: (name: string) => `"${name}" is required.`,
+  immutable: (name: string) => `"${name}" cannot be changed.`,
+  undeclaredField: (name: string) => `"${name}" is not a field of this record.`,
+  wrongType: (name: string, type: string) => `"${name}" must be ${type}.`,
+  wrongForm: (name: string) => `"${name}" does not have the required form.`,
+  notOneOf: (name: string, values: readonly unknown[]) =>
+    `"${name}" must be one of ${values.map(String).join(', ')}.`,
+  outOfBounds: (name: string, kind: 'min' | 'max' | 'minlength' | 'maxlength', limit: unknown) => {
+    const [bound, unit] = [
+      kind.startsWith('min') ? 'at least' : 'at most',
+      kind.endsWith('length') ? ' characters' : '',
+    ];
+    const shown = limit instanceof Date ? limit.toISOString() : String(limit);
+    return `"${name}" must be ${unit ? 'a string of ' : ''}${bound} ${shown}${unit}.`;
+  },
   invalidId: 'The id must be 24 hexadecimal digits.',
   unknownParameter: (name: string, allowed: readonly string[]) =>
     allowed.length === 0
@@ -57,6 +75,12 @@ export const errorMessages = {
   invalidToken: 'The token does not verify or has expired. Get a new one.',
   tenantRequired: (claim: string) =>
     `The token must carry a tenant: claim "${claim}", 24 hexadecimal digits.`,
+  claimRequired: (claim: string) =>
+    `The token must carry the claim "${claim}", with a value of the right type.`,
+  stillReferenced: (label: string, by: string) =>
+    `The ${label} is still referenced by ${by}. Change or delete those first.`,
+  writeConflict: 'The record was changed by others again and again in the meantime. Try again.',
+  noSuchReference: (field: string, label: string) => `"${field}" names no ${label} that you can use.`,
   recordNotFound: (label: string) => `${label} not found`,
   pathNotFound: 'There is no such path. See /docs for those that exist.',
   methodNotAllowed: (method: string, allow: readonly string[]) =>

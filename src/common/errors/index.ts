@@ -1,5 +1,6 @@
 export * from './authentication-unavailable.error.js';
 export * from './body-too-large.error.js';
+export * from './claim-required.error.js';
 export * from './database-unavailable.error.js';
 export * from './domain.error.js';
 export * from './duplicate-value.error.js';
@@ -18,7 +19,9 @@ export * from './problem.js';
 export * from './record-not-found.error.js';
 export * from './server-refusal.error.js';
 export * from './shutting-down.error.js';
+export * from './still-referenced.error.js';
 export * from './tenant-required.error.js';
 export * from './unauthenticated.error.js';
 export * from './unsupported-media-type.error.js';
 export * from './validation.error.js';
+export * from './write-conflict.error.js';

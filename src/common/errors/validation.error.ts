@@ -7,8 +7,8 @@ export class ValidationError extends DomainError {
   override readonly errors: readonly Violation[];
 
   /** @param errors each fault; at least one */
-  constructor(errors: readonly [Violation, ...Violation[]]) {
-    super(errorMessages.validationFailed(errors.length, errors[0].detail));
+  constructor(errors: readonly [Violation, ...Violation[]], options?: ErrorOptions) {
+    super(errorMessages.validationFailed(errors.length, errors[0].detail), options);
     this.errors = errors;
   }
 }

@@ -11,7 +11,7 @@ export interface EventsOptions {
   hookWarnMs: number;
 }
 
-/** A hook of a resource, or a listener to its events. */
+/** A listener to the events of a resource. */
 export type EntityListener<Entity> = (event: EntityEvent<Entity>) => unknown;
 
 /** Runs after-hooks and emits their events, so that nothing they do can fail or hold up a request. */
@@ -29,11 +29,7 @@ export class EntityEventPublisher {
    * Calls the resource's own hook, then every listener of `<resource>.<hook>` through EventEmitter2. Resolves when all
    * are done, or after `hookWarnMs`, whichever comes first; never rejects.
    */
-  async publish<Entity>(
-    hook: AfterHook,
-    event: EntityEvent<Entity>,
-    ownHook?: EntityListener<Entity>,
-  ): Promise<void> {
+  async publish<Entity>(hook: AfterHook, event: EntityEvent<Entity>, ownHook?: () => unknown): Promise<void> {
     const name = entityEventName(event.resource, hook);
     const listeners = [...(ownHook ? [ownHook] : []), ...this.listenersOf<Entity>(name)];
     if (listeners.length === 0) return;
@@ -41,6 +37,19 @@ export class EntityEventPublisher {
     const done = work.then(() => void this.running.delete(done));
     this.running.add(done);
     await this.warnWhenSlow(name, event, done);
+  }
+
+  /** Runs a before-hook to its end; one that takes longer than `hookWarnMs` is logged. @throws the hook's own exception */
+  async watch(name: string, hook: () => Promise<void>): Promise<void> {
+    const { hookWarnMs } = this.options;
+    const timer = setTimeout(() => {
+      this.logger.warn({ event: name }, `A hook of ${name} takes longer than ${hookWarnMs} ms`);
+    }, hookWarnMs);
+    try {
+      await hook();
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Resolves when no hook is running; for an orderly shutdown. */

@@ -1,17 +1,19 @@
 /** The hooks that run after a write, and the events of the same name. */
-export type AfterHook = 'afterCreate';
+export type AfterHook = 'afterCreate' | 'afterUpdate' | 'afterDel';
 
-/** The actions that hooks belong to, by the seed's names. */
+/** The actions that hooks belong to. */
 export type WriteAction = 'create' | 'update' | 'del';
 
-/** What a hook and a listener are told about a write (contract section 7). */
+/** Tells a listener about a write. */
 export interface EntityEvent<Entity = unknown> {
   /** Name of the resource, such as `posts`. */
   readonly resource: string;
   readonly action: WriteAction;
-  /** The record as it was stored, with the fields that a client may see. */
+  /** The record as it was stored, or removed, with the fields that a client may see. */
   readonly record: Entity;
-  /** The tenant that wrote it: 24 hexadecimal digits; absent where nothing isolates the action. */
+  /** Names of the fields that the write set, changed or removed; empty for a delete. */
+  readonly changed: readonly string[];
+  /** The tenant that wrote it: 24 hexadecimal digits; absent if no token was asked for. */
   readonly tenant?: string;
   /** When it was stored: RFC 3339, UTC, milliseconds. */
   readonly time: string;

@@ -17,6 +17,8 @@ export { IsTimestamp, type TimestampOptions } from './is-timestamp.js';
 export { IsWholeNumber, type WholeNumberOptions } from './is-whole-number.js';
 export type { JsonSchema } from './json-schema.js';
 export { jsonSchemaOf } from './json-schema-of.js';
+export { apiNamesOf, apiOptionsOf } from './metadata.js';
 export { mergePatch } from './merge-patch.js';
 export { parseTimestamp } from './parse-timestamp.js';
+export { isPlainObject } from './plain-object.js';
 export { schemaOf } from './schema-of.js';

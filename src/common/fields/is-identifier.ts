@@ -1,3 +1,4 @@
+import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../ids/index.js';
 import { Schema, Types } from 'mongoose';
 import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
 
@@ -18,11 +19,11 @@ export function identifierRule(name: string): FieldRule {
     list: false,
     shape,
     refusal: (value) => (isIdentifier(value) ? undefined : shape),
-    schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' },
+    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN },
     storeType: Schema.Types.ObjectId,
   };
 }
 
 function isIdentifier(value: unknown): boolean {
-  return value instanceof Types.ObjectId || (typeof value === 'string' && /^[0-9a-f]{24}$/i.test(value));
+  return value instanceof Types.ObjectId || isObjectId(value);
 }

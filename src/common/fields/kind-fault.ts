@@ -1,3 +1,4 @@
+import { isObjectId } from '../ids/index.js';
 import { fieldMessages, SHAPES } from './field-messages.js';
 import type { FieldSource } from './field-source.js';
 import { isTimestampDate } from './parse-timestamp.js';
@@ -43,7 +44,7 @@ function fits({ kind, values }: FieldSource, value: unknown): boolean {
     case 'timestamp':
       return isTimestampDate(value);
     case 'identifier':
-      return typeof value === 'string' && /^[0-9a-f]{24}$/i.test(value);
+      return isObjectId(value);
     case 'enum':
       return values?.includes(value as string) !== false;
     case 'nested':

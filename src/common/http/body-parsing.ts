@@ -8,6 +8,9 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
+/** Names of nested fields that libraries take for more than data: `_bsontype` would choose a type of the database's. */
+const HARMFUL_NAMES = ['constructor', '_bsontype'];
+
 /** Deepest nesting of a body. Unit: levels of objects and arrays. */
 const MAX_DEPTH = 32;
 
@@ -66,7 +69,8 @@ function isHarmless(value: unknown): boolean {
     const { value: current, depth } = next;
     if (typeof current !== 'object' || current === null) continue;
     // At the top an unknown field is refused by its name, whatever that is.
-    if (depth > MAX_DEPTH || (depth > 0 && Object.hasOwn(current, 'constructor'))) return false;
+    if (depth > MAX_DEPTH) return false;
+    if (depth > 0 && HARMFUL_NAMES.some((name) => Object.hasOwn(current, name))) return false;
     for (const child of Object.values(current)) rest.push({ value: child, depth: depth + 1 });
   }
   return true;

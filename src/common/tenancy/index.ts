@@ -1,7 +1,10 @@
-export * from './current-tenant.js';
+export * from './current-scope.js';
 export * from './isolated.js';
+export { handlerName, isolationOf, type IsolationResolver } from './isolation-of.js';
+export * from './isolation-source.js';
 export * from './tenancy.module.js';
 export * from './tenant-context.js';
+export * from './tenant-scope.js';
 export * from './tenant.guard.js';
 export * from './tenant.interceptor.js';
 export * from './token-verifier.js';

@@ -1,16 +1,16 @@
 import { applyDecorators, SetMetadata, UseGuards, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth } from '@nestjs/swagger';
-import { ISOLATION_FIELDS } from './isolation-fields.key.js';
-import type { IsolationFields } from './tenant-context.js';
+import { ISOLATION, type IsolationResolver } from './isolation-of.js';
 import { TenantGuard } from './tenant.guard.js';
 import { TenantInterceptor } from './tenant.interceptor.js';
 
-/** Requires a tenant's token for a handler and scopes it by the given fields; `@CurrentScope()` reads the result. */
-export function Isolated(fields: IsolationFields): MethodDecorator {
+/**
+ * Scopes every handler of a controller, those of its subclasses included. It belongs to the class, so that no decorator
+ * on a method can take it away: guards and interceptors of methods add up with those of their class.
+ */
+export function Isolated(resolver: IsolationResolver): ClassDecorator {
   return applyDecorators(
-    SetMetadata(ISOLATION_FIELDS, fields),
+    SetMetadata(ISOLATION, resolver),
     UseGuards(TenantGuard),
     UseInterceptors(TenantInterceptor),
-    ApiBearerAuth(),
   );
 }

@@ -1,16 +1,24 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
+import { isolationOf } from './isolation-of.js';
+import { needsToken } from './isolation-source.js';
+import { ANONYMOUS } from './tenant-context.js';
 import { TokenVerifier } from './token-verifier.js';
 
-/** Decides whether a request may go on: only with a bearer token (RFC 6750) that verifies and names a tenant. */
+/**
+ * Decides whether a request may go on: an isolated action only with a bearer token (RFC 6750) that verifies. Who calls is
+ * then in `request.tenantContext`.
+ */
 @Injectable()
 export class TenantGuard implements CanActivate {
   constructor(private readonly verifier: TokenVerifier) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    request.tenantContext = await this.verifier.authenticate(bearerToken(request.headers.authorization));
+    request.tenantContext = needsToken(isolationOf(context))
+      ? await this.verifier.authenticate(bearerToken(request.headers.authorization))
+      : ANONYMOUS;
     return true;
   }
 }

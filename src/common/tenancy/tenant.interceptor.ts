@@ -1,30 +1,23 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
-import { UnauthenticatedError } from '../errors/index.js';
-import { ISOLATION_FIELDS } from './isolation-fields.key.js';
-import { ANONYMOUS, type IsolationFields, type TenantScope } from './tenant-context.js';
+import { isolationOf } from './isolation-of.js';
+import { TenantScope } from './tenant-scope.js';
 
-/** Applies what the guard decided: computes the fields that scope this request, which the handler hands on. */
+/**
+ * Applies what the guard decided: makes the scope of the request, which every verb of a service takes first. A caller who
+ * lacks a value that the action is isolated by is refused here, before anything is read.
+ */
 @Injectable()
 export class TenantInterceptor implements NestInterceptor {
-  constructor(private readonly reflector: Reflector) {}
-
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const fields = this.reflector.get<IsolationFields>(ISOLATION_FIELDS, context.getHandler());
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    request.tenantScope = scopeOf(request.tenantContext ?? ANONYMOUS, fields);
+    // Without a guard before it nobody has decided who calls.
+    if (!request.tenantContext) throw new Error('The TenantGuard did not run before the TenantInterceptor.');
+    const params = request.params as Readonly<Record<string, string>>;
+    const scope = TenantScope.ofRequest(request.tenantContext, { params, request });
+    scope.valuesOf(isolationOf(context));
+    request.tenantScope = scope;
     return next.handle();
   }
-}
-
-function scopeOf(caller: TenantScope['caller'], fields: IsolationFields): TenantScope {
-  const entries = Object.entries(fields).map(([field, source]) => {
-    const value = source(caller);
-    // A filter on nothing would match every tenant's records.
-    if (value === undefined || value === null) throw new UnauthenticatedError();
-    return [field, value] as const;
-  });
-  return { caller, fields: Object.fromEntries(entries) };
 }

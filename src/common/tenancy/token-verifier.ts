@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
-import { AuthenticationUnavailableError, InvalidTokenError, TenantRequiredError } from '../errors/index.js';
+import { AuthenticationUnavailableError, InvalidTokenError } from '../errors/index.js';
+import { isObjectId } from '../ids/index.js';
 import type { TenantContext } from './tenant-context.js';
 
 /** How tokens are verified; one of `secret` and `jwksUrl` is given. */
@@ -20,7 +21,6 @@ export interface TokenVerifierOptions {
 const CLOCK_TOLERANCE_S = 30;
 /** How long a fetch of the key set may take. Unit: milliseconds. */
 const JWKS_TIMEOUT_MS = 3_000;
-const TENANT = /^[0-9a-f]{24}$/i;
 
 /** Verifies JSON Web Tokens (RFC 7519) by the advice of RFC 8725: the key source alone decides the algorithms. */
 export class TokenVerifier {
@@ -44,10 +44,9 @@ export class TokenVerifier {
   }
 
   /**
-   * The caller whom a token names.
+   * The caller whom a token names; without a tenant if it carries none of 24 hexadecimal digits.
    *
    * @throws InvalidTokenError where the token does not verify
-   * @throws TenantRequiredError where it verifies but carries no tenant of 24 hexadecimal digits
    * @throws AuthenticationUnavailableError where the key set cannot be fetched
    */
   async authenticate(token: string): Promise<TenantContext> {
@@ -55,11 +54,15 @@ export class TokenVerifier {
       if (isKeySetFailure(error)) throw new AuthenticationUnavailableError({ cause: error });
       throw new InvalidTokenError();
     });
-    const tenant = Object.hasOwn(payload, this.options.tenantClaim) && payload[this.options.tenantClaim];
-    if (typeof tenant !== 'string' || !TENANT.test(tenant)) {
-      throw new TenantRequiredError(this.options.tenantClaim);
-    }
-    return { tenant: tenant.toLowerCase() };
+    const { tenantClaim } = this.options;
+    const tenant = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined;
+    return {
+      authenticated: true,
+      tenant: isObjectId(tenant) ? tenant.toLowerCase() : undefined,
+      subject: typeof payload.sub === 'string' ? payload.sub : undefined,
+      claims: payload,
+      tenantClaim,
+    };
   }
 }
 

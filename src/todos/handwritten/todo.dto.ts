@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { MergePatchOf, type Stored } from '../../common/crud/index.js';
+import { schemaClass, type Stored } from '../../common/crud/index.js';
+import { jsonSchemaOf } from '../../common/fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../common/ids/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import type { Todo } from '../todo.schema.js';
@@ -8,7 +9,7 @@ import type { Todo } from '../todo.schema.js';
 export class TodoCreate extends TodoInput {}
 
 /** The body of an update (RFC 7396). */
-export class TodoUpdate extends MergePatchOf(TodoInput) {}
+export class TodoUpdate extends schemaClass('TodoUpdate', jsonSchemaOf(TodoInput, { partial: true })) {}
 
 /** A todo as clients see it. */
 export class TodoRecord extends TodoInput {
@@ -32,6 +33,6 @@ export class TodoPage {
   @ApiProperty({ type: [TodoRecord], maxItems: 100 })
   results!: TodoRecord[];
 
-  @ApiProperty({ type: 'integer', minimum: 0, description: 'Records in all, whatever the page' })
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of records in all, whatever the page' })
   count!: number;
 }

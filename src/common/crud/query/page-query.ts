@@ -7,34 +7,56 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-/** Bounds of the paging parameters (seed, section "Limits"). Unit: records. */
+/** Bounds of the paging parameters. Unit: records. */
 export const PAGE_LIMITS = {
   offset: { minimum: 0, default: 0 },
   limit: { minimum: 1, maximum: 100, default: 20 },
 } as const;
 
+/** How a resource is paged. */
+export interface Paging {
+  /** Whether no parameter means every record; otherwise it means the first page. */
+  readonly unpaged: boolean;
+  /** Maximum number of records per page. Unit: records. */
+  readonly maxLimit: number;
+}
+
+const DEFAULT_PAGING: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum };
+
 /**
- * Reads `offset` and `limit`; either is enough for a page, neither is none.
+ * Reads `offset` and `limit`; either is enough for a page, the other takes its default.
  *
- * @throws ValidationError where one is not a whole number within its bounds
+ * @returns undefined if every record is asked for
+ * @throws ValidationError if one is not a whole number within its bounds
  */
+export function readPage(
+  query: Readonly<Record<string, unknown>>,
+  { unpaged, maxLimit }: Paging = DEFAULT_PAGING,
+): PageQuery | undefined {
+  if (unpaged && query.offset === undefined && query.limit === undefined) return undefined;
+  const violations: Violation[] = [];
+  const read = (name: 'offset' | 'limit', fallback: number, maximum?: number): number => {
+    const { minimum } = PAGE_LIMITS[name];
+    const value = wholeNumber(query[name] ?? String(fallback));
+    if (value !== undefined && value >= minimum && value <= (maximum ?? Number.MAX_SAFE_INTEGER))
+      return value;
+    violations.push({ parameter: name, detail: errorMessages.wholeNumber(name, minimum, maximum) });
+    return fallback;
+  };
+  const page = {
+    offset: read('offset', PAGE_LIMITS.offset.default),
+    limit: read('limit', Math.min(PAGE_LIMITS.limit.default, maxLimit), maxLimit),
+  };
+  const [first, ...others] = violations;
+  if (first) throw new ValidationError([first, ...others]);
+  return page;
+}
+
+/** {@link readPage} as a pipe, for hand-written controllers. */
 @Injectable()
 export class PageQueryPipe implements PipeTransform<Record<string, unknown>, PageQuery | undefined> {
   transform(query: Record<string, unknown>): PageQuery | undefined {
-    if (query.offset === undefined && query.limit === undefined) return undefined;
-    const violations: Violation[] = [];
-    const read = (name: 'offset' | 'limit', maximum?: number): number => {
-      const { minimum, default: fallback } = PAGE_LIMITS[name];
-      const value = wholeNumber(query[name] ?? String(fallback));
-      if (value !== undefined && value >= minimum && value <= (maximum ?? Number.MAX_SAFE_INTEGER))
-        return value;
-      violations.push({ parameter: name, detail: errorMessages.wholeNumber(name, minimum, maximum) });
-      return fallback;
-    };
-    const page = { offset: read('offset'), limit: read('limit', PAGE_LIMITS.limit.maximum) };
-    const [first, ...others] = violations;
-    if (first) throw new ValidationError([first, ...others]);
-    return page;
+    return readPage(query);
   }
 }
 

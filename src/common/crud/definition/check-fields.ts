@@ -1,0 +1,152 @@
+import type { Type } from '@nestjs/common';
+import type { Schema, SchemaType } from 'mongoose';
+import {
+  type FieldDescription,
+  fieldsOf,
+  type InputReader,
+  unvalidatedFieldsOf,
+} from '../../fields/index.js';
+import type { IsolationFields } from '../../tenancy/index.js';
+import type { Fail } from '../options/check-options.js';
+import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
+import type { CrudDefinition } from './crud-definition.js';
+
+/** Fields that the generator keeps itself. */
+const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
+
+/** The store's types that can hold a kind of field; other kinds fit any. */
+const FITTING: Readonly<Partial<Record<FieldDescription['kind'], readonly string[]>>> = {
+  text: ['String', 'UUID', 'Mixed'],
+  integer: ['Number', 'Int32', 'Double', 'BigInt', 'Decimal128', 'Mixed'],
+  number: ['Number', 'Double', 'Decimal128', 'Mixed'],
+  decimal: ['Decimal128', 'String', 'Mixed'],
+  flag: ['Boolean', 'Mixed'],
+  timestamp: ['Date', 'Mixed'],
+  identifier: ['ObjectId', 'String', 'Mixed'],
+};
+
+/** Checks an input class by itself. */
+export function checkInputClass(input: Type<object>, fail: Fail): void {
+  const [bare] = unvalidatedFieldsOf(input);
+  if (bare !== undefined) {
+    fail(
+      `the field "${bare}" of ${input.name} has no validation. Decorate it with @IsText() or its like, or with class-validator.`,
+    );
+  }
+  const fields = fieldsOf(input).map(({ name }) => name);
+  if (fields.length === 0) {
+    fail(
+      `${input.name} has no validated field. Decorate its fields with class-validator or @IsText() and its like.`,
+    );
+  }
+  const kept = fields.find((field) => KEPT.includes(field));
+  if (kept) fail(`${input.name} has a field "${kept}", which the service sets itself. Remove it.`);
+}
+
+/** What the fields' checks look at. */
+interface Checked {
+  options: AnyCrudOptions;
+  schema: Schema;
+  isolation: Readonly<Record<CrudAction, IsolationFields>>;
+  createReader: InputReader<object>;
+  updateReader: InputReader<object>;
+  writeOnly: ReadonlySet<string>;
+  fail: Fail;
+}
+
+/** Checks that every field that an option or an input names is one that the entity has and that can hold it. */
+export function checkFields(checked: Checked): void {
+  const { options, schema, createReader, updateReader, writeOnly, fail } = checked;
+  const inputs = [...createReader.fields, ...updateReader.fields];
+  for (const field of inputs) checkInputField(field, checked);
+  const names = inputs.map(({ name }) => name);
+  const stray = [...writeOnly].find((name) => !names.includes(name));
+  if (stray !== undefined) fail(`writeOnly names "${stray}", which is not an input field.`);
+  checkIsolation(checked, names);
+  for (const field of Object.keys(options.visible ?? {})) {
+    if (!schema.path(field)) fail(`visible names "${field}", which the schema does not have.`);
+  }
+  const { parent } = options;
+  if (parent && !schema.path(parent.field)) {
+    fail(`parent.field names "${String(parent.field)}", which the schema does not have.`);
+  }
+  for (const [path, { onDelete }] of Object.entries(options.references ?? {})) {
+    const type = schema.path(path) as SchemaType | undefined;
+    if (!type) return fail(`references names "${path}", which the schema does not have.`);
+    if (onDelete === 'unset' && type.isRequired) {
+      fail(`references.${path}.onDelete cannot be "unset", since the schema requires the field.`);
+    }
+  }
+}
+
+function checkInputField(field: FieldDescription, { options, schema, writeOnly, fail }: Checked): void {
+  const { name } = field;
+  const type = (schema.path(name) ?? undefined) as SchemaType | undefined;
+  // A nested object may be declared by its members only.
+  const isStored = type !== undefined || schema.pathType(name) === 'nested';
+  if (writeOnly.has(name)) {
+    if (isStored) fail(`writeOnly names "${name}", which the schema stores. Remove it from one of them.`);
+    return;
+  }
+  const entity = options.entity as Type<object>;
+  if (!isStored) {
+    fail(
+      `the input field "${name}" is not in the schema. Decorate ${entity.name}.${name} with @Prop(), or name it in writeOnly.`,
+    );
+  }
+  if (type === undefined || type.instance === 'Mixed') return;
+  if (field.list !== (type.instance === 'Array')) {
+    const [one, other] = field.list ? ['a list', 'none'] : ['no list', 'one'];
+    fail(`the input field "${name}" is ${one}, and ${entity.name}.${name} in the schema is ${other}.`);
+  }
+  if (field.list) return;
+  const fitting = FITTING[field.kind];
+  if (fitting && !fitting.includes(type.instance)) {
+    fail(
+      `the input field "${name}" is of the kind "${field.kind}", which a schema type ${type.instance} cannot hold.`,
+    );
+  }
+}
+
+function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: readonly string[]): void {
+  for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
+    for (const field of Object.keys(fields as object)) {
+      if (!schema.path(field))
+        fail(`isolationFields.${action} names "${field}", which the schema does not have.`);
+    }
+  }
+  for (const [action, fields] of Object.entries(isolation)) {
+    const open = Object.keys(fields).find((field) => inputs.includes(field));
+    if (open === undefined) continue;
+    const given = (options.isolationFields ?? {}) as Record<string, object | undefined>;
+    const at =
+      open === (options.parent?.field as string | undefined)
+        ? 'parent.field'
+        : `isolationFields.${open in (given[action] ?? {}) ? action : 'all'}`;
+    fail(`${at} names "${open}", which clients may send. Remove it from the input class.`);
+  }
+}
+
+/**
+ * Checks that a create can satisfy the schema: every required field comes from the input, the scope, a default or a hook.
+ * Not asked if a service or controller of the feature's own may set it.
+ */
+export function checkRequired(definition: CrudDefinition, fail: Fail): void {
+  const { schema, isolation, createReader, hooks, disabled } = definition;
+  const hasHook = typeof hooks === 'function' ? 'beforeCreate' in hooks.prototype : 'beforeCreate' in hooks;
+  if (hasHook || disabled.has('create')) return;
+  const given = new Set([
+    ...createReader.fields.map(({ name }) => name),
+    ...Object.keys(isolation.create),
+    ...KEPT,
+  ]);
+  for (const [path, type] of Object.entries(schema.paths)) {
+    const [top = path] = path.split('.', 1);
+    const hasDefault = (type.options as { default?: unknown }).default !== undefined;
+    if (type.isRequired && !hasDefault && !given.has(top)) {
+      fail(
+        `the schema requires "${path}", but nothing sets it. Add it to the input, isolationFields or a beforeCreate hook, or give it a default.`,
+      );
+    }
+  }
+}

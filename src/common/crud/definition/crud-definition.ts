@@ -1,0 +1,54 @@
+import type { Type } from '@nestjs/common';
+import type { Schema } from 'mongoose';
+import type { InputReader } from '../../fields/index.js';
+import type { IsolationFields, TenantContext } from '../../tenancy/index.js';
+import type {
+  AnyCrudOptions,
+  CrudAction,
+  CrudHandler,
+  CrudParent,
+  CrudReference,
+  CrudRouteOptions,
+} from '../options/crud-options.js';
+import type { CrudHooks } from '../options/crud-hooks.js';
+import type { Presented } from '../options/records.js';
+import type { Presenter } from './presenter.js';
+
+/** A reference with its defaults filled in. */
+export interface ReferenceDefinition extends Required<CrudReference> {
+  /** Path of the field that holds the identifier, such as `category` or `lines.product`. */
+  readonly path: string;
+}
+
+/** A resource as the generator works with it: the options, checked, with every default filled in. */
+export interface CrudDefinition {
+  /** The options that it was made from. */
+  readonly options: AnyCrudOptions;
+  readonly entity: Type<object>;
+  readonly name: string;
+  /** Name of one record for clients, such as "Post". */
+  readonly label: string;
+  readonly path: string;
+  readonly tag: string;
+  /** The resource's own copy, with its indexes. */
+  readonly schema: Schema;
+  readonly disabled: ReadonlySet<CrudAction>;
+  readonly isolation: Readonly<Record<CrudAction, IsolationFields>>;
+  readonly visible: Readonly<Record<string, unknown>>;
+  readonly list: { readonly unpaged: boolean; readonly maxLimit: number };
+  readonly parent?: CrudParent<Record<string, unknown>>;
+  readonly references: readonly ReferenceDefinition[];
+  /** Hooks given as functions, or the provider class that has them. */
+  readonly hooks: CrudHooks<object, object> | Type<CrudHooks<object, object>>;
+  readonly routes: Partial<Record<CrudHandler, CrudRouteOptions>>;
+  readonly writeOnly: ReadonlySet<string>;
+  readonly inputs: { readonly create: Type<object>; readonly update: Type<object> };
+  readonly createReader: InputReader<object>;
+  readonly updateReader: InputReader<object>;
+  /** Names of every field that a client may send. */
+  readonly inputFields: readonly string[];
+  /** Shows a record to a caller. */
+  readonly present: (record: object, caller: TenantContext) => Presented<object>;
+  /** Shows the entity's visible fields; `present` goes on from there by the option `output`. */
+  readonly presenter: Presenter;
+}

@@ -1,0 +1,125 @@
+import type { Type } from '@nestjs/common';
+import type { Schema } from 'mongoose';
+import { InputReader, schemaOf } from '../../fields/index.js';
+import { type IsolationFields, routeParam } from '../../tenancy/index.js';
+import { checkOptions, type Fail, failFor } from '../options/check-options.js';
+import type { AnyCrudOptions, CrudAction, CrudInput, CrudOptions } from '../options/crud-options.js';
+import { ACTIONS } from '../options/option-names.js';
+import { checkFields, checkInputClass } from './check-fields.js';
+import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
+import { presentBy } from './output.js';
+import { Presenter } from './presenter.js';
+
+/** Maximum number of records per page, if the resource says no other. Unit: records. */
+const MAX_LIMIT = 100;
+
+/**
+ * The definition that options describe. The caller's options and schema stay as they are.
+ *
+ * @throws Error that names the fix, if the options cannot make a resource
+ */
+export function defineCrud(options: AnyCrudOptions): CrudDefinition {
+  const fail = failFor(options.entity);
+  checkOptions(options, fail);
+  const {
+    entity,
+    name,
+    path = name,
+    tag = name,
+    parent,
+  } = options as CrudOptions<Record<string, unknown>, object>;
+  const inputs = inputClasses(options.input);
+  const { create, update } = inputs;
+  const writeOnly = new Set<string>(options.writeOnly);
+  for (const type of new Set<Type<object>>([create, update])) checkInputClass(type, fail);
+  const schema = timestamped(options.schema?.clone() ?? entitySchema(entity, fail), fail);
+  const isolation = isolationOf(options);
+  const stored = Object.keys(schema.paths).map((stem) => stem.split('.', 1)[0] ?? stem);
+  const extras = [...new Set(stored)].filter((field) => field !== '_id' && field !== '__v');
+  const createReader = new InputReader(create, { extras });
+  const updateReader = new InputReader(update, { extras });
+  const inputFields = [
+    ...new Set([...createReader.fields, ...updateReader.fields].map((field) => field.name)),
+  ];
+  checkFields({ options, schema, isolation, createReader, updateReader, writeOnly, fail });
+  const visible = { ...options.visible };
+  for (const equalities of readEqualities(visible, isolation)) addListIndex(schema, equalities);
+  const list = { unpaged: true, maxLimit: MAX_LIMIT, ...options.list };
+  const presenter = new Presenter(schema, inputFields);
+  return {
+    options,
+    entity,
+    name,
+    label: entity.name,
+    path,
+    tag,
+    schema,
+    disabled: new Set(options.disable),
+    isolation,
+    visible,
+    list,
+    parent,
+    references: referencesOf(options),
+    hooks: options.hooks ?? {},
+    routes: options.routes ?? {},
+    writeOnly,
+    inputs,
+    createReader,
+    updateReader,
+    inputFields,
+    present: presentBy(presenter, options.output),
+    presenter,
+  };
+}
+
+function inputClasses(input: CrudInput<object, object>): CrudDefinition['inputs'] {
+  return typeof input === 'object' ? input : { create: input, update: input };
+}
+
+function entitySchema(entity: Type<object>, fail: Fail): Schema {
+  const schema = schemaOf(entity);
+  if (Object.keys(schema.paths).some((path) => path !== '_id')) return schema;
+  return fail(
+    `no schema found. Decorate ${entity.name} with @Schema() and its fields with @Prop(), or pass { schema }.`,
+  );
+}
+
+function timestamped(schema: Schema, fail: Fail): Schema {
+  if (schema.get('versionKey') !== '__v') {
+    fail('records need a revision, "__v". Leave versionKey out of the options of the schema.');
+  }
+  if (schema.path('createdAt')) return schema;
+  return fail(
+    'lists are sorted by createdAt, which the schema does not have. Write @Schema({ timestamps: true }).',
+  );
+}
+
+/** The isolation of each action: what `all` says, what the action adds, and the parent. */
+function isolationOf({ isolationFields = {}, parent }: AnyCrudOptions): Record<CrudAction, IsolationFields> {
+  const below = parent ? { [parent.field]: routeParam(parent.param) } : {};
+  const fields = isolationFields as Partial<Record<CrudAction | 'all', IsolationFields>>;
+  return Object.fromEntries(
+    ACTIONS.map((action) => [action, { ...below, ...fields.all, ...fields[action] }]),
+  ) as Record<CrudAction, IsolationFields>;
+}
+
+function referencesOf({ references = {} }: AnyCrudOptions): ReferenceDefinition[] {
+  return Object.entries(references).map(([path, reference]) => ({
+    path,
+    check: 'exists',
+    onDelete: 'ignore',
+    ...reference,
+  }));
+}
+
+/** The fields that lists are filtered by, and those that counts are, if they are others. */
+function readEqualities(visible: object, isolation: Record<CrudAction, object>): string[][] {
+  const of = (fields: object) => [...Object.keys(visible), ...Object.keys(fields)];
+  const [list, count] = [of(isolation.get), of(isolation.count)];
+  return [...list].sort().join() === [...count].sort().join() ? [list] : [list, count];
+}
+
+/** Serves the list, newest first, its pages and its count; equality fields come before the sorted ones. */
+function addListIndex(schema: Schema, equalities: readonly string[]): void {
+  schema.index({ ...Object.fromEntries(equalities.map((field) => [field, 1])), createdAt: -1, _id: -1 });
+}

@@ -1,0 +1,62 @@
+import type { Type } from '@nestjs/common';
+import { apiNamesOf, fieldsOf } from '../../fields/index.js';
+import type { TenantContext } from '../../tenancy/index.js';
+import type { CrudOutput } from '../options/crud-options.js';
+import type { Presented } from '../options/records.js';
+import { plain } from './plain.js';
+import type { Presenter } from './presenter.js';
+
+type View = (record: Presented<object>, caller: TenantContext) => object;
+
+/** Shows a record by the option `output`: what the function makes, or the declared fields of the class. */
+export function presentBy(
+  presenter: Presenter,
+  output: CrudOutput<object> | undefined,
+): (record: object, caller: TenantContext) => Presented<object> {
+  const view = viewOf(output);
+  if (!view) return (record) => presenter.present(record) as Presented<object>;
+  return (record, caller) =>
+    plain(view(presenter.present(record) as Presented<object>, caller)) as Presented<object>;
+}
+
+/** The documented class of an output; undefined if there is none. */
+export function outputClassOf(output: CrudOutput<object> | undefined): Type<object> | undefined {
+  if (typeof output === 'object') return output.type;
+  return output && isClass(output) ? output : undefined;
+}
+
+/** Whether a function is a class, which cannot be called. */
+export function isClass(value: unknown): value is Type<object> {
+  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
+}
+
+function viewOf(output: CrudOutput<object> | undefined): View | undefined {
+  if (output === undefined) return undefined;
+  const type = outputClassOf(output);
+  const from = typeof output === 'object' ? output.from : type ? copyInto(type) : (output as View);
+  return type ? (record, caller) => pick(from(record, caller), type) : from;
+}
+
+/** Copies the record's values into an instance, whose getters then compute theirs. */
+function copyInto(type: Type<object>): View {
+  return (record) => {
+    const view = Object.create(type.prototype as object) as Record<string, unknown>;
+    for (const [name, value] of Object.entries(record)) if (!isAccessor(type, name)) view[name] = value;
+    return view;
+  };
+}
+
+/** The fields that the class declares, and the identifier, which every record has. */
+function pick(view: object, type: Type<object>): object {
+  const names = ['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)];
+  const entries = [...new Set(names)].map((name) => [name, (view as Record<string, unknown>)[name]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
+}
+
+function isAccessor(type: Type<object>, name: string): boolean {
+  for (let at = type.prototype as object | null; at; at = Object.getPrototypeOf(at) as object | null) {
+    const descriptor = Object.getOwnPropertyDescriptor(at, name);
+    if (descriptor) return descriptor.get !== undefined;
+  }
+  return false;
+}

@@ -1,0 +1,90 @@
+import { StreamableFile } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Types } from 'mongoose';
+import { pathOf } from '../../errors/index.js';
+import type { TenantContext } from '../../tenancy/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import { plain } from '../definition/plain.js';
+import type { Stored } from '../options/records.js';
+import { Page } from '../query/page.js';
+import type { AnswerKind, Route } from '../routes/routes.js';
+import { etagOf } from './etag.js';
+import { streamJsonArray } from './json-array.stream.js';
+import { prefersRepresentation } from './prefer.js';
+
+/** What each kind of handler gives, in the store's terms. */
+interface Results {
+  create: Stored<object>;
+  list: AsyncIterable<Stored<object>> | Page<Stored<object>>;
+  count: number;
+  get: Stored<object>;
+  update: Stored<object>;
+  del: Stored<object>;
+  own: unknown;
+}
+
+/** What an answer is made with. */
+export interface AnswerContext {
+  readonly definition: CrudDefinition;
+  readonly route: Route | undefined;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly caller: TenantContext;
+}
+
+type Answer<Kind extends AnswerKind> = (result: Results[Kind], context: AnswerContext) => unknown;
+
+/** The one place that says what each answer looks like, its body and its headers. */
+const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
+  create: (record, context) => {
+    const { request, reply } = context;
+    const _id = record._id.toHexString();
+    reply.headers({ Location: `${pathOf(request)}/${_id}`, ETag: etagOf(record), Vary: 'Prefer' });
+    if (!prefersRepresentation(request.headers.prefer)) return { _id };
+    reply.header('Preference-Applied', 'return=representation');
+    return show(record, context);
+  },
+  list: (result, context) => {
+    if (!(result instanceof Page)) return stream(result, context);
+    context.reply.header('Link', result.links(pathOf(context.request)));
+    return { results: result.results.map((record) => show(record, context)), count: result.count };
+  },
+  count: (count) => ({ count }),
+  get: (record, context) => {
+    context.reply.header('ETag', etagOf(record));
+    return show(record, context);
+  },
+  update: () => ({ updated: true }),
+  del: () => ({ deleted: true }),
+  own: (result, context) => showAny(result, context),
+};
+
+/** Turns what a handler returned into what the client gets. */
+export function answer(result: unknown, context: AnswerContext): unknown {
+  const kind = context.route?.answer ?? 'own';
+  return (ANSWERS[kind] as Answer<'own'>)(result, context);
+}
+
+function show(record: Stored<object>, { definition, caller }: AnswerContext): object {
+  return definition.present(record, caller);
+}
+
+async function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext) {
+  const body = await streamJsonArray(records, (record) => show(record, context));
+  return new StreamableFile(body, { type: 'application/json; charset=utf-8' });
+}
+
+/** A feature's own answer: records are shown as everywhere, other values as JSON should carry them. */
+function showAny(result: unknown, context: AnswerContext): unknown {
+  if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
+  if (result instanceof Page) return ANSWERS.list(result as Page<Stored<object>>, context);
+  if (Array.isArray(result)) return result.map((entry) => showAny(entry, context));
+  if (Symbol.asyncIterator in result) return stream(result as AsyncIterable<Stored<object>>, context);
+  const response = context.route?.response ?? context.definition.entity;
+  if (response === context.definition.entity && isRecord(result)) return show(result, context);
+  return plain(result);
+}
+
+function isRecord(value: object): value is Stored<object> {
+  return '_id' in value && value._id instanceof Types.ObjectId;
+}

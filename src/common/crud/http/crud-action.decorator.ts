@@ -1,0 +1,107 @@
+import { RequestMethod, type Type } from '@nestjs/common';
+import type { ErrorCode } from '../../errors/index.js';
+import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
+import { ACTIONS, unknownName } from '../options/option-names.js';
+import type { Route } from '../routes/routes.js';
+
+/** A route of a feature's own on a generated controller. */
+export interface CrudActionOptions {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path below the resource's, such as `:id/move`. @default the resource's path */
+  path?: string;
+  /** The action whose scope the route has: whoever may do that may use the route. */
+  isolatedAs: Action;
+  /** Class of the body, validated as strictly as a generated route's. @default none */
+  body?: Type<object>;
+  /** Names of the query parameters; each is an optional text. @default none */
+  query?: readonly string[];
+  /** Class of the answer. The entity's own class shows the record as every other route does. @default the entity */
+  response?: Type<object>;
+  /** @default 200, or 201 for POST */
+  status?: number;
+  /** Line in the explorer. @default the method's name, in words */
+  summary?: string;
+  /** Errors that the route answers with besides those that its path, body and isolation imply. @default RECORD_NOT_FOUND if the path has an id */
+  errors?: readonly ErrorCode[];
+}
+
+const ROUTES = 'crud:routes';
+const OPTION_NAMES = [
+  'method',
+  'path',
+  'isolatedAs',
+  'body',
+  'query',
+  'response',
+  'status',
+  'summary',
+  'errors',
+];
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+interface OwnRoute {
+  readonly resource: object;
+  readonly route: Route;
+}
+
+/**
+ * Makes a method a route of the resource: scoped like one of its actions, its body validated strictly, documented, its
+ * errors as problems. A method that takes the place of a disabled action uses that action's method and path.
+ *
+ * ```ts
+ * @CrudAction(categories, { method: 'POST', path: ':id/move', body: MoveCategory, isolatedAs: 'update' })
+ * move(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() body: MoveCategory) { … }
+ * ```
+ *
+ * @throws Error that names the fix, if an option is wrong
+ */
+export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions): MethodDecorator {
+  return (target, key) => {
+    const handler = String(key);
+    checkAction(options, `@CrudAction on ${target.constructor.name}.${handler}`);
+    const { method, path = '', isolatedAs, body, query = [], response, summary } = options;
+    const hasId = /(^|\/):id(\/|$)/.test(path);
+    const route: Route = {
+      handler,
+      action: isolatedAs,
+      method: RequestMethod[method],
+      path,
+      status: options.status ?? (method === 'POST' ? 201 : 200),
+      body,
+      query,
+      answer: 'own',
+      response: response ?? (resource.entity as Type<object>),
+      summary: () => summary ?? sentence(handler),
+      errors: options.errors ?? (hasId ? ['RECORD_NOT_FOUND'] : []),
+    };
+    const own = ownRoutesOf(target.constructor as Type<object>);
+    const others = own.filter((known) => known.route.handler !== handler);
+    Reflect.defineMetadata(ROUTES, [...others, { resource, route }], target.constructor);
+  };
+}
+
+/** The routes that `@CrudAction` declares on a controller and the classes it extends. */
+export function ownRoutesOf(controller: Type<object>): readonly OwnRoute[] {
+  return (Reflect.getMetadata(ROUTES, controller) as OwnRoute[] | undefined) ?? [];
+}
+
+function checkAction(options: CrudActionOptions, where: string): void {
+  const stray = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
+  if (stray !== undefined) throw new Error(unknownName(where, stray, OPTION_NAMES));
+  if (!METHODS.includes(options.method))
+    throw new Error(`${where}: method must be one of ${METHODS.join(', ')}.`);
+  if (!ACTIONS.includes(options.isolatedAs)) {
+    throw new Error(`${where}: isolatedAs must be one of ${ACTIONS.join(', ')}.`);
+  }
+  for (const name of ['body', 'response'] as const) {
+    if (name in options && typeof options[name] !== 'function') {
+      throw new Error(`${where}: ${name} must be a class; if it is undefined, break the circle of imports.`);
+    }
+  }
+}
+
+/** `moveUp` as "Move up". */
+function sentence(name: string): string {
+  const words = name.replace(/([A-Z])/g, ' $1').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

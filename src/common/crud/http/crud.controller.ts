@@ -1,0 +1,98 @@
+import { Body, Inject, Param, Query, type Type, UseInterceptors } from '@nestjs/common';
+import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
+import { defineCrud } from '../definition/define-crud.js';
+import { getCrudServiceToken } from '../crud.tokens.js';
+import type { CrudOptions } from '../options/crud-options.js';
+import type { Changes, Stored } from '../options/records.js';
+import type { Page } from '../query/page.js';
+import type { PageQuery } from '../query/page-query.js';
+import { GENERATED_ROUTES, isolationOfHandler } from '../routes/routes.js';
+import { HANDLERS } from '../options/option-names.js';
+import type { CrudService } from '../service/crud.service.js';
+import { CrudInterceptor } from './crud.interceptor.js';
+import { keepDefinition, resourceOf } from './resource-metadata.js';
+
+/** The handlers of a generated controller; a feature's own controller overrides them by ordinary inheritance. */
+export interface CrudController<
+  Entity extends object,
+  Create extends object,
+  Update extends object = Create,
+  Service = CrudService<Entity, Create, Update>,
+> {
+  readonly service: Service;
+  create(scope: TenantScope, input: Create): Promise<Stored<Entity>>;
+  /** Every record as it is read, or one page if the query asks for one. */
+  list(scope: TenantScope, page?: PageQuery): AsyncIterable<Stored<Entity>> | Promise<Page<Stored<Entity>>>;
+  count(scope: TenantScope): Promise<number>;
+  get(scope: TenantScope, id: string): Promise<Stored<Entity>>;
+  update(scope: TenantScope, id: string, changes: Changes<Update>): Promise<Stored<Entity>>;
+  /** An override may answer with something else than the removed record, if `routes.del.response` says what. */
+  del(scope: TenantScope, id: string): Promise<object>;
+}
+
+/**
+ * Makes the controller class of a resource. Extend it to replace single handlers or to add routes with `@CrudAction`:
+ *
+ * ```ts
+ * export class NotesController extends CrudController(notes, NotesService) {
+ *   override create(scope: TenantScope, input: NoteInput) { … return super.create(scope, input); }
+ * }
+ * ```
+ *
+ * An override keeps the route, isolation, guards, validation and documentation of the handler it replaces, whatever
+ * decorators it has. Most overrides are simpler in the service, since they then hold for every caller of the verb.
+ *
+ * @param service class of the feature's own service, for the type of `this.service`
+ */
+export function CrudController<
+  Entity extends object,
+  Create extends object,
+  Update extends object,
+  Service extends CrudService<Entity, Create, Update> = CrudService<Entity, Create, Update>,
+>(
+  options: CrudOptions<Entity, Create, Update>,
+  _service?: Type<Service>,
+): Type<CrudController<Entity, Create, Update, Service>> {
+  const definition = defineCrud(options);
+
+  // On the class: decorators of an override replace those of the method, but add up with these. The last one runs first.
+  @UseInterceptors(CrudInterceptor)
+  @Isolated((handler, controller) => isolationOfHandler(resourceOf(controller), handler))
+  class GeneratedController implements CrudController<Entity, Create, Update> {
+    @Inject(getCrudServiceToken(definition.entity))
+    readonly service!: CrudService<Entity, Create, Update>;
+
+    create(@CurrentScope() scope: TenantScope, @Body() input: Create) {
+      return this.service.create(scope, input);
+    }
+
+    list(@CurrentScope() scope: TenantScope, @Query() page?: PageQuery) {
+      return page ? this.service.page(scope, page) : this.service.list(scope);
+    }
+
+    count(@CurrentScope() scope: TenantScope) {
+      return this.service.count(scope);
+    }
+
+    get(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+      return this.service.get(scope, id);
+    }
+
+    update(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() changes: Changes<Update>) {
+      return this.service.update(scope, id, changes);
+    }
+
+    del(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+      return this.service.del(scope, id);
+    }
+  }
+
+  for (const handler of HANDLERS) {
+    if (definition.disabled.has(GENERATED_ROUTES[handler].action)) {
+      Reflect.deleteProperty(GeneratedController.prototype, handler);
+    }
+  }
+  Object.defineProperty(GeneratedController, 'name', { value: `${definition.label}Controller` });
+  keepDefinition(GeneratedController, definition);
+  return GeneratedController as unknown as Type<CrudController<Entity, Create, Update, Service>>;
+}

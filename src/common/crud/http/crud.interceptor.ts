@@ -1,0 +1,50 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { from, mergeMap, type Observable } from 'rxjs';
+import { handlerName } from '../../tenancy/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import { readPage } from '../query/page-query.js';
+import type { Route } from '../routes/routes.js';
+import { answer } from './answers.js';
+import { BodyReaders } from './body-readers.js';
+import { checkId } from './id.pipe.js';
+import { resourceOf } from './resource-metadata.js';
+
+/**
+ * Reads the request before a handler runs, and answers with what it returns. It belongs to the class, and it replaces the
+ * raw identifiers, query and body by checked ones, so that no decorator on an override can lose a check.
+ */
+@Injectable()
+export class CrudInterceptor implements NestInterceptor {
+  private readonly bodies = new BodyReaders();
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const { definition, routes } = resourceOf(context.getClass());
+    const route = routes.get(handlerName(context));
+    const { tenantContext: caller } = request;
+    if (!caller || !request.tenantScope) throw new Error('The request has no scope.');
+    return from(this.read(request, definition, route)).pipe(
+      mergeMap(() => next.handle()),
+      mergeMap(async (result) => answer(result, { definition, route, request, reply, caller })),
+    );
+  }
+
+  private async read(
+    request: FastifyRequest,
+    definition: CrudDefinition,
+    route: Route | undefined,
+  ): Promise<void> {
+    const params = request.params as Record<string, string>;
+    for (const name of ['id', definition.parent?.param]) {
+      const value = name === undefined ? undefined : params[name];
+      if (name !== undefined && value !== undefined) params[name] = checkId(value, name);
+    }
+    if (route?.handler === 'list') {
+      request.query = readPage(request.query as Record<string, unknown>, definition.list);
+    }
+    if (route?.body !== undefined)
+      request.body = await this.bodies.read(request.body, definition, route.body);
+  }
+}

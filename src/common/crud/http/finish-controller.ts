@@ -1,0 +1,189 @@
+import { Controller, HttpCode, RequestMapping, type Type, UseGuards } from '@nestjs/common';
+import {
+  CONTROLLER_WATERMARK,
+  PARAMTYPES_METADATA,
+  PATH_METADATA,
+  SELF_DECLARED_DEPS_METADATA,
+} from '@nestjs/common/constants.js';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { TakesQuery } from '../../http/index.js';
+import { needsToken } from '../../tenancy/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { Fail } from '../options/check-options.js';
+import type { CrudHandler } from '../options/crud-options.js';
+import { HANDLERS } from '../options/option-names.js';
+import { createClasses } from '../openapi/create-classes.js';
+import { documentRoute } from '../openapi/document-route.js';
+import { GENERATED_ROUTES, generatedRoutesOf, isolationOfHandler } from '../routes/routes.js';
+import { ownRoutesOf } from './crud-action.decorator.js';
+import { definitionOf, hasRoutes, keepRoutes, resourceOf } from './resource-metadata.js';
+
+type Methods = Record<string, unknown>;
+
+/**
+ * Makes a generated controller, or a class that extends one, ready for Nest: every route of the table gets its path, status,
+ * guards and documentation, whether its method is generated, overridden or the feature's own.
+ */
+export function finishController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
+  if (hasRoutes(controller)) return;
+  checkController(controller, definition, fail);
+  const own = ownRoutesOf(controller);
+  const foreign = own.find(({ resource }) => resource !== definition.options);
+  if (foreign) {
+    fail(
+      `${controller.name}.${foreign.route.handler} is a @CrudAction of other options. Pass it the same options.`,
+    );
+  }
+  const replaced = new Set(own.map(({ route }) => route.handler));
+  const generated = generatedRoutesOf(definition).filter(({ handler }) => !replaced.has(handler));
+  const routes = [...generated, ...own.map(({ route }) => route)];
+  keepRoutes(controller, routes);
+  const classes = createClasses(definition);
+  for (const route of routes) {
+    const { guards = [], decorators = [] } = definition.routes[route.handler as CrudHandler] ?? {};
+    decorate(controller, route.handler, decorators);
+    inherit(controller, route.handler, [
+      RequestMapping({ method: route.method, path: route.path }),
+      HttpCode(route.status),
+      TakesQuery(...route.query),
+      ...(guards.length > 0 ? [UseGuards(...guards)] : []),
+      ...documentRoute(route, definition, classes),
+    ]);
+  }
+  isolateOthers(controller, definition, fail);
+  if (!Reflect.hasOwnMetadata('swagger/apiUseTags', controller)) ApiTags(definition.tag)(controller);
+  // Nest reads a controller's path from the class itself.
+  Controller(definition.path)(controller);
+}
+
+function checkController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
+  const { name } = controller;
+  const extended = definitionOf(controller);
+  if (!extended) {
+    fail(
+      `${name} does not extend the generated controller. Write: class ${name} extends CrudController(options).`,
+    );
+  }
+  if (extended !== definition) {
+    fail(
+      `${name} extends a controller of other options. Write: class ${name} extends CrudController(options), with the same options.`,
+    );
+  }
+  checkConstructor(controller, fail);
+  const path = Reflect.getOwnMetadata(PATH_METADATA, controller) as unknown;
+  if (Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, controller) && path !== '/' && path !== definition.path) {
+    fail(
+      `${name} has @Controller(${JSON.stringify(path)}). Write the path as the option path, or leave it out.`,
+    );
+  }
+  for (const handler of HANDLERS) {
+    const method = (controller.prototype as Methods)[handler];
+    const disabled = definition.disabled.has(GENERATED_ROUTES[handler].action);
+    if (!disabled || typeof method !== 'function' || Reflect.hasMetadata(PATH_METADATA, method)) continue;
+    if (ownRoutesOf(controller).some(({ route }) => route.handler === handler)) continue;
+    fail(
+      `${name}.${handler} has no route, since disable names "${GENERATED_ROUTES[handler].action}". Remove that, or decorate the method with @CrudAction.`,
+    );
+  }
+}
+
+/** @throws Error through `fail` if Nest cannot know what to inject into the constructor of a class */
+export function checkConstructor(type: Type<object>, fail: Fail): void {
+  const known = [PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA].some((key) =>
+    Reflect.hasOwnMetadata(key, type),
+  );
+  if (type.length > 0 && !known) {
+    fail(
+      `${type.name} has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.`,
+    );
+  }
+}
+
+/** Gives a method what the decorators say, except for what its own decorators say already; lists add up. */
+function inherit(controller: Type<object>, name: string, decorators: readonly MethodDecorator[]): void {
+  const method = ownMethod(controller, name);
+  const scratch: TypedPropertyDescriptor<never> = { value: function scratch() {} as never };
+  for (const decorator of decorators) decorator({}, name, scratch);
+  const source = scratch.value as unknown as object;
+  for (const key of Reflect.getOwnMetadataKeys(source)) {
+    const given = Reflect.getOwnMetadata(key, source) as unknown;
+    Reflect.defineMetadata(key, merged(given, Reflect.getMetadata(key, method) as unknown), method);
+  }
+}
+
+/** The method of the class itself; an inherited one is wrapped, since another class may inherit it, too. */
+function ownMethod(controller: Type<object>, name: string): object {
+  const prototype = controller.prototype as Methods;
+  const method = prototype[name] as (...args: unknown[]) => unknown;
+  if (Object.hasOwn(prototype, name)) return method;
+  const wrapper = function (this: unknown, ...args: unknown[]) {
+    return method.apply(this, args);
+  };
+  for (const key of Reflect.getMetadataKeys(method)) {
+    Reflect.defineMetadata(key, Reflect.getMetadata(key, method), wrapper);
+  }
+  Object.defineProperty(prototype, name, { value: wrapper, writable: true, configurable: true });
+  return wrapper;
+}
+
+function merged(given: unknown, own: unknown): unknown {
+  if (own === undefined) return given;
+  if (Array.isArray(given) && Array.isArray(own)) return [...(given as unknown[]), ...(own as unknown[])];
+  const areObjects = [given, own].every((value) => typeof value === 'object' && value !== null);
+  return areObjects ? { ...(given as object), ...(own as object) } : own;
+}
+
+/** Applies decorators that may replace the method. */
+function decorate(controller: Type<object>, name: string, decorators: readonly MethodDecorator[]): void {
+  const prototype = controller.prototype as object;
+  for (const decorator of decorators) {
+    ownMethod(controller, name);
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, name) as TypedPropertyDescriptor<never>;
+    Object.defineProperty(prototype, name, decorator(prototype, name, descriptor) ?? descriptor);
+  }
+}
+
+/** Routes of plain Nest decorators are scoped by every field of the resource, which each field must have one source for. */
+function isolateOthers(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
+  const { routes } = resourceOf(controller);
+  const handlers = methodNames(controller).filter(
+    (name) =>
+      !routes.has(name) &&
+      Reflect.hasMetadata(PATH_METADATA, (controller.prototype as Methods)[name] as object),
+  );
+  for (const handler of handlers) {
+    const ambiguous = ambiguousField(definition);
+    if (ambiguous !== undefined && !(handler in GENERATED_ROUTES)) {
+      fail(
+        `${controller.name}.${handler} could be isolated by several sources of "${ambiguous}". Decorate it with @CrudAction and isolatedAs.`,
+      );
+    }
+    const isolation = isolationOfHandler(resourceOf(controller), handler);
+    if (needsToken(isolation)) inherit(controller, handler, [ApiBearerAuth()]);
+  }
+}
+
+function methodNames(controller: Type<object>): string[] {
+  const names = new Set<string>();
+  let prototype = controller.prototype as object | null;
+  for (
+    ;
+    prototype && prototype !== Object.prototype;
+    prototype = Object.getPrototypeOf(prototype) as object | null
+  ) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (typeof value === 'function' && name !== 'constructor') names.add(name);
+    }
+  }
+  return [...names];
+}
+
+function ambiguousField({ isolation, parent }: CrudDefinition): string | undefined {
+  const sources = new Map<string, unknown>();
+  for (const [field, source] of Object.values(isolation).flatMap((fields) => Object.entries(fields))) {
+    if (field === (parent?.field as string | undefined)) continue;
+    if (sources.has(field) && sources.get(field) !== source) return field;
+    sources.set(field, source);
+  }
+  return undefined;
+}

@@ -1,0 +1,22 @@
+import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
+import { InvalidIdError } from '../../errors/index.js';
+import { isObjectId } from '../../ids/index.js';
+
+/**
+ * Lets only object identifiers pass: 24 hexadecimal digits, given back in lower case.
+ *
+ * @throws InvalidIdError that names the parameter
+ */
+export function checkId(value: string, parameter: string): string {
+  if (!isObjectId(value)) throw new InvalidIdError(parameter);
+  return value.toLowerCase();
+}
+
+/** {@link checkId} as a pipe, for path parameters of hand-written controllers. */
+@Injectable()
+export class IdPipe implements PipeTransform<string, string> {
+  /** @throws InvalidIdError */
+  transform(value: string, { data }: ArgumentMetadata): string {
+    return checkId(value, data ?? 'id');
+  }
+}

@@ -1,0 +1,43 @@
+import type { Type } from '@nestjs/common';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { Route } from '../routes/routes.js';
+
+const DEFINITION = 'crud:definition';
+const ROUTES = 'crud:route-table';
+
+/** What a controller of a resource knows of itself. */
+export interface ResourceMetadata {
+  readonly definition: CrudDefinition;
+  /** Its routes by the name of their method. */
+  readonly routes: ReadonlyMap<string, Route>;
+}
+
+/** Keeps the definition that a generated controller was made from; its subclasses inherit it. */
+export function keepDefinition(controller: Type<object>, definition: CrudDefinition): void {
+  Reflect.defineMetadata(DEFINITION, definition, controller);
+}
+
+/** The definition that a controller, or the generated one it extends, was made from. */
+export function definitionOf(controller: Type<object>): CrudDefinition | undefined {
+  return Reflect.getMetadata(DEFINITION, controller) as CrudDefinition | undefined;
+}
+
+/** Keeps the whole route table of one controller. */
+export function keepRoutes(controller: Type<object>, routes: readonly Route[]): void {
+  Reflect.defineMetadata(ROUTES, new Map(routes.map((route) => [route.handler, route])), controller);
+}
+
+/** Whether a controller has its route table, as one that `forFeature` has seen. */
+export function hasRoutes(controller: Type<object>): boolean {
+  return Reflect.hasOwnMetadata(ROUTES, controller);
+}
+
+/** @throws Error if the controller was not handed to `CrudModule.forFeature` */
+export function resourceOf(controller: Type<object>): ResourceMetadata {
+  const definition = definitionOf(controller);
+  const routes = Reflect.getOwnMetadata(ROUTES, controller) as ReadonlyMap<string, Route> | undefined;
+  if (definition && routes) return { definition, routes };
+  throw new Error(
+    `${controller.name} is no controller of a resource. Pass it to CrudModule.forFeature(options, { controller }).`,
+  );
+}

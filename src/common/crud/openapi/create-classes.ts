@@ -1,0 +1,52 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { jsonSchemaOf } from '../../fields/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { CrudOutput } from '../options/crud-options.js';
+import { outputClassOf } from '../definition/output.js';
+import { documentedClass, schemaClass } from './documented-class.js';
+import { ID_SCHEMA, recordSchema } from './record-schema.js';
+
+/** The classes that the document describes a resource's bodies by. */
+export interface CrudClasses {
+  readonly create: Type<object>;
+  readonly update: Type<object>;
+  readonly record: Type<object>;
+  readonly page: Type<object>;
+}
+
+/** Makes the documented classes of a resource. Each has a name of its own: classes that share one would share a schema. */
+export function createClasses(definition: CrudDefinition): CrudClasses {
+  const { label, inputs, list } = definition;
+  const record = recordClass(definition);
+  class Page extends pageOf(record, list.maxLimit) {}
+  Object.defineProperty(Page, 'name', { value: `${label}Page` });
+  return {
+    create: schemaClass(`${label}Create`, jsonSchemaOf(inputs.create)),
+    update: schemaClass(`${label}Update`, jsonSchemaOf(inputs.update, { partial: true })),
+    record,
+    page: Page,
+  };
+}
+
+/** The class of one page of records. */
+function pageOf(record: Type<object>, maxItems: number): Type<object> {
+  class Page {
+    @ApiProperty({ type: [record], maxItems })
+    results!: object[];
+
+    @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of records in all, whatever the page' })
+    count!: number;
+  }
+  return Page;
+}
+
+function recordClass(definition: CrudDefinition): Type<object> {
+  const { label, options } = definition;
+  const view = outputClassOf(options.output as CrudOutput<object> | undefined);
+  if (!view) return schemaClass(label, recordSchema(definition));
+  class View extends documentedClass(view, label) {}
+  ApiProperty(ID_SCHEMA)(View.prototype, '_id');
+  Object.defineProperty(View, 'name', { value: label });
+  return View;
+}

@@ -1,0 +1,133 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiExtraModels,
+  ApiHeader,
+  ApiParam,
+  ApiQuery,
+  ApiResponse,
+  type ApiResponseOptions,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
+import type { CrudHandler } from '../options/crud-options.js';
+import { PAGE_LIMITS, type Paging } from '../query/page-query.js';
+import { GENERATED_ROUTES } from '../routes/routes.js';
+import { CountResult, CreatedResult, DeletedResult, UpdatedResult } from './results.js';
+
+const ID_EXAMPLE = '665f1c2ab7e3a90d4c8b4567';
+
+/** Documents an identifier in the path. */
+export function ApiIdParam(label: string, name = 'id'): MethodDecorator {
+  return ApiParam({
+    name,
+    description: `Identifier of the ${label.toLowerCase()}`,
+    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN, example: ID_EXAMPLE },
+  });
+}
+
+/** Documents `offset` and `limit`. */
+export function ApiPaging(
+  { unpaged, maxLimit }: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum },
+): MethodDecorator {
+  const { offset, limit } = PAGE_LIMITS;
+  const without = unpaged ? ' With it or `limit` the answer is a page; without both, every record.' : '';
+  return applyDecorators(
+    ApiQuery({
+      name: 'offset',
+      required: false,
+      description: `Number of records to skip.${without}`,
+      schema: { type: 'integer', ...offset },
+    }),
+    ApiQuery({
+      name: 'limit',
+      required: false,
+      description: 'Maximum number of records per page.',
+      schema: { ...limit, type: 'integer', maximum: maxLimit, default: Math.min(limit.default, maxLimit) },
+    }),
+  );
+}
+
+/** Documents the body of a create and its preference. */
+export function ApiCreateBody(type: Type<unknown>): MethodDecorator {
+  return applyDecorators(
+    ApiBody({ type, required: true }),
+    ApiHeader({
+      name: 'Prefer',
+      required: false,
+      description: '`return=representation` (RFC 7240) answers with the whole record.',
+      schema: { type: 'string', example: 'return=representation' },
+    }),
+  );
+}
+
+/** Documents the body of an update, in both of its content types. */
+export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
+  return applyDecorators(
+    ApiConsumes('application/json', 'application/merge-patch+json'),
+    ApiBody({
+      type,
+      required: true,
+      description:
+        'JSON Merge Patch (RFC 7396): only the supplied fields change; null removes an optional one.',
+    }),
+  );
+}
+
+/** The classes that a success answers with. */
+interface AnswerClasses {
+  readonly record: Type<unknown>;
+  readonly page: Type<unknown>;
+  /** Whether a list without page parameters is every record. @default true */
+  readonly unpaged?: boolean;
+}
+
+/** Documents what a handler answers when all is well. */
+export function ApiSuccess(
+  handler: CrudHandler,
+  path: string,
+  { record: type, page, unpaged = true }: AnswerClasses,
+): MethodDecorator {
+  const record = { $ref: getSchemaPath(type) };
+  const etag = { ETag: header('The revision of the record', '"0"') };
+  const links = header(
+    'On a page: first, prev, next and last page (RFC 8288)',
+    `</${path}?offset=0&limit=20>; rel="first"`,
+  );
+  const json = (schema: object) => ({ 'application/json': { schema } });
+  const success = {
+    list: {
+      description: unpaged
+        ? 'Every record, newest first; with `offset` or `limit`, one page'
+        : 'One page of the records, newest first',
+      headers: { Link: links },
+      content: json(
+        unpaged
+          ? { oneOf: [{ type: 'array', items: record }, { $ref: getSchemaPath(page) }] }
+          : { $ref: getSchemaPath(page) },
+      ),
+    },
+    count: { description: 'How many records there are', type: CountResult },
+    get: { description: 'The record', type, headers: etag },
+    create: {
+      description: 'Created; the whole record where the request prefers it',
+      headers: {
+        ...etag,
+        Location: header('Path of the new record', `/${path}/${ID_EXAMPLE}`),
+        'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
+      },
+      content: json({ anyOf: [{ $ref: getSchemaPath(CreatedResult) }, record] }),
+    },
+    update: { description: 'Updated', type: UpdatedResult },
+    del: { description: 'Deleted', type: DeletedResult },
+  }[handler] as ApiResponseOptions;
+  return applyDecorators(
+    ApiExtraModels(type, page, CreatedResult),
+    ApiResponse({ status: GENERATED_ROUTES[handler].status, ...success }),
+  );
+}
+
+function header(description: string, example: string) {
+  return { description, schema: { type: 'string' as const, example } };
+}

@@ -1,0 +1,100 @@
+import type { Type } from '@nestjs/common';
+import {
+  ApiBearerAuth,
+  ApiBody,
+  ApiExtraModels,
+  ApiOperation,
+  ApiParam,
+  ApiQuery,
+  ApiResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { ApiProblems, type ErrorCode } from '../../errors/index.js';
+import { needsToken } from '../../tenancy/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { Route } from '../routes/routes.js';
+import type { CrudClasses } from './create-classes.js';
+import { ApiCreateBody, ApiIdParam, ApiPaging, ApiSuccess, ApiUpdateBody } from './decorators.js';
+import { documentedClass } from './documented-class.js';
+
+/** Everything that the OpenAPI document says about a route, as decorators of its handler. */
+export function documentRoute(
+  route: Route,
+  definition: CrudDefinition,
+  classes: CrudClasses,
+): MethodDecorator[] {
+  const isolation = route.action ? definition.isolation[route.action] : {};
+  return [
+    ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
+    ...documentPath(route, definition),
+    ...documentQuery(route, definition),
+    ...documentBody(route, classes),
+    documentAnswer(route, definition, classes),
+    ApiProblems(...problemsOf(route, definition)),
+    ...(needsToken(isolation) ? [ApiBearerAuth()] : []),
+  ];
+}
+
+function documentPath(route: Route, { path, label, parent }: CrudDefinition): MethodDecorator[] {
+  const names = `${path}/${route.path}`.split('/').filter((segment) => segment.startsWith(':'));
+  return names.map((segment) => {
+    const name = segment.slice(1);
+    if (name === 'id') return ApiIdParam(label);
+    if (name === parent?.param) return ApiIdParam(parent.entity.name, name);
+    return ApiParam({ name, schema: { type: 'string' } });
+  });
+}
+
+function documentQuery({ handler, query }: Route, { list }: CrudDefinition): MethodDecorator[] {
+  if (handler === 'list') return [ApiPaging(list)];
+  return query.map((name) => ApiQuery({ name, required: false, schema: { type: 'string' } }));
+}
+
+function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] {
+  if (body === undefined) return [];
+  if (body === 'create') return [ApiCreateBody(classes.create)];
+  if (body === 'update') return [ApiUpdateBody(classes.update)];
+  return [ApiBody({ type: documentedClass(body), required: true })];
+}
+
+function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudClasses): MethodDecorator {
+  const { answer, response, status } = route;
+  if (answer !== 'own')
+    return ApiSuccess(answer, definition.path, { ...classes, unpaged: definition.list.unpaged });
+  const type: Type<object> =
+    response && response !== definition.entity ? documentedClass(response) : classes.record;
+  return (target, key, descriptor) => {
+    ApiExtraModels(type)(target, key, descriptor);
+    ApiResponse({
+      status,
+      description: 'Done',
+      content: { 'application/json': { schema: { $ref: getSchemaPath(type) } } },
+    })(target, key, descriptor);
+  };
+}
+
+function problemsOf(route: Route, definition: CrudDefinition): ErrorCode[] {
+  const { body, action, errors } = route;
+  const { path, schema, isolation, parent } = definition;
+  const hasParams = `${path}/${route.path}`.includes(':');
+  const codes: ErrorCode[] = ['VALIDATION_FAILED', ...errors];
+  if (body !== undefined) codes.push('MALFORMED_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
+  if (body !== undefined && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
+  if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
+  if (hasParams) codes.push('INVALID_ID');
+  if (parent) codes.push('RECORD_NOT_FOUND');
+  if (action && needsToken(isolation[action])) {
+    codes.push('UNAUTHENTICATED', 'INVALID_TOKEN', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
+  }
+  return [...new Set<ErrorCode>([...codes, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR'])];
+}
+
+/** Whether an update is decided on the record as it is, by a hook or by merging. */
+function mayConflict({ hooks, updateReader }: CrudDefinition): boolean {
+  const hasHook = typeof hooks === 'function' ? 'beforeUpdate' in hooks.prototype : 'beforeUpdate' in hooks;
+  return hasHook || updateReader.fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind));
+}
+
+function hasUniqueIndex(schema: CrudDefinition['schema']): boolean {
+  return schema.indexes().some(([, options]) => options.unique === true);
+}

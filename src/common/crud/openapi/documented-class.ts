@@ -1,0 +1,37 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { fieldsOf, type JsonSchema } from '../../fields/index.js';
+
+const documented = new WeakMap<Type<object>, Map<string, Type<object>>>();
+
+/**
+ * A class that Nest's documentation describes completely: with every field that has a field decorator or class-validator
+ * decorators, beside those with `@ApiProperty()`. The class itself stays as it is.
+ */
+export function documentedClass(type: Type<object>, name = type.name): Type<object> {
+  const known = documented.get(type) ?? new Map<string, Type<object>>();
+  documented.set(type, known);
+  const found = known.get(name) ?? subclass(type, name);
+  known.set(name, found);
+  return found;
+}
+
+function subclass(type: Type<object>, name: string): Type<object> {
+  class Documented extends (type as Type<object>) {}
+  for (const { name: field, schema, required } of fieldsOf(type)) {
+    ApiProperty({ ...schema, required } as ApiPropertyOptions)(Documented.prototype, field);
+  }
+  Object.defineProperty(Documented, 'name', { value: name });
+  return Documented;
+}
+
+/** A class that Nest's documentation describes by an object schema. */
+export function schemaClass(name: string, { properties = {}, required = [] }: JsonSchema): Type<object> {
+  class Documented {}
+  for (const [field, schema] of Object.entries(properties)) {
+    const options = { ...schema, required: required.includes(field) } as ApiPropertyOptions;
+    ApiProperty(options)(Documented.prototype, field);
+  }
+  Object.defineProperty(Documented, 'name', { value: name });
+  return Documented;
+}

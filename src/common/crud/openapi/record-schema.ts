@@ -1,0 +1,96 @@
+import type { Schema, SchemaType } from 'mongoose';
+import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
+import { OBJECT_ID_PATTERN } from '../../ids/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+
+/** An identifier, as every answer has it. */
+export const ID_SCHEMA = {
+  type: 'string',
+  pattern: OBJECT_ID_PATTERN,
+  example: '665f1c2ab7e3a90d4c8b4567',
+} as const satisfies JsonSchema;
+
+const TIMESTAMP_SCHEMA = {
+  type: 'string',
+  format: 'date-time',
+  example: '2026-01-31T09:00:00.000Z',
+} as const satisfies JsonSchema;
+
+/** OpenAPI schema of a record as clients see it: fields by their decorators, the others by the schema of the store. */
+export function recordSchema({ entity, schema, presenter, inputs, options }: CrudDefinition): JsonSchema {
+  if (typeof options.output === 'function') return { type: 'object', additionalProperties: true };
+  const fields = new Map(
+    [...fieldsOf(inputs.create), ...fieldsOf(entity)].map((field) => [field.name, field]),
+  );
+  const properties: Record<string, JsonSchema> = {};
+  const required: string[] = [];
+  for (const name of presenter.fields) {
+    const field = fields.get(name);
+    properties[name] = field
+      ? field.schema
+      : { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
+    const isKept = ['_id', 'createdAt', 'updatedAt'].includes(name);
+    if (isKept || schema.path(name)?.isRequired || field?.required) required.push(name);
+  }
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** Options of `@ApiProperty()` that say more than the store's type does. */
+function documentedAs(entity: CrudDefinition['entity'], name: string): JsonSchema {
+  const { type, required: _required, isArray: _isArray, name: _name, ...rest } = apiOptionsOf(entity, name);
+  return typeof type === 'string' ? { ...rest, type: type as JsonSchema['type'] } : rest;
+}
+
+/** Mongoose's types that have a form of their own in JSON. */
+const SCALARS: Readonly<Record<string, JsonSchema>> = {
+  String: { type: 'string' },
+  Number: { type: 'number' },
+  Double: { type: 'number' },
+  Int32: { type: 'integer' },
+  Boolean: { type: 'boolean' },
+  Date: TIMESTAMP_SCHEMA,
+  ObjectId: ID_SCHEMA,
+  ObjectID: ID_SCHEMA,
+  Decimal128: { type: 'string', example: '12.50' },
+  BigInt: { type: 'string', format: 'int64', example: '9007199254740993' },
+  UUID: { type: 'string', format: 'uuid' },
+  Buffer: { type: 'string', format: 'byte' },
+};
+
+interface Composite {
+  schema?: Schema;
+  embeddedSchemaType?: SchemaType;
+  $__schemaType?: SchemaType;
+}
+
+function schemaOfPath(schema: Schema, name: string): JsonSchema {
+  const type = schema.path(name) as SchemaType | undefined;
+  return type ? schemaOfType(type) : { type: 'object' };
+}
+
+function schemaOfType(type: SchemaType, depth = 0): JsonSchema {
+  const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
+  if (type.instance === 'Map') {
+    return { type: 'object', additionalProperties: entries ? schemaOfType(entries, depth) : true };
+  }
+  const value = schema
+    ? schemaOfMembers(schema, depth + 1)
+    : embeddedSchemaType
+      ? schemaOfType(embeddedSchemaType, depth)
+      : undefined;
+  if (type.instance === 'Array') return { type: 'array', items: value ?? {} };
+  return value ?? SCALARS[type.instance] ?? {};
+}
+
+/** Levels of subdocuments that the document shows; deeper ones are open objects. */
+const MAX_DEPTH = 4;
+
+function schemaOfMembers(schema: Schema, depth: number): JsonSchema {
+  if (depth > MAX_DEPTH) return { type: 'object' };
+  const paths = Object.entries(schema.paths).filter(
+    ([path, type]) =>
+      !path.includes('.') && path !== '__v' && (type.options as { select?: boolean }).select !== false,
+  );
+  const properties = Object.fromEntries(paths.map(([path, type]) => [path, schemaOfType(type, depth)]));
+  return { type: 'object', properties };
+}

@@ -1,0 +1,167 @@
+import type { CanActivate, Type } from '@nestjs/common';
+import type { Schema } from 'mongoose';
+import type { IsolationSource, TenantContext } from '../../tenancy/index.js';
+import type { CrudHooks } from './crud-hooks.js';
+import type { FieldOf, Presented } from './records.js';
+
+/** The generated actions; `get` covers both the list and the single record. */
+export type CrudAction = 'get' | 'count' | 'create' | 'update' | 'del';
+
+/** The generated handlers: `list` and `get` both belong to the action `get`. */
+export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del';
+
+/** The classes of a resource's bodies: one for both, or one each. */
+export type CrudInput<Create extends object, Update extends object> =
+  Type<Create> | { create: Type<Create>; update: Type<Update> };
+
+/** Another shape of a record for clients, hooks and events. */
+export type CrudOutput<Entity> =
+  | Type<object>
+  | ((record: Presented<Entity>, caller: TenantContext) => object)
+  | { type: Type<object>; from: (record: Presented<Entity>, caller: TenantContext) => object };
+
+/** A resource below another one, such as the comments of a post. */
+export interface CrudParent<Entity> {
+  /** Entity of the parent, which must be a resource of the same application. */
+  entity: Type<object>;
+  /** Parameter of `path` that carries the parent's identifier, such as `postId`. */
+  param: string;
+  /** Field of the child that refers to the parent. */
+  field: FieldOf<Entity>;
+}
+
+/** How one reference is guarded. */
+export interface CrudReference {
+  /** Entity that the field refers to, which must be a resource of the same application. */
+  to: Type<object>;
+  /**
+   * What a new value must satisfy: `exists`, a record that the caller may read; `sameScope`, besides, one that the same
+   * isolation fields scope, such as a record of the same tenant; `false`, nothing.
+   *
+   * @default 'exists'
+   */
+  check?: 'exists' | 'sameScope' | false;
+  /**
+   * Effect of deleting the record referred to: `restrict` refuses the delete with 409; `cascade` deletes the records that
+   * refer to it, with their hooks; `unset` removes the reference from them; `ignore` leaves it.
+   *
+   * @default 'ignore'
+   */
+  onDelete?: 'restrict' | 'cascade' | 'unset' | 'ignore';
+}
+
+/** Whole lists and pages. */
+export interface CrudListOptions {
+  /** Whether a list without page parameters is every record, streamed; otherwise it is the first page. @default true */
+  unpaged?: boolean;
+  /** Maximum number of records per page; a larger limit is refused. Unit: records. @default 100 */
+  maxLimit?: number;
+}
+
+/** Changes to one generated route. Guards and decorators run after isolation, also if the handler is overridden. */
+export interface CrudRouteOptions {
+  /** Guards of the route, after the TenantGuard. @default none */
+  guards?: (Type<CanActivate> | CanActivate)[];
+  /** Method decorators of the route, such as `Roles('admin')`. @default none */
+  decorators?: MethodDecorator[];
+  /** Line in the explorer. @default a sentence made of the action and the entity's name */
+  summary?: string;
+  /** Class of the answer, for an overridden handler that answers with something else than the generated one. */
+  response?: Type<object>;
+}
+
+/** The description that `CrudModule.forFeature` makes a resource from. */
+export interface CrudOptions<
+  Entity extends object,
+  Create extends object = Entity,
+  Update extends object = Create,
+> {
+  /** The record: a class decorated with `@Schema({ timestamps: true })`. Clients see its fields without `select: false`. */
+  entity: Type<Entity>;
+
+  /**
+   * The bodies: a class whose every field carries a field decorator such as `@IsText()` or class-validator decorators. In
+   * an update every field is optional. Give `{ create, update }` if they take different fields.
+   */
+  input: CrudInput<Create, Update>;
+
+  /** Name of the resource in events and of its collection, such as `posts`. */
+  name: string;
+
+  /** Path of the routes, without a leading slash; with a `parent` it has the parent's parameter. @default the name */
+  path?: string;
+
+  /** Group in the explorer. @default the name */
+  tag?: string;
+
+  /** A Mongoose schema made by hand; it is copied. @default the schema that the entity's decorators describe */
+  schema?: Schema;
+
+  /**
+   * Input fields that are not stored: hooks consume them, such as the `password` that a hook turns into a hash.
+   *
+   * @default none
+   */
+  writeOnly?: readonly (FieldOf<Create> | FieldOf<Update>)[];
+
+  /**
+   * The record as clients, hooks and events see it: a class whose declared fields are copied (getters are computed), a
+   * function of the record and the caller, or both.
+   *
+   * @default the entity's visible fields
+   */
+  output?: CrudOutput<Entity>;
+
+  /** The resource that this one is below of; a request whose parent does not exist is a 404. @default none */
+  parent?: CrudParent<Entity>;
+
+  /** Actions that get no route. @default none */
+  disable?: readonly CrudAction[];
+
+  /**
+   * Per action, the fields that scope it and where their values come from; `all` adds to every action. A create writes
+   * them into the record, every other action adds them to its filter.
+   *
+   * @default none: the action is public and sees every record
+   * @example { all: { tenant: currentTenant }, update: { owner: claim('sub') } }
+   */
+  isolationFields?: Partial<Record<CrudAction | 'all', Partial<Record<FieldOf<Entity>, IsolationSource>>>>;
+
+  /**
+   * Values that a record must have to be there for get, count, update and del; `null` means that the field is absent.
+   *
+   * @default none: every record is there
+   * @example { deletedAt: null }
+   */
+  visible?: Partial<Record<FieldOf<Entity>, string | number | boolean | null>>;
+
+  /** @default whole lists, and pages of at most 100 records */
+  list?: CrudListOptions;
+
+  /** References that are checked, by the field that holds the identifier, such as `category` or `lines.product`. @default none */
+  references?: Readonly<Record<string, CrudReference>>;
+
+  /** Functions around the writes, or a provider class with methods of these names. @default none */
+  hooks?: CrudHooks<Entity, Create, Update> | Type<CrudHooks<Entity, Create, Update>>;
+
+  /** Changes to single routes. @default none */
+  routes?: Partial<Record<CrudHandler, CrudRouteOptions>>;
+}
+
+/** Options of any resource. */
+// The classes stand in both directions of variance: no other argument takes the options of every resource.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type AnyCrudOptions = CrudOptions<any, any, any>;
+
+/**
+ * Types the options of a resource without type parameters, for a feature that has a controller or service of its own:
+ *
+ * ```ts
+ * export const categories = crudOptions({ entity: Category, input: CategoryInput, name: 'categories' });
+ * ```
+ */
+export function crudOptions<Entity extends object, Create extends object, Update extends object = Create>(
+  options: CrudOptions<Entity, Create, Update>,
+): CrudOptions<Entity, Create, Update> {
+  return options;
+}

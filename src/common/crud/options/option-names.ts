@@ -1,0 +1,77 @@
+import type { CrudAction, CrudHandler } from './crud-options.js';
+
+/** The actions, in the order of the documentation. */
+export const ACTIONS = ['get', 'count', 'create', 'update', 'del'] as const satisfies readonly CrudAction[];
+
+/** The generated handlers, in the order of the explorer. */
+export const HANDLERS = [
+  'create',
+  'list',
+  'count',
+  'get',
+  'update',
+  'del',
+] as const satisfies readonly CrudHandler[];
+
+/** The hooks of a resource. */
+export const HOOKS = [
+  'beforeCreate',
+  'afterCreate',
+  'beforeUpdate',
+  'afterUpdate',
+  'beforeDel',
+  'afterDel',
+] as const;
+
+/** Name of a hook. */
+export type HookName = (typeof HOOKS)[number];
+
+/** Every name that may stand at a level of the options; a new option is a line here and one in its interface. */
+export const OPTION_NAMES = {
+  options: [
+    'entity',
+    'input',
+    'name',
+    'path',
+    'tag',
+    'schema',
+    'writeOnly',
+    'output',
+    'parent',
+    'disable',
+    'isolationFields',
+    'visible',
+    'list',
+    'references',
+    'hooks',
+    'routes',
+  ],
+  overrides: ['controller', 'service', 'providers', 'imports'],
+  input: ['create', 'update'],
+  output: ['type', 'from'],
+  parent: ['entity', 'param', 'field'],
+  list: ['unpaged', 'maxLimit'],
+  reference: ['to', 'check', 'onDelete'],
+  route: ['guards', 'decorators', 'summary', 'response'],
+} as const;
+
+/** Sentence about a name that does not exist, with the nearest one that does. */
+export function unknownName(where: string, name: string, known: readonly string[]): string {
+  const near = known.find((candidate) => distance(candidate.toLowerCase(), name.toLowerCase()) <= 2);
+  const hint = near ? `Did you mean "${near}"?` : `It takes ${known.join(', ')}.`;
+  return `${where} has no "${name}". ${hint}`;
+}
+
+/** Levenshtein's distance of two names. */
+function distance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substituted));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

@@ -1,0 +1,31 @@
+import type { Types } from 'mongoose';
+
+/** The name of a field of a class. */
+export type FieldOf<T> = Extract<keyof T, string>;
+
+/** A record as the store holds it: the entity with its identifier, revision and timestamps. */
+export type Stored<Entity> = Entity & {
+  _id: Types.ObjectId;
+  /** The record's revision: grows by one with every write. */
+  __v?: number;
+  createdAt?: Date;
+  updatedAt?: Date;
+};
+
+/** A record as clients, hooks and events see it: identifiers and decimals are strings, and internal fields are gone. */
+export type Presented<Entity> = {
+  [Field in keyof Entity]: Entity[Field] extends Types.ObjectId | Types.Decimal128 | bigint | null | undefined
+    ? string
+    : Entity[Field];
+} & { _id: string; createdAt: Date; updatedAt: Date };
+
+/** The body of an update: the input's fields, all optional; `null` removes one, and objects are merged (RFC 7396). */
+export type Changes<Input> = {
+  readonly [Field in keyof Input]?: ChangeOf<Input[Field]> | null;
+};
+
+type ChangeOf<T> = T extends Date | readonly unknown[] | Types.ObjectId | Types.Decimal128
+  ? T
+  : T extends object
+    ? Changes<T>
+    : T;

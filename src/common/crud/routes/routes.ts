@@ -1,0 +1,139 @@
+import { RequestMethod, type Type } from '@nestjs/common';
+import type { ErrorCode } from '../../errors/index.js';
+import type { IsolationFields } from '../../tenancy/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { CrudAction, CrudHandler } from '../options/crud-options.js';
+import { HANDLERS } from '../options/option-names.js';
+
+/** How the body of a route is read: as a create, as a merge patch, or as another class. */
+export type BodyKind = 'create' | 'update' | Type<object>;
+
+/** How the result of a handler becomes an answer; see `http/answers.ts`. */
+export type AnswerKind = CrudHandler | 'own';
+
+/**
+ * All that the generator knows of a route. Routing, isolation, validation, answers and documentation read nothing else,
+ * for the generated handlers as for a feature's own.
+ */
+export interface Route {
+  /** Name of the method that handles it. */
+  readonly handler: string;
+  /** The action whose scope it has; undefined for a route that is scoped by every field of the resource. */
+  readonly action?: CrudAction;
+  readonly method: RequestMethod;
+  /** Path below the resource's. */
+  readonly path: string;
+  readonly status: number;
+  readonly body?: BodyKind;
+  /** Names of its query parameters. */
+  readonly query: readonly string[];
+  readonly answer: AnswerKind;
+  /** Class of the answer, if it is not the one that `answer` implies. */
+  readonly response?: Type<object>;
+  readonly summary: (definition: CrudDefinition) => string;
+  /** Errors of its own, besides those that its id, body and isolation imply. */
+  readonly errors: readonly ErrorCode[];
+}
+
+type GeneratedRoute = Omit<Route, 'handler' | 'action'> & { readonly action: CrudAction };
+
+const lower = ({ label }: CrudDefinition) => label.toLowerCase();
+
+/** The generated routes. The one place that says what each looks like. */
+export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
+  create: {
+    action: 'create',
+    method: RequestMethod.POST,
+    path: '',
+    status: 201,
+    body: 'create',
+    query: [],
+    answer: 'create',
+    summary: (definition) => `Create a ${lower(definition)}`,
+    errors: [],
+  },
+  list: {
+    action: 'get',
+    method: RequestMethod.GET,
+    path: '',
+    status: 200,
+    query: ['offset', 'limit'],
+    answer: 'list',
+    summary: ({ name }) => `List ${name}, newest first`,
+    errors: [],
+  },
+  count: {
+    action: 'count',
+    method: RequestMethod.GET,
+    path: 'count',
+    status: 200,
+    query: [],
+    answer: 'count',
+    summary: ({ name }) => `Count ${name}`,
+    errors: [],
+  },
+  get: {
+    action: 'get',
+    method: RequestMethod.GET,
+    path: ':id',
+    status: 200,
+    query: [],
+    answer: 'get',
+    summary: (definition) => `Get one ${lower(definition)}`,
+    errors: ['RECORD_NOT_FOUND'],
+  },
+  update: {
+    action: 'update',
+    method: RequestMethod.PATCH,
+    path: ':id',
+    status: 200,
+    body: 'update',
+    query: [],
+    answer: 'update',
+    summary: (definition) => `Update a ${lower(definition)}`,
+    errors: ['RECORD_NOT_FOUND'],
+  },
+  del: {
+    action: 'del',
+    method: RequestMethod.DELETE,
+    path: ':id',
+    status: 200,
+    query: [],
+    answer: 'del',
+    summary: (definition) => `Delete a ${lower(definition)}`,
+    errors: ['RECORD_NOT_FOUND'],
+  },
+};
+
+/** The generated routes of a resource, less those that it disables, with its changes to them. */
+export function generatedRoutesOf(definition: CrudDefinition): Route[] {
+  return HANDLERS.filter((handler) => !definition.disabled.has(GENERATED_ROUTES[handler].action)).map(
+    (handler) => {
+      const route = GENERATED_ROUTES[handler];
+      const { summary, response } = definition.routes[handler] ?? {};
+      return {
+        ...route,
+        handler,
+        ...(summary !== undefined && { summary: () => summary }),
+        ...(response && { response, answer: 'own' as const }),
+      };
+    },
+  );
+}
+
+/**
+ * The fields that scope a handler, by the name of its method. A method that is neither generated nor a `@CrudAction` is
+ * scoped by every isolation field of the resource, so that forgetting a decorator opens nothing.
+ */
+export function isolationOfHandler(
+  { definition, routes }: { definition: CrudDefinition; routes: ReadonlyMap<string, Route> },
+  handler: string,
+): IsolationFields {
+  const generated = (GENERATED_ROUTES as Partial<Record<string, GeneratedRoute>>)[handler];
+  const action = routes.get(handler)?.action ?? generated?.action;
+  return action ? definition.isolation[action] : everyField(definition);
+}
+
+function everyField({ isolation }: CrudDefinition): IsolationFields {
+  return Object.assign({}, ...Object.values(isolation)) as IsolationFields;
+}

@@ -1,0 +1,34 @@
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { CrudStore } from '../store/crud.store.js';
+import { Access } from './access.js';
+import type { CrudRegistry } from './crud.registry.js';
+import type { HookRunner } from './hook-runner.js';
+import { Parents } from './parents.js';
+import { References } from './references.js';
+import { Writes } from './writes.js';
+
+/** A resource of a running application: what its service works with. */
+export class CrudResource<
+  Entity extends object = object,
+  Create extends object = object,
+  Update extends object = object,
+> {
+  /** Makes the filters. */
+  readonly access: Access;
+  /** Carries out writes with their hooks. */
+  readonly writes: Writes<Entity, Create, Update>;
+  readonly references: References;
+  readonly parents: Parents;
+
+  constructor(
+    readonly definition: CrudDefinition,
+    readonly store: CrudStore<Entity>,
+    readonly hooks: HookRunner,
+    registry: CrudRegistry,
+  ) {
+    this.access = new Access(definition);
+    this.references = new References(definition, this.access, registry);
+    this.parents = new Parents(definition, this.access, registry);
+    this.writes = new Writes(this);
+  }
+}

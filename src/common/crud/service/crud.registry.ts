@@ -1,0 +1,98 @@
+import { Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { needsToken } from '../../tenancy/index.js';
+import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
+import { ACTIONS } from '../options/option-names.js';
+import type { CrudResource } from './crud-resource.js';
+
+/** A resource that refers to another one. */
+interface Referrer {
+  readonly resource: CrudResource;
+  readonly reference: ReferenceDefinition;
+}
+
+/** The resources of one application; parents and references find each other here. */
+@Injectable()
+export class CrudRegistry implements OnApplicationBootstrap {
+  private readonly resources = new Map<Type<object>, CrudResource>();
+  private readonly restricted = new Map<Type<object>, () => void>();
+
+  /**
+   * @param onRestricted called if another resource restricts the deletion of its records
+   * @throws Error if another resource has the same name, path or class name
+   */
+  add(resource: CrudResource, onRestricted: () => void): void {
+    const { definition } = resource;
+    for (const { definition: other } of this.resources.values()) refuseTwins(definition, other);
+    this.resources.set(definition.entity, resource);
+    this.restricted.set(definition.entity, onRestricted);
+  }
+
+  /** @throws Error if the entity is not a resource of this application */
+  of(entity: Type<object>): CrudResource {
+    const found = this.resources.get(entity);
+    if (found) return found;
+    throw new Error(
+      `${entity.name} is not a resource. Import CrudModule.forFeature({ entity: ${entity.name}, … }).`,
+    );
+  }
+
+  /** The resources that refer to an entity and care for its deletion. */
+  referrersOf(entity: Type<object>): Referrer[] {
+    return [...this.resources.values()].flatMap((resource) =>
+      resource.definition.references
+        .filter(({ to, onDelete }) => to === entity && onDelete !== 'ignore')
+        .map((reference) => ({ resource, reference })),
+    );
+  }
+
+  /** Checks what one resource says of another, once all are known. */
+  onApplicationBootstrap(): void {
+    for (const { definition } of this.resources.values()) {
+      const { parent, references } = definition;
+      if (parent) this.checkTarget(definition, parent.entity, 'parent.entity');
+      for (const { to, path, onDelete } of references) {
+        this.checkTarget(definition, to, `references.${path}.to`);
+        if (onDelete === 'restrict') this.restricted.get(to)?.();
+      }
+    }
+  }
+
+  private checkTarget(definition: CrudDefinition, entity: Type<object>, where: string): void {
+    const target = this.resources.get(entity)?.definition;
+    const of = `CrudModule.forFeature(${definition.label}): ${where} names ${entity.name}`;
+    if (!target) {
+      throw new Error(
+        `${of}, which is not a resource. Import CrudModule.forFeature({ entity: ${entity.name}, … }).`,
+      );
+    }
+    const writes = where === 'parent.entity' ? ACTIONS : (['create', 'update'] as const);
+    const open = writes.find(
+      (action) => !definition.disabled.has(action) && !needsToken(definition.isolation[action]),
+    );
+    if (open !== undefined && needsToken(target.isolation.get)) {
+      throw new Error(
+        `${of}, which takes a token to read, but the action ${open} asks for none. Add isolationFields.${open}.`,
+      );
+    }
+  }
+}
+
+function refuseTwins(one: CrudDefinition, other: CrudDefinition): void {
+  const fail = (problem: string): never => {
+    throw new Error(`CrudModule.forFeature(${one.label}): ${problem}`);
+  };
+  if (one.entity === other.entity) {
+    fail(`the class is the entity of the resource "${other.name}" already. Extend it for a second resource.`);
+  }
+  if (one.name === other.name) {
+    fail(`another resource is named "${one.name}", with the entity ${other.label}. Choose another name.`);
+  }
+  if (one.label === other.label) {
+    fail(
+      `the entity of the resource "${other.name}" is another class named ${one.label}. Rename one of the two.`,
+    );
+  }
+  if (one.path === other.path) {
+    fail(`the resource "${other.name}" has the same path "${one.path}". Choose another path.`);
+  }
+}

@@ -1,0 +1,172 @@
+import { Inject, type Type } from '@nestjs/common';
+import type { Types } from 'mongoose';
+import { RecordNotFoundError } from '../../errors/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import { getCrudResourceToken } from '../crud.tokens.js';
+import { isChecked } from '../definition/checked-bodies.js';
+import type { CrudAction, CrudOptions } from '../options/crud-options.js';
+import type { Changes, Stored } from '../options/records.js';
+import { Page } from '../query/page.js';
+import type { PageQuery } from '../query/page-query.js';
+import type { CrudStore, StoreFilter } from '../store/crud.store.js';
+import type { CrudResource } from './crud-resource.js';
+
+/** Options of the verbs that take values. */
+export interface WriteOptions {
+  /**
+   * Whether the values are checked by the input class. Bodies that a route has checked are not checked twice. Code may
+   * also set fields that no client may send; the schema checks those.
+   *
+   * @default true
+   */
+  validate?: boolean;
+}
+
+const OPTIONS = 'crud:service-options';
+
+/**
+ * The verbs of a resource. The caller's scope comes first in each: what it isolates can be neither seen nor changed, and a
+ * scope that lacks a value is refused. Extend `CrudService.for(options)` to replace single verbs or add your own.
+ */
+export class CrudService<Entity extends object, Create extends object, Update extends object = Create> {
+  /** Injected after the constructor has run. */
+  protected readonly resource!: CrudResource<Entity, Create, Update>;
+
+  /**
+   * The class that a feature's own service extends:
+   *
+   * ```ts
+   * @Injectable()
+   * export class CategoriesService extends CrudService.for(categories) {
+   *   override create(scope: TenantScope, input: CategoryInput) {
+   *     return super.create(scope, { ...input, slug: slugOf(input.name) });
+   *   }
+   * }
+   * ```
+   */
+  static for<Entity extends object, Create extends object, Update extends object>(
+    options: CrudOptions<Entity, Create, Update>,
+  ): Type<CrudService<Entity, Create, Update>> {
+    class ResourceService extends CrudService<Entity, Create, Update> {}
+    // A property, so that subclasses may have constructors of their own.
+    Inject(getCrudResourceToken(options.entity))(ResourceService.prototype, 'resource');
+    Reflect.defineMetadata(OPTIONS, options, ResourceService);
+    return ResourceService;
+  }
+
+  /** Every record, newest first, read from the database as it is consumed. */
+  async *list(scope: TenantScope): AsyncGenerator<Stored<Entity>, void, undefined> {
+    const filter = this.filterOf('get', scope);
+    await this.resource.parents.require('get', scope);
+    yield* this.store.find(filter);
+  }
+
+  /** One page of the list, and how many records there are in all. */
+  async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
+    const filter = this.filterOf('get', scope);
+    await this.resource.parents.require('get', scope);
+    const [results, count] = await Promise.all([
+      collect(this.store.find(filter, { skip: query.offset, limit: query.limit })),
+      this.store.count(filter),
+    ]);
+    return new Page(results, count, query);
+  }
+
+  /** How many records there are. */
+  async count(scope: TenantScope): Promise<number> {
+    const filter = this.filterOf('count', scope);
+    await this.resource.parents.require('count', scope);
+    return this.store.count(filter);
+  }
+
+  /** @throws RecordNotFoundError if no record of the scope has the id */
+  async get(scope: TenantScope, id: string | Types.ObjectId): Promise<Stored<Entity>> {
+    const filter = this.filterOf('get', scope, id);
+    await this.resource.parents.require('get', scope);
+    const record = await this.store.findOne(filter);
+    return record ?? this.refuseMissing();
+  }
+
+  /**
+   * Stores a record of the scope, between its hooks, and emits its event.
+   *
+   * @throws ValidationError if the input class or the schema refuses the input
+   */
+  async create(scope: TenantScope, input: Create, options: WriteOptions = {}): Promise<Stored<Entity>> {
+    // Before the body is looked at: a caller without a scope learns nothing about it.
+    this.resource.access.fields('create', scope);
+    const { createReader } = this.resource.definition;
+    const known = options.validate === false || isChecked(input, createReader);
+    const checked = known ? input : ((await createReader.read(input, { extras: true })) as Create);
+    await this.resource.parents.require('create', scope);
+    return this.resource.writes.insert(scope, checked);
+  }
+
+  /**
+   * Changes the supplied fields: null removes an optional one or gives it its default back, objects are merged (RFC 7396).
+   *
+   * @throws RecordNotFoundError if no record of the scope has the id
+   * @throws ValidationError if the input class or the schema refuses the result
+   */
+  async update(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    changes: Changes<Update>,
+    options: WriteOptions = {},
+  ): Promise<Stored<Entity>> {
+    const filter = this.filterOf('update', scope, id);
+    const { updateReader } = this.resource.definition;
+    const known = options.validate === false || isChecked(changes, updateReader);
+    const checked = known ? changes : await updateReader.readPatch(changes, { extras: true });
+    await this.resource.parents.require('update', scope);
+    const record = await this.resource.writes.patch(filter, checked as Changes<Update>, { scope });
+    return record ?? this.refuseMissing();
+  }
+
+  /**
+   * Removes the record for good, and gives it back.
+   *
+   * @throws RecordNotFoundError if no record of the scope has the id
+   * @throws StillReferencedError if a reference restricts it
+   */
+  async del(scope: TenantScope, id: string | Types.ObjectId): Promise<Stored<Entity>> {
+    const filter = this.filterOf('del', scope, id);
+    await this.resource.parents.require('del', scope);
+    const record = await this.resource.writes.remove(filter, { scope });
+    return record ?? this.refuseMissing();
+  }
+
+  /** The store, for queries of a feature's own; filter with {@link CrudService.filterOf}. */
+  protected get store(): CrudStore<Entity> {
+    return this.resource.store;
+  }
+
+  /**
+   * The filter of the records that a caller reaches with an action; records that `visible` excludes only with `hidden`.
+   *
+   * @throws UnauthenticatedError or its like if the scope lacks a value
+   */
+  protected filterOf(
+    action: CrudAction,
+    scope: TenantScope,
+    id?: string | Types.ObjectId,
+    reach: { hidden?: boolean } = {},
+  ): StoreFilter {
+    return this.resource.access.filter(action, scope, id, reach);
+  }
+
+  private refuseMissing(): never {
+    throw new RecordNotFoundError(this.resource.definition.label);
+  }
+}
+
+/** The options that a service class was made for by `CrudService.for`. */
+export function serviceOptionsOf(service: Type<object>): object | undefined {
+  return Reflect.getMetadata(OPTIONS, service) as object | undefined;
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}

@@ -1,0 +1,137 @@
+import { Types } from 'mongoose';
+import {
+  errorMessages,
+  StillReferencedError,
+  toPointer,
+  ValidationError,
+  type Violation,
+} from '../../errors/index.js';
+import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
+import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
+import type { CrudAction } from '../options/crud-options.js';
+import type { Access } from './access.js';
+import type { CrudRegistry } from './crud.registry.js';
+import type { CrudResource } from './crud-resource.js';
+
+/** An identifier in a record, and where it stands. */
+interface Found {
+  readonly id: string;
+  readonly pointer: string;
+}
+
+/** Checks the references that a record makes, and those that others make to it. */
+export class References {
+  constructor(
+    private readonly definition: CrudDefinition,
+    private readonly access: Access,
+    private readonly registry: CrudRegistry,
+  ) {}
+
+  /** Whether other resources care for the deletion of records of this one. */
+  get matterOnDelete(): boolean {
+    return this.registry.referrersOf(this.definition.entity).length > 0;
+  }
+
+  /**
+   * Checks new values, by their dotted paths.
+   *
+   * @throws ValidationError that names each reference to a record that the caller cannot use
+   */
+  async check(
+    action: CrudAction,
+    scope: TenantScope,
+    values: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const faults: Violation[] = [];
+    for (const reference of this.definition.references) {
+      if (reference.check === false) continue;
+      const found = Object.entries(values).flatMap(([at, value]) => identifiersAt(reference.path, at, value));
+      if (found.length > 0) faults.push(...(await this.missing(reference, action, scope, found)));
+    }
+    const [first, ...others] = faults;
+    if (first) throw new ValidationError([first, ...others]);
+  }
+
+  /**
+   * Makes way for the deletion of a record: refuses it where a reference restricts it, then deletes or unlinks what refers
+   * to it.
+   *
+   * @throws StillReferencedError before anything has been changed
+   */
+  async release(id: Types.ObjectId, scope: TenantScope): Promise<void> {
+    await this.refuseRestricted(id, new Set());
+    await this.unlink(id, scope);
+  }
+
+  /** Deletes or unlinks what refers to a record, without looking for restrictions; for those that came in between. */
+  async unlink(id: Types.ObjectId, { caller }: TenantScope): Promise<void> {
+    const scope = unrestrictedScope(caller);
+    for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
+      if (reference.onDelete === 'restrict') continue;
+      for await (const record of resource.store.find({ [reference.path]: id })) {
+        const filter = { _id: record._id };
+        if (reference.onDelete === 'cascade') await resource.writes.remove(filter, { scope });
+        else await resource.writes.change(filter, { set: {}, unset: [reference.path] }, { scope });
+      }
+    }
+  }
+
+  private async missing(
+    { to, path, check }: ReferenceDefinition,
+    action: CrudAction,
+    scope: TenantScope,
+    found: readonly Found[],
+  ): Promise<Violation[]> {
+    const target = this.registry.of(to);
+    const ids = [...new Set(found.map(({ id }) => id))]
+      .filter((id) => Types.ObjectId.isValid(id))
+      .map((id) => new Types.ObjectId(id));
+    const filter = {
+      ...target.access.filter('get', scope),
+      ...(check === 'sameScope' && this.sharedScope(target, action, scope)),
+      _id: { $in: ids },
+    };
+    const there = new Set<string>();
+    for await (const { _id } of target.store.find(filter, { skip: 0, limit: ids.length }))
+      there.add(String(_id));
+    const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
+    return found.filter(({ id }) => !there.has(id)).map(({ pointer }) => ({ pointer, detail }));
+  }
+
+  /** The isolation fields of this write that the target has, too. */
+  private sharedScope(target: CrudResource, action: CrudAction, scope: TenantScope): Record<string, unknown> {
+    const fields = Object.entries(this.access.fields(action, scope));
+    return Object.fromEntries(fields.filter(([field]) => target.definition.schema.path(field)));
+  }
+
+  private async refuseRestricted(id: Types.ObjectId, seen: Set<string>): Promise<void> {
+    const key = `${this.definition.name}/${id.toHexString()}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
+      const filter = { [reference.path]: id };
+      if (reference.onDelete === 'restrict' && (await resource.store.exists(filter))) {
+        throw new StillReferencedError(this.definition.label.toLowerCase(), resource.definition.name);
+      }
+      if (reference.onDelete !== 'cascade') continue;
+      for await (const { _id } of resource.store.find(filter)) {
+        await resource.references.refuseRestricted(_id, seen);
+      }
+    }
+  }
+}
+
+/** The identifiers that a value, set at one path, puts at the path of a reference; lists on the way are walked. */
+function identifiersAt(path: string, at: string, value: unknown): Found[] {
+  if (path !== at && !path.startsWith(`${at}.`)) return [];
+  const rest = path === at ? [] : path.slice(at.length + 1).split('.');
+  return walk(value, rest, toPointer(at.split('.')));
+}
+
+function walk(value: unknown, rest: readonly string[], pointer: string): Found[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((entry, i) => walk(entry, rest, `${pointer}/${i}`));
+  const [head, ...tail] = rest;
+  if (head === undefined) return [{ id: String(value), pointer }];
+  return walk((value as Record<string, unknown>)[head], tail, `${pointer}/${head}`);
+}

@@ -1,0 +1,197 @@
+import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
+import type { EntityEvent } from '../../events/index.js';
+import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
+import type { Changes, Stored } from '../options/records.js';
+import type { StoreChange, StoreFilter } from '../store/crud.store.js';
+import type { CrudResource } from './crud-resource.js';
+import { changeOfDraft, keepIsolation } from './draft.js';
+import { mergedFields, needsPrevious, planChange } from './plan-change.js';
+
+/** How often a write is decided anew because the record changed in between. */
+const MAX_ATTEMPTS = 10;
+
+/** On whose behalf a write is, and as which action. */
+export interface WriteContext<Update> {
+  /** @default a scope that isolates nothing */
+  scope?: TenantScope;
+  /** @default 'update' */
+  action?: 'update' | 'del';
+  /** The body that the hooks are told. @default none */
+  changes?: Changes<Update>;
+}
+
+/** Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from `Access`. */
+export class Writes<Entity extends object, Create extends object, Update extends object> {
+  constructor(private readonly resource: CrudResource<Entity, Create, Update>) {}
+
+  /** Stores a record of the values and the scope's fields, between the hooks of a create. */
+  async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
+    const { access, definition, hooks, references, store } = this.resource;
+    const fields = access.fields('create', scope);
+    const values = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
+    const record: Record<string, unknown> = { ...Object.fromEntries(values), ...fields };
+    if (hooks.has('beforeCreate')) {
+      Object.assign(record, definition.presenter.present(record));
+      await hooks.before('beforeCreate', { ...this.context(scope), action: 'create', input, record });
+      keepIsolation(definition, 'beforeCreate', record, fields);
+    }
+    await references.check('create', scope, record);
+    const stored = await this.translated(() => store.insert({ ...record, ...fields }));
+    const event = this.event(scope, 'create', stored, Object.keys(record));
+    await hooks.after('afterCreate', event, {
+      ...this.context(scope),
+      ...this.copy(event, scope, stored),
+      input,
+    });
+    return stored;
+  }
+
+  /**
+   * Changes the record that matches, between the hooks of an update; undefined if none matches. A decision on the record's
+   * present state (a nested patch, a hook) is written only if that state still stands, and made anew otherwise.
+   *
+   * @throws WriteConflictError if others were faster each time
+   */
+  async change(
+    filter: StoreFilter,
+    change: Required<StoreChange>,
+    context: WriteContext<Update> = {},
+  ): Promise<Stored<Entity> | undefined> {
+    return this.decide(
+      filter,
+      this.resource.hooks.has('beforeUpdate'),
+      () => Promise.resolve(change),
+      context,
+    );
+  }
+
+  /** {@link Writes.change} by a merge patch (RFC 7396). */
+  async patch(
+    filter: StoreFilter,
+    changes: Changes<Update>,
+    context: WriteContext<Update> = {},
+  ): Promise<Stored<Entity> | undefined> {
+    const { definition, hooks } = this.resource;
+    const needs = hooks.has('beforeUpdate') || needsPrevious(changes);
+    const plan = async (previous: Stored<Entity> | undefined) => {
+      const merged = previous && mergedFields(definition, changes, definition.presenter.present(previous));
+      if (merged) await definition.updateReader.check(merged as Partial<Update>);
+      return planChange(definition, changes, previous);
+    };
+    return this.decide(filter, needs, plan, { ...context, changes });
+  }
+
+  /** Removes the record that matches, between the hooks of a delete; undefined if none matches. */
+  async remove(
+    filter: StoreFilter,
+    { scope = unrestrictedScope() }: WriteContext<Update> = {},
+  ): Promise<Stored<Entity> | undefined> {
+    const { hooks, references, store } = this.resource;
+    const needs = hooks.has('beforeDel') || references.matterOnDelete;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const found = needs ? await store.findOne(filter) : undefined;
+      if (needs && !found) return undefined;
+      if (found) {
+        const record = this.resource.definition.presenter.present(found);
+        await hooks.before('beforeDel', { ...this.context(scope), action: 'del', record });
+        await references.release(found._id, scope);
+      }
+      const removed = await store.delete(found ? unchanged(filter, found) : filter);
+      if (!removed && found) continue;
+      if (!removed) return undefined;
+      if (found) await references.unlink(found._id, scope);
+      const event = this.event(scope, 'del', removed, []);
+      await hooks.after('afterDel', event, { ...this.context(scope), ...this.copy(event, scope, removed) });
+      return removed;
+    }
+    throw new WriteConflictError();
+  }
+
+  private async decide(
+    filter: StoreFilter,
+    needsCurrent: boolean,
+    plan: (previous: Stored<Entity> | undefined) => Promise<Required<StoreChange>>,
+    { scope = unrestrictedScope(), action = 'update', changes = {} as Changes<Update> }: WriteContext<Update>,
+  ): Promise<Stored<Entity> | undefined> {
+    const { hooks, references, store } = this.resource;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const current = needsCurrent ? await store.findOne(filter) : undefined;
+      if (needsCurrent && !current) return undefined;
+      let change = await plan(current);
+      if (current && hooks.has('beforeUpdate')) {
+        change = await changeOfDraft(this.resource.definition, current, change, (draft) =>
+          hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
+        );
+      }
+      if (isEmpty(change)) return current ?? (await store.findOne(filter));
+      await references.check(action, scope, change.set);
+      const updated = await this.translated(() =>
+        store.update(current ? unchanged(filter, current) : filter, change),
+      );
+      if (!updated && current) continue;
+      if (!updated) return undefined;
+      const event = this.event(scope, action, updated.record, namesOf(change));
+      const previous = this.resource.definition.present(updated.previous, scope.caller);
+      await hooks.after('afterUpdate', event, {
+        ...this.context(scope),
+        ...this.copy(event, scope, updated.record),
+        changes,
+        previous,
+      });
+      return updated.record;
+    }
+    throw new WriteConflictError();
+  }
+
+  private context(scope: TenantScope): object {
+    const { caller, params } = scope;
+    return { resource: this.resource.definition.name, scope, caller, params };
+  }
+
+  private event(
+    scope: TenantScope,
+    action: EntityEvent['action'],
+    record: Stored<Entity>,
+    names: readonly string[],
+  ): EntityEvent {
+    const { name, presenter, present } = this.resource.definition;
+    return {
+      resource: name,
+      action,
+      record: present(record, scope.caller),
+      changed: [...new Set(names)].filter((field) => presenter.fields.includes(field)),
+      tenant: scope.caller.tenant,
+      time: new Date().toISOString(),
+    };
+  }
+
+  /** The event with a record of its own: what a hook does to it, no listener sees. */
+  private copy(event: EntityEvent, scope: TenantScope, record: Stored<Entity>): EntityEvent {
+    return { ...event, record: this.resource.definition.present(record, scope.caller) };
+  }
+
+  /** A unique index may span fields that clients know nothing of, such as those that isolate a tenant. */
+  private async translated<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      throw error instanceof DuplicateValueError ? error.among(this.resource.definition.inputFields) : error;
+    }
+  }
+}
+
+/** Adds to a filter that the record still has the revision that a decision was made on. */
+function unchanged(
+  filter: StoreFilter,
+  { _id, __v = null }: Stored<object> | { _id: unknown; __v?: null },
+): StoreFilter {
+  return { ...filter, _id, __v };
+}
+
+function isEmpty({ set, unset }: Required<StoreChange>): boolean {
+  return Object.keys(set).length === 0 && unset.length === 0;
+}
+
+function namesOf({ set, unset }: Required<StoreChange>): string[] {
+  return [...Object.keys(set), ...unset].map((path) => path.split('.', 1)[0] ?? path);
+}

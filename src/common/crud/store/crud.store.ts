@@ -1,0 +1,52 @@
+import type { Stored } from '../options/records.js';
+
+/** Values that a record must have; `null` means that the field is absent. */
+export type StoreFilter = Readonly<Record<string, unknown>>;
+
+/** Changes to one record, by dotted paths: the fields to set and the fields to remove. */
+export interface StoreChange {
+  readonly set?: Readonly<Record<string, unknown>>;
+  readonly unset?: readonly string[];
+}
+
+/** The part of the matching records to read, newest first. Unit: records. */
+export interface StoreWindow {
+  readonly skip: number;
+  readonly limit: number;
+}
+
+/** Both sides of an update, of one atomic operation. */
+export interface Updated<Entity> {
+  /** The record that was replaced. */
+  readonly previous: Stored<Entity>;
+  readonly record: Stored<Entity>;
+}
+
+/**
+ * The one way from a resource to its database: few verbs, each one command. Anything that gathers or caches commands
+ * stands behind it, and nothing above it changes. Records come without the fields that the schema hides.
+ */
+export interface CrudStore<Entity> {
+  /**
+   * Stores a new record and gives it back as stored.
+   *
+   * @throws ValidationError if the schema refuses it, DuplicateValueError if a unique value is taken
+   */
+  insert(record: object): Promise<Stored<Entity>>;
+  /** The record that matches, if there is one. */
+  findOne(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
+  /** The matching records, newest first, read as they are consumed; ends its cursor when the reader stops early. */
+  find(filter: StoreFilter, window?: StoreWindow): AsyncIterable<Stored<Entity>>;
+  /** How many records match. */
+  count(filter: StoreFilter): Promise<number>;
+  /** Whether a record matches. */
+  exists(filter: StoreFilter): Promise<boolean>;
+  /**
+   * Changes the record that matches, and its revision; undefined if none does.
+   *
+   * @throws ValidationError if the schema refuses the change, DuplicateValueError if a unique value is taken
+   */
+  update(filter: StoreFilter, change: StoreChange): Promise<Updated<Entity> | undefined>;
+  /** Removes the record that matches and gives it back; undefined if none does. */
+  delete(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
+}

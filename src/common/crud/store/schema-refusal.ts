@@ -1,0 +1,70 @@
+import { Error as MongooseErrors, type Schema } from 'mongoose';
+import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
+
+/**
+ * A write that the schema refused beyond what the input class checks, as an error that names the fields and neither model
+ * nor collection; undefined if the error is another one.
+ */
+export function schemaRefusal(error: unknown, schema: Schema): ValidationError | undefined {
+  const [first, ...others] = violationsOf(error, schema);
+  return first ? new ValidationError([first, ...others], { cause: error }) : undefined;
+}
+
+function violationsOf(error: unknown, schema: Schema): Violation[] {
+  if (error instanceof MongooseErrors.ValidationError) {
+    return Object.entries(error.errors)
+      .filter(([, fault]) => !(fault instanceof MongooseErrors.ValidationError))
+      .map(([path, fault]) => violation(path, detailOf(path, fault)));
+  }
+  if (error instanceof MongooseErrors.CastError) return [violation(error.path, detailOf(error.path, error))];
+  if (error instanceof MongooseErrors.StrictModeError) {
+    const { path } = error;
+    const immutable = (schema.path(path) as { options?: { immutable?: unknown } } | undefined)?.options
+      ?.immutable;
+    return [violation(path, immutable ? errorMessages.immutable(path) : errorMessages.undeclaredField(path))];
+  }
+  return [];
+}
+
+function violation(path: string, detail: string): Violation {
+  return { pointer: toPointer(path.split('.')), detail };
+}
+
+/** Sentences of Mongoose's own validators; those of a feature's validators are its own words. */
+function detailOf(path: string, fault: MongooseErrors.ValidatorError | MongooseErrors.CastError): string {
+  if (fault instanceof MongooseErrors.CastError) return errorMessages.wrongType(path, typeName(fault.kind));
+  const { kind } = fault;
+  const limits = fault.properties as unknown as Record<string, unknown>;
+  switch (kind) {
+    case 'required':
+      return errorMessages.requiredField(path);
+    case 'minlength':
+    case 'maxlength':
+    case 'min':
+    case 'max':
+      return errorMessages.outOfBounds(path, kind, limits[kind]);
+    case 'enum':
+      return errorMessages.notOneOf(path, (limits.enumValues ?? []) as readonly unknown[]);
+    case 'regexp':
+      return errorMessages.wrongForm(path);
+    default:
+      return fault.message;
+  }
+}
+
+/** A schema type as a person reads it. */
+function typeName(kind: string): string {
+  const names: Record<string, string> = {
+    Number: 'a number',
+    String: 'a string',
+    Boolean: 'true or false',
+    date: 'a timestamp',
+    Date: 'a timestamp',
+    ObjectId: 'an identifier of 24 hexadecimal digits',
+    Decimal128: 'a decimal number',
+    Array: 'a list',
+    Embedded: 'an object',
+    Map: 'an object',
+  };
+  return names[kind] ?? `a value of the type ${kind}`;
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import type { DynamicModule, Type } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { DatabaseModule, DatabaseServer } from '../../database/index.js';
+import { EventsModule } from '../../events/index.js';
+import { TenancyModule } from '../../tenancy/index.js';
+import { CrudModule, type CrudOverrides } from '../crud.module.js';
+import { getCrudServiceToken } from '../crud.tokens.js';
+import type { CrudOptions } from '../options/crud-options.js';
+import type { CrudService } from '../service/crud.service.js';
+
+/** The overrides of a resource under test, and the resources that it refers to. */
+export interface CrudTestingOptions<Service> extends Omit<CrudOverrides, 'service'> {
+  /** Class of the feature's own service, which `service` of the result then is. @default the generated service */
+  service?: Type<Service>;
+  /** Resources that the tested one has as parent or refers to. @default none */
+  others?: DynamicModule[];
+}
+
+/** A resource without HTTP, on a database in memory. */
+export interface CrudTestingModule<Service> {
+  /** The resource's service. Its verbs take `scopeOf({ tenant })`. */
+  readonly service: Service;
+  /** Nest's module, to get anything else from. */
+  readonly module: TestingModule;
+  /** Ends the module and its database. */
+  close(): Promise<void>;
+}
+
+/** How long a hook may take before it is logged as slow. Unit: milliseconds. */
+const HOOK_WARN_MS = 1_000;
+
+/**
+ * Starts one resource on a database in memory, for tests of its service and hooks:
+ *
+ * ```ts
+ * const { service, close } = await createCrudTestingModule(notes, { service: NotesService });
+ * const note = await service.create(scopeOf({ tenant }), { text: 'Buy stamps' });
+ * ```
+ */
+export async function createCrudTestingModule<
+  Entity extends object,
+  Create extends object,
+  Update extends object = Create,
+  Service extends CrudService<Entity, Create, Update> = CrudService<Entity, Create, Update>,
+>(
+  options: CrudOptions<Entity, Create, Update>,
+  { others = [], ...overrides }: CrudTestingOptions<Service> = {},
+): Promise<CrudTestingModule<Service>> {
+  const builder = Test.createTestingModule({
+    imports: [
+      DatabaseModule.forRoot(new DatabaseServer({ memory: true })),
+      EventsModule.forRoot({ hookWarnMs: HOOK_WARN_MS }),
+      TenancyModule.forRoot({ secret: randomBytes(32).toString('hex'), tenantClaim: 'tenant' }),
+      ...others,
+      CrudModule.forFeature(options, overrides),
+    ],
+  });
+  const module = await (await builder.compile()).init();
+  return {
+    service: module.get<Service>(getCrudServiceToken(options.entity), { strict: false }),
+    module,
+    close: () => module.close(),
+  };
+}

@@ -1,0 +1,132 @@
+import type { INestApplication } from '@nestjs/common';
+import { CrudClient, type Json } from './crud-client.js';
+
+/** A resource as its contract suite must know it. */
+export interface CrudContractOptions {
+  /** The running application, once `beforeAll` has run. */
+  app: () => INestApplication;
+  /** Path of the resource, such as `/notes`. */
+  path: string;
+  /** A body that a create takes, or a function that makes one if values must be unique. Answers show its fields as they are. */
+  valid: Json | (() => Json);
+  /** Bodies that a create refuses, by what is wrong with them. @default none */
+  invalid?: Readonly<Record<string, Json>>;
+  /** A change that an update takes. @default the valid body */
+  changes?: Json;
+  /** Fields of `valid` that no answer shows, such as a password. @default none */
+  writeOnly?: readonly string[];
+  /** Token of a caller who may do everything. @default none: the resource is public */
+  token?: () => string;
+  /** Token of a caller who may change nothing of the first one's. @default none */
+  otherToken?: () => string;
+}
+
+/**
+ * Runs the contract that every generated resource keeps against one of yours, over HTTP: create, get, list, page, count,
+ * update, delete, strict bodies, identifiers, errors, and isolation. For Jest and test runners with the same globals.
+ *
+ * ```ts
+ * describeCrudContract('notes', { app: () => app, path: '/notes', valid: { text: 'Buy stamps' }, invalid: { 'no text': {} } });
+ * ```
+ */
+export function describeCrudContract(name: string, options: CrudContractOptions): void {
+  const { path, valid, invalid = {}, writeOnly = [], token, otherToken } = options;
+  const validBody = () => (typeof valid === 'function' ? valid() : valid);
+  const changes = options.changes ?? validBody();
+  const client = () => new CrudClient(options.app(), path, token?.());
+  const without = (body: Json) =>
+    Object.fromEntries(Object.entries(body).filter(([field]) => !writeOnly.includes(field)));
+
+  describe(`${name}, by the contract of a generated resource`, () => {
+    it('creates a record and shows it at its location', async () => {
+      const sent = validBody();
+      const created = await client().send('POST', '', sent);
+      expect([created.status, created.body]).toEqual([201, { _id: expect.stringMatching(/^[0-9a-f]{24}$/) }]);
+      expect(created.headers.get('location')).toMatch(new RegExp(`${String(created.body._id)}$`));
+      const shown = await client().send('GET', `/${String(created.body._id)}`);
+      expect(shown.status).toBe(200);
+      expect(shown.body).toMatchObject({ ...created.body, ...without(sent) });
+      for (const field of writeOnly) expect(shown.body).not.toHaveProperty(field);
+      expect(shown.headers.get('etag')).toBe(created.headers.get('etag'));
+    });
+
+    it('answers with the whole record if the client prefers that', async () => {
+      const { status, body } = await client().send('POST', '', validBody(), {
+        Prefer: 'return=representation',
+      });
+      expect(status).toBe(201);
+      expect((await client().send('GET', `/${String(body._id)}`)).body).toEqual(body);
+    });
+
+    it('lists, pages and counts', async () => {
+      const before = await client().count();
+      const id = await client().create(validBody());
+      expect(await client().count()).toBe(before + 1);
+      const page = await client().send('GET', '?offset=0&limit=1');
+      expect(page.body).toMatchObject({ count: before + 1, results: [{ _id: id }] });
+      expect(page.headers.get('link')).toContain('rel="first"');
+      for (const query of ['limit=0', 'limit=1000000', 'offset=-1', 'limit=ten', 'limt=1']) {
+        expect([query, (await client().send('GET', `?${query}`)).status]).toEqual([query, 400]);
+      }
+    });
+
+    it('changes exactly what was sent', async () => {
+      const id = await client().create(validBody());
+      const before = (await client().send('GET', `/${id}`)).body;
+      expect((await client().send('PATCH', `/${id}`, {})).body).toEqual({ updated: true });
+      expect((await client().send('GET', `/${id}`)).body).toEqual(before);
+      expect((await client().send('PATCH', `/${id}`, changes)).body).toEqual({ updated: true });
+      const { updatedAt: _, ...after } = (await client().send('GET', `/${id}`)).body;
+      const { updatedAt: __, ...expected } = { ...before, ...without(changes) };
+      expect(after).toMatchObject(expected);
+    });
+
+    it('deletes a record for good', async () => {
+      const id = await client().create(validBody());
+      expect((await client().send('DELETE', `/${id}`)).status).toBe(200);
+      for (const method of ['GET', 'PATCH'] as const) {
+        const { status, body } = await client().send(method, `/${id}`, method === 'PATCH' ? {} : undefined);
+        expect([method, status, body.code]).toEqual([method, 404, 'RECORD_NOT_FOUND']);
+      }
+    });
+
+    it('refuses an identifier that is none', async () => {
+      expect(await client().send('GET', '/1')).toMatchObject({ status: 400, body: { code: 'INVALID_ID' } });
+    });
+
+    it('names a field that it does not have', async () => {
+      const before = await client().count();
+      const { status, body } = await client().send('POST', '', { ...validBody(), noSuchField: 1 });
+      expect([status, body.errors]).toEqual([400, [expect.objectContaining({ pointer: '/noSuchField' })]]);
+      expect(await client().count()).toBe(before);
+    });
+
+    for (const [fault, body] of Object.entries(invalid)) {
+      it(`refuses ${fault}`, async () => {
+        const before = await client().count();
+        const response = await client().send('POST', '', body);
+        expect(response).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
+        expect(response.headers.get('content-type')).toBe('application/problem+json');
+        expect(await client().count()).toBe(before);
+      });
+    }
+
+    if (token) {
+      it('asks for a token', async () => {
+        const anonymous = new CrudClient(options.app(), path);
+        expect((await anonymous.send('POST', '', validBody())).status).toBe(401);
+      });
+    }
+
+    if (otherToken) {
+      it('lets nobody else change or delete a record', async () => {
+        const id = await client().create(validBody());
+        const before = (await client().send('GET', `/${id}`)).body;
+        const other = new CrudClient(options.app(), path, otherToken());
+        expect((await other.send('PATCH', `/${id}`, changes)).status).toBe(404);
+        await other.send('DELETE', `/${id}`);
+        expect((await client().send('GET', `/${id}`)).body).toEqual(before);
+      });
+    }
+  });
+}

@@ -1,0 +1,6 @@
+export {
+  createCrudTestingModule,
+  type CrudTestingModule,
+  type CrudTestingOptions,
+} from './create-crud-testing-module.js';
+export { type CrudContractOptions, describeCrudContract } from './describe-crud-contract.js';

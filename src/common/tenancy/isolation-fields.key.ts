@@ -1,2 +1,0 @@
-/** Metadata key under which a handler keeps its isolation fields. */
-export const ISOLATION_FIELDS = 'tenancy:isolation-fields';

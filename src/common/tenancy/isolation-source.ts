@@ -1,0 +1,62 @@
+import type { FastifyRequest } from 'fastify';
+import { Types } from 'mongoose';
+import { ClaimRequiredError, TenantRequiredError, UnauthenticatedError } from '../errors/index.js';
+import type { TenantContext } from './tenant-context.js';
+
+/** The request that an isolation source may look at. */
+export interface IsolationRequest {
+  /** Path parameters, as they were sent. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly request: FastifyRequest;
+}
+
+/**
+ * Returns the value of an isolation field for one request. It must be pure: it may run several times a request. Undefined
+ * and null reject the request with 401, since a filter on nothing would match every tenant's records.
+ */
+export interface IsolationSource {
+  (caller: TenantContext, request: IsolationRequest): unknown;
+  /** Whether the value can be told without a token. @default false: an action with this source requires one */
+  readonly anonymous?: boolean;
+}
+
+/** The fields that scope one action, and where their values come from. */
+export type IsolationFields = Readonly<Record<string, IsolationSource>>;
+
+/**
+ * An {@link IsolationSource}: the tenant of the authenticated session, as the store keeps it.
+ *
+ * @throws TenantRequiredError if the token names no tenant
+ */
+export function currentTenant(caller: TenantContext): Types.ObjectId {
+  if (caller.tenant !== undefined) return new Types.ObjectId(caller.tenant);
+  throw caller.authenticated
+    ? new TenantRequiredError(caller.tenantClaim ?? 'tenant')
+    : new UnauthenticatedError();
+}
+
+/**
+ * Makes an {@link IsolationSource} of a claim of the token, such as `claim('sub')`. The claim must be a string, a number or
+ * a boolean: an object would be an operator in a filter.
+ *
+ * @throws ClaimRequiredError if the token has no such claim
+ */
+export function claim(name: string): IsolationSource {
+  return ({ claims, authenticated }) => {
+    const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+    if (['string', 'number', 'boolean'].includes(typeof value) && value !== '') return value;
+    throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
+  };
+}
+
+/** Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It asks for no token. */
+export function routeParam(name: string): IsolationSource {
+  return Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[name], {
+    anonymous: true,
+  });
+}
+
+/** Whether an action with these fields can be carried out only with a token. */
+export function needsToken(fields: IsolationFields): boolean {
+  return Object.values(fields).some((source) => !source.anonymous);
+}

@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import { CrudModule, crudOptions, CrudService } from '../src/common/crud/index.js';
+import {
+  createCrudTestingModule,
+  type CrudTestingModule,
+  describeCrudContract,
+} from '../src/common/crud/testing/index.js';
+import { IsText } from '../src/common/fields/index.js';
+import { currentTenant, scopeOf, type TenantScope } from '../src/common/tenancy/index.js';
+import { createResourceApp } from './support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
+import type { TestApp } from './support/test-app.js';
+
+class LetterInput {
+  @IsText({ min: 1, max: 80, example: 'Dear Emma' })
+  text!: string;
+
+  @IsText({ max: 20, optional: true })
+  seal?: string;
+}
+
+@Schema({ timestamps: true })
+class Letter extends LetterInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+}
+
+const letters = crudOptions({
+  entity: Letter,
+  input: LetterInput,
+  name: 'letters',
+  isolationFields: { all: { tenant: currentTenant } },
+});
+
+@Injectable()
+class LettersService extends CrudService.for(letters) {
+  shout(scope: TenantScope, text: string) {
+    return this.create(scope, { text: text.toUpperCase() });
+  }
+}
+
+describe('describeCrudContract', () => {
+  let app: TestApp;
+  let acme: string;
+  let globex: string;
+  beforeAll(async () => {
+    app = await createResourceApp(CrudModule.forFeature(letters, { service: LettersService }));
+    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+  });
+  afterAll(() => app.close());
+
+  describeCrudContract('letters', {
+    app: () => app.app,
+    path: '/letters',
+    valid: { text: 'Dear Emma', seal: 'wax' },
+    changes: { text: 'Dear Harriet' },
+    invalid: { 'no text': {}, 'a long text': { text: 'x'.repeat(81) }, 'a number': { text: 1 } },
+    token: () => acme,
+    otherToken: () => globex,
+  });
+});
+
+describe('createCrudTestingModule', () => {
+  let testing: CrudTestingModule<LettersService>;
+  beforeAll(async () => {
+    testing = await createCrudTestingModule(letters, { service: LettersService });
+  });
+  afterAll(() => testing.close());
+
+  it("gives the feature's own service over a real database", async () => {
+    const { service } = testing;
+    const [acme, globex] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
+    const letter = await service.shout(acme, 'hello');
+    expect(letter).toMatchObject({ text: 'HELLO', tenant: new Types.ObjectId(ACME) });
+    await expect(service.get(globex, letter._id)).rejects.toThrow('Letter not found');
+    expect(await service.get(acme, letter._id)).toEqual(letter);
+    expect(await service.count(globex)).toBe(0);
+  });
+
+  it('refuses what a client could not send either', async () => {
+    await expect(testing.service.shout(scopeOf({ tenant: ACME }), '')).rejects.toThrow(
+      'The request is not valid: "text" must be a string of 1 to 80 characters.',
+    );
+    await expect(testing.service.shout(scopeOf({}), 'hello')).rejects.toThrow(
+      'The scope has no "tenant", which isolates this action. Write scopeOf({ tenant }).',
+    );
+  });
+});
