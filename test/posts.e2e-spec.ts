@@ -181,6 +181,22 @@ describe('posts, what sets them apart', () => {
       expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
     });
 
+    it('with If-Match answers 412 where no post matched, be it missing, stale or of another tenant', async () => {
+      const id = await create({ title: 'Kept' });
+      const before = await stored('Kept');
+      const remove = (path: string, tags: string, token = acme) =>
+        app.del(`${PATH}/${path}`, { token, headers: { 'If-Match': tags } });
+      for (const [path, tags, token] of [
+        [NOBODY, '*', acme],
+        [id, '"7"', acme],
+        [id, '"0"', globex],
+      ] as const) {
+        expect((await remove(path, tags, token)).body.code).toBe('PRECONDITION_FAILED');
+      }
+      expect(await stored('Kept')).toEqual(before);
+      expect((await remove(id, '"0"')).body).toEqual(ARCHIVED);
+    });
+
     it('refuses an id that is not 24 hexadecimal digits', async () => {
       const detail = 'The id must be 24 hexadecimal digits.';
       expectProblem(await archive('all'), {

@@ -8,11 +8,6 @@ import { postsCrud } from './posts.crud.js';
 export class PostsService extends CrudService.for(postsCrud) {
   /** Marks the scope's post as deleted now, also if it is archived already; changes nothing if none matches. */
   async archive(scope: TenantScope, id: string): Promise<void> {
-    const filter = this.filterOf('del', scope, id, { hidden: true });
-    await this.resource.writes.change(
-      filter,
-      { set: { deletedAt: new Date() }, unset: [] },
-      { scope, action: 'del' },
-    );
+    await this.change('del', scope, id, { set: { deletedAt: new Date() } }, { hidden: true });
   }
 }

@@ -32,7 +32,7 @@ export class ApiDocument {
     const name = `${response.method} ${response.path} → ${response.status}`;
     const documented = operation.responses[response.status];
     if (!documented) throw new Error(`${name}: the document does not list this status`);
-    if (response.method === 'HEAD') return;
+    if (response.method === 'HEAD' || (!documented.content && response.body === undefined)) return;
     const mediaType = response.contentType?.split(';', 1)[0] ?? '';
     const schema = documented.content?.[mediaType]?.schema;
     if (!schema)

@@ -1,4 +1,5 @@
 import type { Violation } from '../../src/common/errors/index.js';
+import { describeConditions } from './crud-contract/conditions.js';
 import { describeCreate } from './crud-contract/create.js';
 import { describeFields } from './crud-contract/fields.js';
 import { describeCount, describeGet, describeList } from './crud-contract/read.js';
@@ -55,5 +56,6 @@ export function describeCrudContract(name: string, contract: CrudContract): void
     describeGet(contract);
     describeUpdate(contract);
     describeFields(contract);
+    describeConditions(contract);
   });
 }

@@ -3,11 +3,19 @@ export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './
 export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
 export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
 export { CrudController } from './http/crud.controller.js';
-export { etagOf } from './http/etag.js';
+export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { IdPipe } from './http/id.pipe.js';
 export { streamJsonArray } from './http/json-array.stream.js';
 export { prefersRepresentation } from './http/prefer.js';
-export { ApiCreateBody, ApiIdParam, ApiPaging, ApiSuccess, ApiUpdateBody } from './openapi/decorators.js';
+export {
+  ApiCreateBody,
+  ApiIdParam,
+  ApiIfMatch,
+  ApiIfNoneMatch,
+  ApiPaging,
+  ApiSuccess,
+  ApiUpdateBody,
+} from './openapi/decorators.js';
 export { schemaClass } from './openapi/documented-class.js';
 export { CountResult, CreatedResult, DeletedResult, UpdatedResult } from './openapi/results.js';
 export type * from './options/crud-hooks.js';

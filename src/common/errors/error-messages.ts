@@ -17,6 +17,7 @@ export const ERROR_TABLE = {
   STILL_REFERENCED: { status: 409, title: 'Still referenced' },
   WRITE_CONFLICT: { status: 409, title: 'Write conflict' },
   DUPLICATE_VALUE: { status: 409, title: 'Duplicate value' },
+  PRECONDITION_FAILED: { status: 412, title: 'Precondition failed' },
   BODY_TOO_LARGE: { status: 413, title: 'Body too large' },
   URI_TOO_LONG: { status: 414, title: 'URI too long' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
@@ -88,6 +89,9 @@ export const errorMessages = {
   requestTimeout: 'The request did not arrive in time. Send it again.',
   duplicateValue: (fields: readonly string[]) =>
     `A record with the same ${fields.join(', ') || 'unique value'} exists. Choose another value.`,
+  preconditionFailed:
+    'The record has changed since you read it. Read it again, and send its new ETag as If-Match.',
+  entityTags: (name: string) => `"${name}" must be * or a list of ETags with their quotes, such as "3".`,
   bodyTooLarge: (limit: number) => `The body is larger than ${limit} bytes. Send less at a time.`,
   uriTooLong: 'A part of the path is too long.',
   unsupportedMediaType: (allowed: readonly string[]) => `The content type must be ${allowed.join(' or ')}.`,

@@ -13,6 +13,7 @@ export * from './malformed-request.error.js';
 export * from './method-not-allowed.error.js';
 export * from './path-not-found.error.js';
 export * from './path-of.js';
+export * from './precondition-failed.error.js';
 export * from './problem.dto.js';
 export * from './problem.filter.js';
 export * from './problem.js';

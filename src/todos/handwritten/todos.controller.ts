@@ -16,6 +16,8 @@ import type { FastifyReply } from 'fastify';
 import {
   ApiCreateBody,
   ApiIdParam,
+  ApiIfMatch,
+  ApiIfNoneMatch,
   ApiPaging,
   ApiSuccess,
   ApiUpdateBody,
@@ -25,10 +27,12 @@ import {
   type DeletedResult,
   etagOf,
   IdPipe,
+  isKnown,
   Page,
   type PageQuery,
   PageQueryPipe,
   prefersRepresentation,
+  readEntityTags,
   streamJsonArray,
   updateBodyPipe,
   type UpdatedResult,
@@ -95,6 +99,7 @@ export class TodosController {
   @Get(':id')
   @ApiOperation({ operationId: 'todos_get', summary: 'Get one todo' })
   @ApiIdParam('Todo')
+  @ApiIfNoneMatch()
   @ApiSuccess('get', PATH, ANSWERS)
   @ApiProblems(
     'VALIDATION_FAILED',
@@ -105,16 +110,21 @@ export class TodosController {
   )
   async get(
     @Param('id', IdPipe) id: string,
+    @Headers('if-none-match') ifNoneMatch: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<TodoRecord> {
+  ): Promise<TodoRecord | undefined> {
+    const tags = readEntityTags('If-None-Match', ifNoneMatch);
     const todo = await this.todos.get(id);
     reply.header('ETag', etagOf(todo));
-    return TodoRecord.from(todo);
+    if (!isKnown(tags, todo)) return TodoRecord.from(todo);
+    reply.code(304);
+    return undefined;
   }
 
   @Patch(':id')
   @ApiOperation({ operationId: 'todos_update', summary: 'Update a todo' })
   @ApiIdParam('Todo')
+  @ApiIfMatch()
   @ApiUpdateBody(TodoUpdate)
   @ApiSuccess('update', PATH, ANSWERS)
   @ApiProblems(
@@ -122,6 +132,7 @@ export class TodosController {
     'MALFORMED_REQUEST',
     'INVALID_ID',
     'RECORD_NOT_FOUND',
+    'PRECONDITION_FAILED',
     'BODY_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
     'DATABASE_UNAVAILABLE',
@@ -130,24 +141,35 @@ export class TodosController {
   async update(
     @Param('id', IdPipe) id: string,
     @Body(updateBodyPipe(TodoInput)) changes: Changes<TodoInput>,
-  ): Promise<UpdatedResult> {
-    await this.todos.update(id, changes);
-    return { updated: true };
+    @Headers('if-match') ifMatch: string | undefined,
+    @Headers('prefer') prefer: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<UpdatedResult | TodoRecord> {
+    const todo = await this.todos.update(id, changes, readEntityTags('If-Match', ifMatch));
+    reply.header('Vary', 'Prefer');
+    if (!prefersRepresentation(prefer)) return { updated: true };
+    reply.headers({ ETag: etagOf(todo), 'Preference-Applied': 'return=representation' });
+    return TodoRecord.from(todo);
   }
 
   @Delete(':id')
   @ApiOperation({ operationId: 'todos_del', summary: 'Delete a todo' })
   @ApiIdParam('Todo')
+  @ApiIfMatch()
   @ApiSuccess('del', PATH, ANSWERS)
   @ApiProblems(
     'VALIDATION_FAILED',
     'INVALID_ID',
     'RECORD_NOT_FOUND',
+    'PRECONDITION_FAILED',
     'DATABASE_UNAVAILABLE',
     'INTERNAL_ERROR',
   )
-  async del(@Param('id', IdPipe) id: string): Promise<DeletedResult> {
-    await this.todos.del(id);
+  async del(
+    @Param('id', IdPipe) id: string,
+    @Headers('if-match') ifMatch: string | undefined,
+  ): Promise<DeletedResult> {
+    await this.todos.del(id, readEntityTags('If-Match', ifMatch));
     return { deleted: true };
   }
 }

@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
-import type { Changes, PageQuery, Stored } from '../../common/crud/index.js';
+import {
+  type Changes,
+  type EntityTags,
+  type PageQuery,
+  revisionsOf,
+  type Stored,
+} from '../../common/crud/index.js';
 import { Database, OPERATION_LIMITS, STREAM_BATCH } from '../../common/database/index.js';
-import { RecordNotFoundError } from '../../common/errors/index.js';
+import { PreconditionFailedError, RecordNotFoundError } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import { Todo } from '../todo.schema.js';
@@ -62,36 +68,53 @@ export class TodosService {
   }
 
   /**
-   * Sets the supplied fields. Null removes a field, or gives it its default back.
+   * Sets the supplied fields, and gives back the todo as it is then. Null removes a field, or gives it its default back.
    *
-   * @throws RecordNotFoundError where no todo has the id
+   * @param ifMatch tags one of which the todo must have. @default any
+   * @throws RecordNotFoundError if no todo has the id, PreconditionFailedError if it has none of the tags
    */
-  async update(id: string, changes: Changes<TodoInput>): Promise<void> {
+  async update(id: string, changes: Changes<TodoInput>, ifMatch: EntityTags = '*'): Promise<Stored<Todo>> {
     const entries = Object.entries(changes)
       .filter(([, value]) => value !== undefined)
       .map(([field, value]): [string, unknown] => [field, value ?? DEFAULTS.get(field) ?? null]);
-    if (entries.length === 0) return void (await this.get(id));
     const $set = Object.fromEntries(entries.filter(([, value]) => value !== null));
     const $unset = Object.fromEntries(
       entries.filter(([, value]) => value === null).map(([field]) => [field, 1]),
     );
-    const change = { $set, $unset, $inc: { __v: 1 } };
-    const options = { ...OPERATION_LIMITS, runValidators: true };
-    const { matchedCount } = await this.database.call(() =>
-      this.todos.updateOne({ _id: id }, change, options).exec(),
-    );
-    if (matchedCount === 0) throw new RecordNotFoundError(Todo.name);
+    const query =
+      entries.length === 0
+        ? this.todos.findOne(matching(id, ifMatch), null, OPERATION_LIMITS)
+        : this.todos.findOneAndUpdate(
+            matching(id, ifMatch),
+            { $set, $unset, $inc: { __v: 1 } },
+            { ...OPERATION_LIMITS, runValidators: true, returnDocument: 'after' },
+          );
+    const todo = await this.database.call(() => query.lean<Stored<Todo>>().exec());
+    return todo ?? this.refuseUnmatched(id);
   }
 
   /**
    * Removes the todo for good.
    *
-   * @throws RecordNotFoundError where no todo has the id
+   * @param ifMatch tags one of which the todo must have. @default any
+   * @throws RecordNotFoundError if no todo has the id, PreconditionFailedError if it has none of the tags
    */
-  async del(id: string): Promise<void> {
+  async del(id: string, ifMatch: EntityTags = '*'): Promise<void> {
     const { deletedCount } = await this.database.call(() =>
-      this.todos.deleteOne({ _id: id }, OPERATION_LIMITS).exec(),
+      this.todos.deleteOne(matching(id, ifMatch), OPERATION_LIMITS).exec(),
     );
-    if (deletedCount === 0) throw new RecordNotFoundError(Todo.name);
+    if (deletedCount === 0) await this.refuseUnmatched(id);
   }
+
+  /** A todo that is there but has none of the tags is stale. */
+  private async refuseUnmatched(id: string): Promise<never> {
+    await this.get(id);
+    throw new PreconditionFailedError();
+  }
+}
+
+/** The check of the revision and the write are one operation. */
+function matching(id: string, tags: EntityTags): object {
+  const revisions = revisionsOf(tags);
+  return { _id: id, ...(revisions && { __v: { $in: revisions } }) };
 }

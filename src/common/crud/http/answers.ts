@@ -8,7 +8,7 @@ import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import { Page } from '../query/page.js';
 import type { AnswerKind, Route } from '../routes/routes.js';
-import { etagOf } from './etag.js';
+import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { streamJsonArray } from './json-array.stream.js';
 import { prefersRepresentation } from './prefer.js';
 
@@ -51,10 +51,20 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   },
   count: (count) => ({ count }),
   get: (record, context) => {
-    context.reply.header('ETag', etagOf(record));
+    const { reply, request } = context;
+    reply.header('ETag', etagOf(record));
+    if (!isKnown(readEntityTags('If-None-Match', request.headers['if-none-match']), record))
+      return show(record, context);
+    reply.code(304);
+    return undefined;
+  },
+  update: (record, context) => {
+    const { request, reply } = context;
+    reply.header('Vary', 'Prefer');
+    if (!prefersRepresentation(request.headers.prefer)) return { updated: true };
+    reply.headers({ ETag: etagOf(record), 'Preference-Applied': 'return=representation' });
     return show(record, context);
   },
-  update: () => ({ updated: true }),
   del: () => ({ deleted: true }),
   own: (result, context) => showAny(result, context),
 };

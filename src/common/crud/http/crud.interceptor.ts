@@ -8,6 +8,8 @@ import type { Route } from '../routes/routes.js';
 import { answer } from './answers.js';
 import { BodyReaders } from './body-readers.js';
 import { checkId } from './id.pipe.js';
+import { readEntityTags } from '../definition/entity-tags.js';
+import { requireTags } from '../service/preconditions.js';
 import { resourceOf } from './resource-metadata.js';
 
 /**
@@ -41,6 +43,9 @@ export class CrudInterceptor implements NestInterceptor {
       const value = name === undefined ? undefined : params[name];
       if (name !== undefined && value !== undefined) params[name] = checkId(value, name);
     }
+    const tags = readEntityTags('If-Match', request.headers['if-match']);
+    if (tags && params.id !== undefined && request.tenantScope)
+      requireTags(request.tenantScope, params.id, tags);
     if (route?.handler === 'list') {
       request.query = readPage(request.query as Record<string, unknown>, definition.list);
     }

@@ -49,23 +49,53 @@ export function ApiPaging(
   );
 }
 
-/** Documents the body of a create and its preference. */
-export function ApiCreateBody(type: Type<unknown>): MethodDecorator {
+/** Documents `If-Match`. */
+export function ApiIfMatch(): MethodDecorator {
+  return ApiHeader({
+    name: 'If-Match',
+    required: false,
+    description: 'Change the record only if it has one of these ETags (RFC 9110); otherwise 412.',
+    schema: { type: 'string', example: '*' },
+  });
+}
+
+/** Documents `If-None-Match` and its answer. */
+export function ApiIfNoneMatch(): MethodDecorator {
   return applyDecorators(
-    ApiBody({ type, required: true }),
     ApiHeader({
-      name: 'Prefer',
+      name: 'If-None-Match',
       required: false,
-      description: '`return=representation` (RFC 7240) answers with the whole record.',
-      schema: { type: 'string', example: 'return=representation' },
+      description: 'ETags that the client has (RFC 9110); 304 if the record still has one of them.',
+      schema: { type: 'string', example: '"none"' },
+    }),
+    ApiResponse({
+      status: 304,
+      description: 'Not modified',
+      headers: { ETag: header('The revision of the record', '"0"') },
     }),
   );
+}
+
+/** Documents the `Prefer` of a write. */
+export function ApiPrefer(): MethodDecorator {
+  return ApiHeader({
+    name: 'Prefer',
+    required: false,
+    description: '`return=representation` (RFC 7240) answers with the whole record.',
+    schema: { type: 'string', example: 'return=representation' },
+  });
+}
+
+/** Documents the body of a create and its preference. */
+export function ApiCreateBody(type: Type<unknown>): MethodDecorator {
+  return applyDecorators(ApiBody({ type, required: true }), ApiPrefer());
 }
 
 /** Documents the body of an update, in both of its content types. */
 export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
   return applyDecorators(
     ApiConsumes('application/json', 'application/merge-patch+json'),
+    ApiPrefer(),
     ApiBody({
       type,
       required: true,
@@ -91,6 +121,9 @@ export function ApiSuccess(
 ): MethodDecorator {
   const record = { $ref: getSchemaPath(type) };
   const etag = { ETag: header('The revision of the record', '"0"') };
+  const preferred = {
+    'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
+  };
   const links = header(
     'On a page: first, prev, next and last page (RFC 8288)',
     `</${path}?offset=0&limit=20>; rel="first"`,
@@ -111,19 +144,23 @@ export function ApiSuccess(
     count: { description: 'How many records there are', type: CountResult },
     get: { description: 'The record', type, headers: etag },
     create: {
-      description: 'Created; the whole record where the request prefers it',
+      description: 'Created; the whole record if the request prefers it',
       headers: {
         ...etag,
         Location: header('Path of the new record', `/${path}/${ID_EXAMPLE}`),
-        'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
+        ...preferred,
       },
       content: json({ anyOf: [{ $ref: getSchemaPath(CreatedResult) }, record] }),
     },
-    update: { description: 'Updated', type: UpdatedResult },
+    update: {
+      description: 'Updated; the whole record if the request prefers it',
+      headers: { ...preferred, ETag: header('On a representation: the revision of the record', '"1"') },
+      content: json({ anyOf: [{ $ref: getSchemaPath(UpdatedResult) }, record] }),
+    },
     del: { description: 'Deleted', type: DeletedResult },
   }[handler] as ApiResponseOptions;
   return applyDecorators(
-    ApiExtraModels(type, page, CreatedResult),
+    ApiExtraModels(type, page, CreatedResult, UpdatedResult),
     ApiResponse({ status: GENERATED_ROUTES[handler].status, ...success }),
   );
 }

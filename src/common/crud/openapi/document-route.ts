@@ -14,7 +14,15 @@ import { needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
-import { ApiCreateBody, ApiIdParam, ApiPaging, ApiSuccess, ApiUpdateBody } from './decorators.js';
+import {
+  ApiCreateBody,
+  ApiIdParam,
+  ApiIfMatch,
+  ApiIfNoneMatch,
+  ApiPaging,
+  ApiSuccess,
+  ApiUpdateBody,
+} from './decorators.js';
 import { documentedClass } from './documented-class.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
@@ -29,6 +37,7 @@ export function documentRoute(
     ...documentPath(route, definition),
     ...documentQuery(route, definition),
     ...documentBody(route, classes),
+    ...documentConditions(route),
     documentAnswer(route, definition, classes),
     ApiProblems(...problemsOf(route, definition)),
     ...(needsToken(isolation) ? [ApiBearerAuth()] : []),
@@ -48,6 +57,15 @@ function documentPath(route: Route, { path, label, parent }: CrudDefinition): Me
 function documentQuery({ handler, query }: Route, { list }: CrudDefinition): MethodDecorator[] {
   if (handler === 'list') return [ApiPaging(list)];
   return query.map((name) => ApiQuery({ name, required: false, schema: { type: 'string' } }));
+}
+
+function documentConditions({ action, handler, path }: Route): MethodDecorator[] {
+  if (handler === 'get') return [ApiIfNoneMatch()];
+  return takesIfMatch(action, path) ? [ApiIfMatch()] : [];
+}
+
+function takesIfMatch(action: Route['action'], path: string): boolean {
+  return (action === 'update' || action === 'del') && path === ':id';
 }
 
 function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] {
@@ -83,6 +101,7 @@ function problemsOf(route: Route, definition: CrudDefinition): ErrorCode[] {
   if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
   if (hasParams) codes.push('INVALID_ID');
   if (parent) codes.push('RECORD_NOT_FOUND');
+  if (takesIfMatch(action, route.path)) codes.push('PRECONDITION_FAILED');
   if (action && needsToken(isolation[action])) {
     codes.push('UNAUTHENTICATED', 'INVALID_TOKEN', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
   }

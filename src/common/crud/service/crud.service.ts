@@ -1,6 +1,6 @@
 import { Inject, type Type } from '@nestjs/common';
 import type { Types } from 'mongoose';
-import { RecordNotFoundError } from '../../errors/index.js';
+import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import { isChecked } from '../definition/checked-bodies.js';
@@ -8,7 +8,9 @@ import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import { Page } from '../query/page.js';
 import type { PageQuery } from '../query/page-query.js';
-import type { CrudStore, StoreFilter } from '../store/crud.store.js';
+import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
+import { requiredTags, withTags } from './preconditions.js';
+import type { EntityTags } from '../definition/entity-tags.js';
 import type { CrudResource } from './crud-resource.js';
 
 /** Options of the verbs that take values. */
@@ -20,6 +22,12 @@ export interface WriteOptions {
    * @default true
    */
   validate?: boolean;
+}
+
+/** Options of the verbs that change or remove a record. */
+export interface ConditionalOptions {
+  /** ETags with their quotes, one of which the record must have, or `*`. @default the `If-Match` of the request */
+  ifMatch?: string | readonly string[];
 }
 
 const OPTIONS = 'crud:service-options';
@@ -106,39 +114,68 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * Changes the supplied fields: null removes an optional one or gives it its default back, objects are merged (RFC 7396).
    *
    * @throws RecordNotFoundError if no record of the scope has the id
+   * @throws PreconditionFailedError if the record does not have one of the required ETags
    * @throws ValidationError if the input class or the schema refuses the result
    */
   async update(
     scope: TenantScope,
     id: string | Types.ObjectId,
     changes: Changes<Update>,
-    options: WriteOptions = {},
+    options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     const filter = this.filterOf('update', scope, id);
     const { updateReader } = this.resource.definition;
     const known = options.validate === false || isChecked(changes, updateReader);
     const checked = known ? changes : await updateReader.readPatch(changes, { extras: true });
     await this.resource.parents.require('update', scope);
-    const record = await this.resource.writes.patch(filter, checked as Changes<Update>, { scope });
-    return record ?? this.refuseMissing();
+    const tags = requiredTags(scope, id, options.ifMatch);
+    const matching = withTags(filter, tags);
+    const record = await this.resource.writes.patch(matching, checked as Changes<Update>, { scope });
+    return record ?? this.refuseUnmatched(filter, tags);
   }
 
   /**
    * Removes the record for good, and gives it back.
    *
    * @throws RecordNotFoundError if no record of the scope has the id
+   * @throws PreconditionFailedError if the record does not have one of the required ETags
    * @throws StillReferencedError if a reference restricts it
    */
-  async del(scope: TenantScope, id: string | Types.ObjectId): Promise<Stored<Entity>> {
+  async del(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    options: ConditionalOptions = {},
+  ): Promise<Stored<Entity>> {
     const filter = this.filterOf('del', scope, id);
     await this.resource.parents.require('del', scope);
-    const record = await this.resource.writes.remove(filter, { scope });
-    return record ?? this.refuseMissing();
+    const tags = requiredTags(scope, id, options.ifMatch);
+    const record = await this.resource.writes.remove(withTags(filter, tags), { scope });
+    return record ?? this.refuseUnmatched(filter, tags);
   }
 
   /** The store, for queries of a feature's own; filter with {@link CrudService.filterOf}. */
   protected get store(): CrudStore<Entity> {
     return this.resource.store;
+  }
+
+  /**
+   * Changes a record outside of an update, such as an archive, between the hooks of one; undefined if none matched.
+   *
+   * @param reach records that `visible` excludes only with `hidden`
+   * @throws PreconditionFailedError if an `If-Match` was sent and nothing matched
+   */
+  protected async change(
+    action: 'update' | 'del',
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    { set = {}, unset = [] }: StoreChange,
+    reach: { hidden?: boolean } = {},
+  ): Promise<Stored<Entity> | undefined> {
+    const tags = requiredTags(scope, id);
+    const filter = withTags(this.filterOf(action, scope, id, reach), tags);
+    const record = await this.resource.writes.change(filter, { set, unset }, { scope, action });
+    if (!record && tags !== undefined) throw new PreconditionFailedError();
+    return record;
   }
 
   /**
@@ -153,6 +190,12 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     reach: { hidden?: boolean } = {},
   ): StoreFilter {
     return this.resource.access.filter(action, scope, id, reach);
+  }
+
+  /** A record that is there but not of the required revision is stale; one that is not there is missing. */
+  private async refuseUnmatched(filter: StoreFilter, tags: EntityTags | undefined): Promise<never> {
+    if (tags !== undefined && (await this.store.exists(filter))) throw new PreconditionFailedError();
+    return this.refuseMissing();
   }
 
   private refuseMissing(): never {

@@ -1,0 +1,43 @@
+import { errorMessages, ValidationError } from '../../errors/index.js';
+
+/** The tags of a conditional header: `*`, or a list of tags with their quotes. */
+export type EntityTags = '*' | readonly string[];
+
+/** A list of entity tags (RFC 9110, section 8.8.3); a comma may stand inside a tag. */
+const TAG = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
+const TAGS = new RegExp(`^\\s*${TAG}(?:\\s*,\\s*${TAG})*\\s*$`);
+const EACH_TAG = new RegExp(TAG, 'g');
+
+/** A strong validator (RFC 9110, section 8.8.3): the record's revision, whatever part of it is shown. */
+export function etagOf(record: { __v?: number }): string {
+  return `"${record.__v ?? 0}"`;
+}
+
+/**
+ * Reads `If-Match` or `If-None-Match` (RFC 9110, section 13.1).
+ *
+ * @returns undefined if the header was not sent
+ * @throws ValidationError if it is neither `*` nor a list of tags
+ */
+export function readEntityTags(name: string, header: string | undefined): EntityTags | undefined {
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return '*';
+  if (TAGS.test(header)) return header.match(EACH_TAG) ?? [];
+  throw new ValidationError([{ parameter: name, detail: errorMessages.entityTags(name) }]);
+}
+
+/** Whether `If-None-Match` names the record (weak comparison, RFC 9110, section 13.1.2): the client has it already. */
+export function isKnown(tags: EntityTags | undefined, record: { __v?: number }): boolean {
+  if (tags === undefined) return false;
+  return tags === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etagOf(record));
+}
+
+/**
+ * The revisions that `If-Match` names (strong comparison, RFC 9110, section 13.1.1); a weak tag names none.
+ *
+ * @returns undefined for `*`, which any revision satisfies
+ */
+export function revisionsOf(tags: EntityTags): number[] | undefined {
+  if (tags === '*') return undefined;
+  return tags.flatMap((tag) => (/^"(0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
+}
