@@ -30,7 +30,7 @@ export {
   type CrudReference,
   type CrudRouteOptions,
 } from './options/crud-options.js';
-export type { Changes, FieldOf, Presented, Stored } from './options/records.js';
+export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } from './options/records.js';
 export { Page } from './query/page.js';
 export { type PageQuery, PageQueryPipe } from './query/page-query.js';
 export { CrudService, type WriteOptions } from './service/crud.service.js';

@@ -24,6 +24,13 @@ export type Changes<Input> = {
   readonly [Field in keyof Input]?: ChangeOf<Input[Field]> | null;
 };
 
+/** What code gives a create: the input, and fields of the entity that no client may send. */
+export type CreateValues<Entity, Create> = Create | (Create & Partial<Omit<Entity, keyof Create>>);
+
+/** What code gives an update: the changes of an input, and of fields of the entity that no client may send. */
+export type UpdateValues<Entity, Update> =
+  Changes<Update> | (Changes<Update> & Changes<Omit<Entity, keyof Update>>);
+
 type ChangeOf<T> = T extends Date | readonly unknown[] | Types.ObjectId | Types.Decimal128
   ? T
   : T extends object

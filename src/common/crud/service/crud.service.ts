@@ -5,7 +5,7 @@ import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import { isChecked } from '../definition/checked-bodies.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
-import type { Changes, Stored } from '../options/records.js';
+import type { Changes, CreateValues, Stored, UpdateValues } from '../options/records.js';
 import { Page } from '../query/page.js';
 import type { PageQuery } from '../query/page-query.js';
 import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
@@ -100,7 +100,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    *
    * @throws ValidationError if the input class or the schema refuses the input
    */
-  async create(scope: TenantScope, input: Create, options: WriteOptions = {}): Promise<Stored<Entity>> {
+  async create(
+    scope: TenantScope,
+    input: CreateValues<Entity, Create>,
+    options: WriteOptions = {},
+  ): Promise<Stored<Entity>> {
     // Before the body is looked at: a caller without a scope learns nothing about it.
     this.resource.access.fields('create', scope);
     const { createReader } = this.resource.definition;
@@ -120,7 +124,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   async update(
     scope: TenantScope,
     id: string | Types.ObjectId,
-    changes: Changes<Update>,
+    changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     const filter = this.filterOf('update', scope, id);
