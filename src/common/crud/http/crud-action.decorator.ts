@@ -21,8 +21,13 @@ export interface CrudActionOptions {
   status?: number;
   /** Line in the explorer. @default the method's name, in words */
   summary?: string;
-  /** Errors that the route answers with besides those that its path, body and isolation imply. @default RECORD_NOT_FOUND if the path has an id */
-  errors?: readonly ErrorCode[];
+  /**
+   * Errors that the route answers with besides those that its path, body and isolation imply; a number is the status of an
+   * exception of the feature's own.
+   *
+   * @default RECORD_NOT_FOUND if the path has an id
+   */
+  errors?: readonly (ErrorCode | number)[];
 }
 
 const ROUTES = 'crud:routes';

@@ -91,11 +91,11 @@ function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudC
   };
 }
 
-function problemsOf(route: Route, definition: CrudDefinition): ErrorCode[] {
+function problemsOf(route: Route, definition: CrudDefinition): (ErrorCode | number)[] {
   const { body, action, errors } = route;
   const { path, schema, isolation, parent } = definition;
   const hasParams = `${path}/${route.path}`.includes(':');
-  const codes: ErrorCode[] = ['VALIDATION_FAILED', ...errors];
+  const codes: (ErrorCode | number)[] = ['VALIDATION_FAILED', ...errors];
   if (body !== undefined) codes.push('MALFORMED_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
   if (body !== undefined && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
   if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
@@ -105,7 +105,7 @@ function problemsOf(route: Route, definition: CrudDefinition): ErrorCode[] {
   if (action && needsToken(isolation[action])) {
     codes.push('UNAUTHENTICATED', 'INVALID_TOKEN', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
   }
-  return [...new Set<ErrorCode>([...codes, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR'])];
+  return [...new Set<ErrorCode | number>([...codes, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR'])];
 }
 
 /** Whether an update is decided on the record as it is, by a hook or by merging. */

@@ -1,5 +1,6 @@
 import type { CanActivate, Type } from '@nestjs/common';
 import type { Schema } from 'mongoose';
+import type { ErrorCode } from '../../errors/index.js';
 import type { IsolationSource, TenantContext } from '../../tenancy/index.js';
 import type { CrudHooks } from './crud-hooks.js';
 import type { FieldOf, Presented } from './records.js';
@@ -68,6 +69,13 @@ export interface CrudRouteOptions {
   summary?: string;
   /** Class of the answer, for an overridden handler that answers with something else than the generated one. */
   response?: Type<object>;
+  /**
+   * Errors of the route's guards, hooks and overrides, for the documentation; a number is the status of an exception of the
+   * feature's own, such as 403.
+   *
+   * @default none
+   */
+  errors?: readonly (ErrorCode | number)[];
 }
 
 /** The description that `CrudModule.forFeature` makes a resource from. */

@@ -52,7 +52,7 @@ export const OPTION_NAMES = {
   parent: ['entity', 'param', 'field'],
   list: ['unpaged', 'maxLimit'],
   reference: ['to', 'check', 'onDelete'],
-  route: ['guards', 'decorators', 'summary', 'response'],
+  route: ['guards', 'decorators', 'summary', 'response', 'errors'],
 } as const;
 
 /** Sentence about a name that does not exist, with the nearest one that does. */

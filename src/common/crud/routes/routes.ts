@@ -31,8 +31,8 @@ export interface Route {
   /** Class of the answer, if it is not the one that `answer` implies. */
   readonly response?: Type<object>;
   readonly summary: (definition: CrudDefinition) => string;
-  /** Errors of its own, besides those that its id, body and isolation imply. */
-  readonly errors: readonly ErrorCode[];
+  /** Errors of its own, besides those that its id, body and isolation imply; a number is the status of another exception. */
+  readonly errors: readonly (ErrorCode | number)[];
 }
 
 type GeneratedRoute = Omit<Route, 'handler' | 'action'> & { readonly action: CrudAction };
@@ -110,10 +110,11 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
   return HANDLERS.filter((handler) => !definition.disabled.has(GENERATED_ROUTES[handler].action)).map(
     (handler) => {
       const route = GENERATED_ROUTES[handler];
-      const { summary, response } = definition.routes[handler] ?? {};
+      const { summary, response, errors = [] } = definition.routes[handler] ?? {};
       return {
         ...route,
         handler,
+        errors: [...route.errors, ...errors],
         ...(summary !== undefined && { summary: () => summary }),
         ...(response && { response, answer: 'own' as const }),
       };
