@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { EntityEvent } from '../../events/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
@@ -30,12 +31,15 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const fields = access.fields('create', scope);
     const values = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
     const record: Record<string, unknown> = { ...Object.fromEntries(values), ...fields };
+    // Before the hook, which may look up what the references name, and after it, for those that it set.
+    await references.check('create', scope, record);
     if (hooks.has('beforeCreate')) {
+      const before = definition.presenter.present(record);
       Object.assign(record, definition.presenter.present(record));
       await hooks.before('beforeCreate', { ...this.context(scope), action: 'create', input, record });
       keepIsolation(definition, 'beforeCreate', record, fields);
+      await references.check('create', scope, differences(before, record));
     }
-    await references.check('create', scope, record);
     const stored = await this.translated(() => store.insert({ ...record, ...fields }));
     const event = this.event(scope, 'create', stored, Object.keys(record));
     await hooks.after('afterCreate', event, {
@@ -118,13 +122,15 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const current = needsCurrent ? await store.findOne(filter) : undefined;
       if (needsCurrent && !current) return undefined;
       let change = await plan(current);
+      const planned = change.set;
+      await references.check(action, scope, planned);
       if (current && hooks.has('beforeUpdate')) {
         change = await changeOfDraft(this.resource.definition, current, change, (draft) =>
           hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
         );
       }
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
-      await references.check(action, scope, change.set);
+      await references.check(action, scope, differences(planned, change.set));
       const updated = await this.translated(() =>
         store.update(current ? unchanged(filter, current) : filter, change),
       );
@@ -186,6 +192,16 @@ function unchanged(
   { _id, __v = null }: Stored<object> | { _id: unknown; __v?: null },
 ): StoreFilter {
   return { ...filter, _id, __v };
+}
+
+/** The values that are not what they were. */
+function differences(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(before[name], value)),
+  );
 }
 
 function isEmpty({ set, unset }: Required<StoreChange>): boolean {
