@@ -66,6 +66,11 @@ describe('a wrong use of CrudModule.forFeature stops the start and says the fix'
       { ...notes, isolationFields: { update: { text: currentTenant } } },
       'CrudModule.forFeature(Note): isolationFields.update names "text", which clients may send. Remove it from NoteInput.',
     ],
+    [
+      'an isolation by the identifier, which the one in the path would replace',
+      { ...notes, isolationFields: { update: { _id: currentTenant } } },
+      'CrudModule.forFeature(Note): isolationFields.update names "_id", which yields to the identifier in the path. Use the guards of routes.',
+    ],
   ])('%s', (_case, options, message) => {
     expect(() => CrudModule.forFeature(options as CrudOptions<object, object>)).toThrow(new Error(message));
   });

@@ -51,6 +51,7 @@ export const errorMessages = {
   immutable: (name: string) => `"${name}" cannot be changed.`,
   undeclaredField: (name: string) => `"${name}" is not a field of this record.`,
   wrongType: (name: string, type: string) => `"${name}" must be ${type}.`,
+  wrongEntry: (name: string, type: string) => `Every entry of "${name}" must be ${type}.`,
   wrongForm: (name: string) => `"${name}" does not have the required form.`,
   notOneOf: (name: string, values: readonly unknown[]) =>
     `"${name}" must be one of ${values.map(String).join(', ')}.`,

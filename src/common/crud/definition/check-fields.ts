@@ -113,6 +113,12 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
     for (const field of Object.keys(fields as object)) {
       if (!schema.path(field))
         fail(`isolationFields.${action} names "${field}", which the schema does not have.`);
+      // A path's own identifier would take its place in the filter.
+      if (field === '_id') {
+        fail(
+          `isolationFields.${action} names "_id", which yields to the identifier in the path. Use the guards of routes.`,
+        );
+      }
     }
   }
   for (const [action, fields] of Object.entries(isolation)) {

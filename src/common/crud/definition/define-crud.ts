@@ -9,6 +9,7 @@ import { checkFields, checkInputClass } from './check-fields.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { presentBy } from './output.js';
 import { Presenter } from './presenter.js';
+import { refuseCoercionInMaps } from './strict-maps.js';
 
 /** Maximum number of records per page, if the resource says no other. Unit: records. */
 const MAX_LIMIT = 100;
@@ -32,7 +33,9 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const { create, update } = inputs;
   const writeOnly = new Set<string>(options.writeOnly);
   for (const type of new Set<Type<object>>([create, update])) checkInputClass(type, fail);
-  const schema = timestamped(options.schema?.clone() ?? entitySchema(entity, fail), fail);
+  const schema = refuseCoercionInMaps(
+    timestamped(options.schema?.clone() ?? entitySchema(entity, fail), fail),
+  );
   const isolation = isolationOf(options);
   const stored = Object.keys(schema.paths).map((stem) => stem.split('.', 1)[0] ?? stem);
   const extras = [...new Set(stored)].filter((field) => field !== '_id' && field !== '__v');

@@ -16,7 +16,13 @@ function violationsOf(error: unknown, schema: Schema): Violation[] {
       .filter(([, fault]) => !(fault instanceof MongooseErrors.ValidationError))
       .map(([path, fault]) => violation(path, detailOf(path, fault)));
   }
-  if (error instanceof MongooseErrors.CastError) return [violation(error.path, detailOf(error.path, error))];
+  if (error instanceof MongooseErrors.CastError) {
+    // In an update Mongoose names no entry of a map, but all of them.
+    const [path = '', entry] = error.path.split('.$*', 2);
+    return entry === undefined
+      ? [violation(path, detailOf(path, error))]
+      : [violation(path, errorMessages.wrongEntry(path, typeName(error.kind)))];
+  }
   if (error instanceof MongooseErrors.StrictModeError) {
     const { path } = error;
     const immutable = (schema.path(path) as { options?: { immutable?: unknown } } | undefined)?.options
@@ -56,8 +62,11 @@ function detailOf(path: string, fault: MongooseErrors.ValidatorError | MongooseE
 function typeName(kind: string): string {
   const names: Record<string, string> = {
     Number: 'a number',
+    number: 'a number',
     String: 'a string',
+    string: 'a string',
     Boolean: 'true or false',
+    boolean: 'true or false',
     date: 'a timestamp',
     Date: 'a timestamp',
     ObjectId: 'an identifier of 24 hexadecimal digits',

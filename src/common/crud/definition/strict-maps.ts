@@ -1,0 +1,25 @@
+import type { Schema, SchemaType } from 'mongoose';
+
+/** Mongoose's types that convert what JSON could say otherwise, such as 12 to "12". */
+const COERCING = ['String', 'Number', 'Boolean'];
+
+interface Composite {
+  schema?: Schema;
+  $__schemaType?: SchemaType;
+  castFunction(caster: false): unknown;
+}
+
+/**
+ * Makes the maps of a schema refuse entries of another type. The entries of a map are the one part of a body that no
+ * validator of the input class sees; Mongoose would convert them.
+ */
+export function refuseCoercionInMaps(schema: Schema): Schema {
+  for (const [path, type] of Object.entries(schema.paths)) {
+    const { schema: nested, $__schemaType: entries } = type as SchemaType & Composite;
+    if (nested) refuseCoercionInMaps(nested);
+    for (const entry of [entries, path.endsWith('.$*') ? type : undefined]) {
+      if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & Composite).castFunction(false);
+    }
+  }
+  return schema;
+}
