@@ -226,7 +226,7 @@ const CASES: FieldCase[] = [
     described: {
       kind: 'identifier',
       reference: expect.any(Function),
-      schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' },
+      schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$', example: '665f1c2ab7e3a90d4c8b4567' },
     },
     store: { type: Schema.Types.ObjectId, required: true },
   },
@@ -236,7 +236,10 @@ const CASES: FieldCase[] = [
     accepted: [ID],
     converted: [[new Types.ObjectId(ID), ID]],
     refused: [['an identifier of 24 hexadecimal digits', ['x', 1]]],
-    described: { kind: 'identifier', schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' } },
+    described: {
+      kind: 'identifier',
+      schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$', example: '665f1c2ab7e3a90d4c8b4567' },
+    },
     store: { type: Schema.Types.ObjectId, required: true },
   },
 ];

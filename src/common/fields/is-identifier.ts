@@ -1,5 +1,6 @@
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../ids/index.js';
 import { Schema, Types } from 'mongoose';
+import type { JsonSchema } from './json-schema.js';
 import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
 
 /** Options of `IsIdentifier`. */
@@ -10,6 +11,13 @@ export function IsIdentifier(options: IdentifierOptions = {}): FieldDecorator {
   return decoratorOf(identifierRule('isIdentifier'), options);
 }
 
+/** An identifier as a client sends it, with an example that fits but names no record. */
+export const IDENTIFIER_SCHEMA = {
+  type: 'string',
+  pattern: OBJECT_ID_INPUT_PATTERN,
+  example: '665f1c2ab7e3a90d4c8b4567',
+} as const satisfies JsonSchema;
+
 /** The rule of an identifier. Code may pass an ObjectId. */
 export function identifierRule(name: string): FieldRule {
   const shape = 'an identifier of 24 hexadecimal digits';
@@ -19,7 +27,7 @@ export function identifierRule(name: string): FieldRule {
     list: false,
     shape,
     refusal: (value) => (isIdentifier(value) ? undefined : shape),
-    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN },
+    schema: IDENTIFIER_SCHEMA,
     storeType: Schema.Types.ObjectId,
   };
 }

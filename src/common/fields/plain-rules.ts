@@ -1,5 +1,6 @@
 import { enumValuesOf, enumSchema, type EnumValues } from './enum-values.js';
 import type { FieldKind } from './field-rule.js';
+import { IDENTIFIER_SCHEMA } from './is-identifier.js';
 import type { JsonSchema } from './json-schema.js';
 
 /** Arguments of a decorator of class-validator, in its own order. */
@@ -53,12 +54,15 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   isDate: { kind: 'timestamp', schema: () => ({ type: 'string', format: 'date-time' }) },
   isMongoId: {
     kind: 'identifier',
-    schema: () => ({ type: 'string', pattern: '^[0-9a-fA-F]{24}$' }),
+    schema: () => IDENTIFIER_SCHEMA,
   },
   isInt: { kind: 'integer', schema: () => ({ type: 'integer' }) },
   isNumber: numeric(([options]) => decimalPlaces(options)),
   min: numeric(([min]) => ({ minimum: min as number })),
   max: numeric(([max]) => ({ maximum: max as number })),
+  // They take texts, too: the type is the one that TypeScript declares.
+  isLatitude: keywords(() => ({ minimum: -90, maximum: 90 })),
+  isLongitude: keywords(() => ({ minimum: -180, maximum: 180 })),
   isPositive: numeric(() => ({ minimum: 0, exclusiveMinimum: true })),
   isNegative: numeric(() => ({ maximum: 0, exclusiveMaximum: true })),
   isDivisibleBy: numeric(([divisor]) => ({ multipleOf: divisor as number })),
