@@ -5,36 +5,54 @@ import type { Environment } from './config/index.js';
 type PathItem = OpenAPIObject['paths'][string];
 type Operation = NonNullable<PathItem['get']>;
 
-/** The OpenAPI document of the application. */
-function createApiDocument(app: INestApplication, environment: Environment): OpenAPIObject {
-  const config = new DocumentBuilder()
-    .setTitle('Posts and todos')
-    .setDescription(
+/** What the explorer says of an application. */
+export interface ApiDescription {
+  readonly title: string;
+  /** Markdown. */
+  readonly description: string;
+  /** What each group of routes is about, in the order of the page. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** What the explorer says of the service itself. */
+export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
+  return {
+    title: 'Posts and todos',
+    description:
       'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant ' +
-        '(in development: `npm run token -- --tenant <24 hex digits>`). Every error is `application/problem+json`.',
-    )
+      '(in development: `npm run token -- --tenant <24 hex digits>`). Every error is `application/problem+json`.',
+    tags: {
+      CMS: 'Posts: public reads, writes within the tenant',
+      Todos: `Todos, in the ${todosApi} form`,
+      Health: 'What an orchestrator asks a process',
+    },
+  };
+}
+
+/** The OpenAPI document of the application. */
+function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIObject {
+  const builder = new DocumentBuilder()
+    .setTitle(api.title)
+    .setDescription(api.description)
     .setVersion('1')
     .setLicense('MIT', 'https://opensource.org/license/mit')
     .addServer('/')
-    .addTag('CMS', 'Posts: public reads, writes within the tenant')
-    .addTag('Todos', `Todos, in the ${environment.todosApi} form`)
-    .addTag('Health', 'What an orchestrator asks a process')
     .addBearerAuth({
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'JWT',
       description: 'A JSON Web Token with a tenant',
-    })
-    .build();
-  return explicit(SwaggerModule.createDocument(app, config));
+    });
+  for (const [tag, description] of Object.entries(api.tags)) builder.addTag(tag, description);
+  return explicit(SwaggerModule.createDocument(app, builder.build()));
 }
 
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
-export function useExplorer(app: INestApplication, environment: Environment): void {
-  SwaggerModule.setup('docs', app, () => createApiDocument(app, environment), {
+export function useExplorer(app: INestApplication, api: ApiDescription): void {
+  SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
     yamlDocumentUrl: 'docs/openapi.yaml',
-    customSiteTitle: 'Posts and todos: API explorer',
+    customSiteTitle: `${api.title}: API explorer`,
     swaggerOptions: { persistAuthorization: true, tryItOutEnabled: true, displayRequestDuration: true },
   });
 }

@@ -3,16 +3,26 @@ import fastifyHelmet from '@fastify/helmet';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory, Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { useExplorer } from './app.explorer.js';
+import { type ApiDescription, postsAndTodosApi, useExplorer } from './app.explorer.js';
 import { ProblemFilter } from './common/errors/index.js';
 import { createHttpAdapter, createLog, PinoLogger, StrictQueryInterceptor } from './common/http/index.js';
 import type { Environment } from './config/index.js';
+
+export type { ApiDescription };
+
+/** What an application has otherwise than the service itself. */
+export interface AppOptions {
+  /** Where its log goes. @default the standard output */
+  log?: ReturnType<typeof createLog>;
+  /** What its explorer says. @default that of posts and todos */
+  api?: ApiDescription;
+}
 
 /** Creates the application of a root module, configured and ready to listen. The tests use it, too. */
 export async function createApp(
   root: Type<unknown> | DynamicModule,
   environment: Environment,
-  log = createLog(environment.logLevel),
+  { log = createLog(environment.logLevel), api }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
   const adapter = createHttpAdapter({ bodyLimit: environment.bodyLimit, logger: log });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
@@ -20,12 +30,16 @@ export async function createApp(
     bodyParser: false,
     abortOnError: false,
   });
-  await configureApp(app, environment);
+  await configureApp(app, environment, api);
   return app;
 }
 
 /** Everything that all features share: security headers, CORS, strict queries, errors, and the explorer. */
-async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
+async function configureApp(
+  app: NestFastifyApplication,
+  environment: Environment,
+  api?: ApiDescription,
+): Promise<void> {
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: {
       directives: {
@@ -60,5 +74,5 @@ async function configureApp(app: NestFastifyApplication, environment: Environmen
   }
   app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
   app.useGlobalFilters(new ProblemFilter());
-  useExplorer(app, environment);
+  useExplorer(app, api ?? postsAndTodosApi(environment));
 }

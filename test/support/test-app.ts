@@ -3,7 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import mongoose from 'mongoose';
 import { AppModule } from '../../src/app.module.js';
-import { createApp } from '../../src/app.setup.js';
+import { type ApiDescription, createApp } from '../../src/app.setup.js';
 import { DatabaseServer } from '../../src/common/database/index.js';
 import { createLog } from '../../src/common/http/index.js';
 import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
@@ -107,12 +107,15 @@ export interface TestAppOptions {
   env?: Variables;
   /** Root module in the place of the service's own. */
   root?: (environment: Environment, database: DatabaseServer) => DynamicModule;
+  /** What the explorer says. @default that of the service */
+  api?: ApiDescription;
 }
 
 /** Starts a service on a free port and a database of its own. */
 export async function createTestApp({
   env = {},
   root = AppModule.forRoot,
+  api,
 }: TestAppOptions = {}): Promise<TestApp> {
   const uri = env.MONGODB_URI ?? freshDatabaseUri();
   const environment = readEnvironment({
@@ -123,11 +126,10 @@ export async function createTestApp({
     MONGODB_URI: uri,
   });
   const logLines: Record<string, unknown>[] = [];
-  const app = await createApp(
-    root(environment, new DatabaseServer({ uri })),
-    environment,
-    createLog(environment.logLevel, collecting(logLines)),
-  );
+  const app = await createApp(root(environment, new DatabaseServer({ uri })), environment, {
+    log: createLog(environment.logLevel, collecting(logLines)),
+    api,
+  });
   await app.listen(environment.port, environment.host);
   const client = new mongoose.mongo.MongoClient(uri);
   return new TestApp(app, await app.getUrl(), client.db(), logLines, client);
