@@ -14,7 +14,7 @@ const oneWay = (from: string, to: string) =>
   `${from} may not import ${to}: imports point one way, see docs/architecture.md.`;
 const door = (to: string) => `Import ${to} by its index.js.`;
 const EXAMPLE =
-  'An example may import src/common/<room>/index.js and src/app.setup.js, and nothing else of the service.';
+  'An example may import src/common/<room>/index.js, src/app.setup.js and the index.js of another example, and nothing else.';
 
 describe('an import is refused', () => {
   it.each([
@@ -109,7 +109,7 @@ describe('an import is refused', () => {
       '../../examples/shop/x.js',
       oneWay('posts', 'examples/shop'),
     ],
-    ['of another example', 'examples/shop/x.ts', '../users/x.js', EXAMPLE],
+    ['past the door of another example', 'examples/shop/x.ts', '../users/x.js', EXAMPLE],
     ['of a feature by an example', 'examples/shop/x.ts', '../../src/posts/post.schema.js', EXAMPLE],
     ['past a door by an example', 'examples/shop/x.ts', '../../src/common/crud/etag.js', EXAMPLE],
     ['of the root module by an example', 'examples/shop/x.ts', '../../src/app.module.js', EXAMPLE],
@@ -156,6 +156,7 @@ describe('an import is allowed', () => {
     ['of the settings by a command', 'src/token.ts', './config/index.js'],
     ['of the generator by an example', 'examples/shop/x.ts', '../../src/common/crud/index.js'],
     ['of the setup by an example', 'examples/shop/x.ts', '../../src/app.setup.js'],
+    ['of another example by its index', 'examples/shop/x.ts', '../users/index.js'],
     ['in an example', 'examples/shop/dto/x.ts', '../product.schema.js'],
     ['of an example by what starts them', 'examples/main.ts', './shop/shop.module.js'],
     ['of the settings by what starts the examples', 'examples/main.ts', '../src/config/index.js'],

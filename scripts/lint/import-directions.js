@@ -17,8 +17,11 @@ const LAYERS = [
   ['examples'],
 ];
 
-/** The files that an example may import: its reader has to know them. The files beside the folders start the examples. */
-const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$/;
+/**
+ * The files that an example may import: its reader has to know them. Examples refer to each other's records, by an index.
+ * The files beside the folders start the examples.
+ */
+const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$|^examples\/[^/]+\/index\.js$/;
 const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
 
 /**
@@ -68,7 +71,7 @@ export const importDirections = {
       direction: '{{from}} may not import {{to}}: imports point one way, see docs/architecture.md.',
       door: 'Import {{to}} by its index.js.',
       example:
-        'An example may import src/common/<room>/index.js and src/app.setup.js, and nothing else of the service.',
+        'An example may import src/common/<room>/index.js, src/app.setup.js and the index.js of another example, and nothing else.',
       outside: 'src and examples may not import {{path}}.',
       unknown: '{{from}} and {{to}} must both have a layer in scripts/lint/import-directions.js.',
     },
