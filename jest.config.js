@@ -3,7 +3,7 @@ const required = '/node_modules/content-disposition/';
 
 /** @type {import('jest').Config} */
 export default {
-  roots: ['<rootDir>/src', '<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/examples', '<rootDir>/test'],
   testEnvironment: 'node',
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
   extensionsToTreatAsEsm: ['.ts'],

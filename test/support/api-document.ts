@@ -21,6 +21,8 @@ export class ApiDocument {
 
   constructor(readonly document: { paths: Record<string, Record<string, OperationObject>> }) {
     addFormats.default(this.ajv);
+    // Known to OpenAPI's registry of formats; the pattern beside it says what the values are.
+    this.ajv.addFormat('decimal', true);
     this.ajv.addSchema(document, 'api');
   }
 

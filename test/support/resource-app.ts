@@ -1,4 +1,4 @@
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, Type } from '@nestjs/common';
 import { DatabaseModule, type DatabaseServer } from '../../src/common/database/index.js';
 import { EventsModule } from '../../src/common/events/index.js';
 import { TenancyModule } from '../../src/common/tenancy/index.js';
@@ -7,8 +7,8 @@ import { createTestApp, type TestApp } from './test-app.js';
 
 class ResourceTestModule {}
 
-/** Starts a service that has the given resources alone. */
-export function createResourceApp(...resources: DynamicModule[]): Promise<TestApp> {
+/** Starts a service that has the given resources, or modules of them, alone. */
+export function createResourceApp(...resources: (DynamicModule | Type)[]): Promise<TestApp> {
   return createTestApp({ root: (environment, database) => resourceRoot(environment, database, resources) });
 }
 
@@ -16,7 +16,7 @@ export function createResourceApp(...resources: DynamicModule[]): Promise<TestAp
 export function resourceRoot(
   environment: Environment,
   database: DatabaseServer,
-  resources: DynamicModule[],
+  resources: (DynamicModule | Type)[],
 ): DynamicModule {
   return {
     module: ResourceTestModule,

@@ -1,0 +1,23 @@
+import { Schema } from '@nestjs/mongoose';
+import { IsIdentifier, IsReference, IsText } from '../../src/common/fields/index.js';
+
+/** What an update may change; a category moves by a route of its own. */
+export class CategoryName {
+  @IsText({ min: 1, max: 80, example: 'Running shoes' })
+  name!: string;
+}
+
+export class CategoryInput extends CategoryName {
+  @IsReference(() => Category, { optional: true, description: 'The category above; none for a root' })
+  parent?: string;
+}
+
+/** A node of a tenant's tree. */
+@Schema({ timestamps: true })
+export class Category extends CategoryInput {
+  @IsIdentifier()
+  tenant!: string;
+
+  @IsText({ min: 1, max: 80, example: 'running-shoes', description: 'The name as a part of a path' })
+  slug!: string;
+}

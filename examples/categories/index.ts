@@ -1,0 +1,2 @@
+export { CategoriesModule } from './categories.module.js';
+export { Category } from './category.js';

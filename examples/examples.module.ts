@@ -1,0 +1,42 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DatabaseModule, type DatabaseServer } from '../src/common/database/index.js';
+import { EventsModule as EntityEventsModule } from '../src/common/events/index.js';
+import { TenancyModule } from '../src/common/tenancy/index.js';
+import { type Environment, jwtSecretOf } from '../src/config/index.js';
+import { CategoriesModule } from './categories/index.js';
+import { CommentsModule } from './comments/comments.module.js';
+import { EventsModule } from './events/events.module.js';
+import { InvoicesModule } from './invoices/invoices.module.js';
+import { OrdersModule } from './orders/index.js';
+import { ProductsModule } from './products/index.js';
+import { TodosModule } from './todos/todos.module.js';
+import { UsersModule } from './users/users.module.js';
+
+/** The eight examples in one service. */
+@Module({})
+export class ExamplesModule {
+  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
+    return {
+      module: ExamplesModule,
+      imports: [
+        DatabaseModule.forRoot(database),
+        EntityEventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
+        TenancyModule.forRoot({
+          secret: jwtSecretOf(environment),
+          jwksUrl: environment.jwtJwksUrl,
+          issuer: environment.jwtIssuer,
+          audience: environment.jwtAudience,
+          tenantClaim: environment.jwtTenantClaim,
+        }),
+        ProductsModule,
+        CategoriesModule,
+        CommentsModule,
+        UsersModule,
+        TodosModule,
+        OrdersModule,
+        EventsModule,
+        InvoicesModule,
+      ],
+    };
+  }
+}

@@ -1,0 +1,2 @@
+export { Order, OrderStatus } from './order.js';
+export { OrdersModule } from './orders.module.js';

@@ -1,0 +1,2 @@
+export { Product, ProductInput } from './product.js';
+export { ProductsModule } from './products.module.js';
