@@ -2,6 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, mergeMap, type Observable } from 'rxjs';
 import { handlerName } from '../../tenancy/index.js';
+import { markUnread } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readPage } from '../query/page-query.js';
 import type { Route } from '../routes/routes.js';
@@ -49,7 +50,10 @@ export class CrudInterceptor implements NestInterceptor {
     if (route?.handler === 'list') {
       request.query = readPage(request.query as Record<string, unknown>, definition.list);
     }
-    if (route?.body !== undefined)
+    if (route?.body !== undefined) {
       request.body = await this.bodies.read(request.body, definition, route.body);
+    } else if (request.body !== undefined && request.body !== null && request.tenantScope) {
+      markUnread(request.tenantScope);
+    }
   }
 }

@@ -3,7 +3,7 @@ import type { Types } from 'mongoose';
 import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
-import { isChecked } from '../definition/checked-bodies.js';
+import { hasUnreadBody, isChecked } from '../definition/checked-bodies.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Stored, UpdateValues } from '../options/records.js';
 import { Page } from '../query/page.js';
@@ -17,7 +17,8 @@ import type { CrudResource } from './crud-resource.js';
 export interface WriteOptions {
   /**
    * Whether the values are checked by the input class. Bodies that a route has checked are not checked twice. Code may
-   * also set fields that no client may send; the schema checks those.
+   * also set fields that no client may send; the schema checks those. It may not in a request whose body no `@CrudAction`
+   * describes: there nobody can tell what came from the client.
    *
    * @default true
    */
@@ -109,7 +110,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     this.resource.access.fields('create', scope);
     const { createReader } = this.resource.definition;
     const known = options.validate === false || isChecked(input, createReader);
-    const checked = known ? input : ((await createReader.read(input, { extras: true })) as Create);
+    const checked = known
+      ? input
+      : ((await createReader.read(input, { extras: !hasUnreadBody(scope) })) as Create);
     await this.resource.parents.require('create', scope);
     return this.resource.writes.insert(scope, checked);
   }
@@ -130,7 +133,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const filter = this.filterOf('update', scope, id);
     const { updateReader } = this.resource.definition;
     const known = options.validate === false || isChecked(changes, updateReader);
-    const checked = known ? changes : await updateReader.readPatch(changes, { extras: true });
+    const checked = known
+      ? changes
+      : await updateReader.readPatch(changes, { extras: !hasUnreadBody(scope) });
     await this.resource.parents.require('update', scope);
     const tags = requiredTags(scope, id, options.ifMatch);
     const matching = withTags(filter, tags);
