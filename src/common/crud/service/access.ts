@@ -43,7 +43,8 @@ export class Access {
     };
   }
 
-  private cast(field: string, value: unknown): unknown {
+  /** A value as the store holds it in a field. @throws ClaimRequiredError if the field cannot hold it */
+  cast(field: string, value: unknown): unknown {
     try {
       return this.definition.schema.path(field).cast(value) as unknown;
     } catch {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { EntityEvent } from '../../events/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
+import { plain } from '../definition/plain.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
@@ -129,6 +130,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
           hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
         );
       }
+      this.keepScope(action, scope, change);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await references.check(action, scope, differences(planned, change.set));
       const updated = await this.translated(() =>
@@ -147,6 +149,18 @@ export class Writes<Entity extends object, Create extends object, Update extends
       return updated.record;
     }
     throw new WriteConflictError();
+  }
+
+  /** @throws Error if a change would move the record out of the scope that the write was asked for in */
+  private keepScope(action: 'update' | 'del', scope: TenantScope, change: Required<StoreChange>): void {
+    const { access, definition } = this.resource;
+    for (const [field, value] of Object.entries(access.fields(action, scope))) {
+      if (!namesOf(change).includes(field)) continue;
+      const after = field in change.set ? access.cast(field, change.set[field]) : undefined;
+      if (!isDeepStrictEqual(plain(after), plain(value))) {
+        throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);
+      }
+    }
   }
 
   private context(scope: TenantScope): object {
