@@ -2,6 +2,7 @@ import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
+import { isPlainObject } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
@@ -69,10 +70,19 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   own: (result, context) => showAny(result, context),
 };
 
+/** Whether a result is what the answers of a kind are made of. */
+const FITS: { readonly [Kind in AnswerKind]?: (result: unknown) => boolean } = {
+  create: isRecord,
+  get: isRecord,
+  list: (result) => result instanceof Page || isAsyncIterable(result),
+  count: (result) => typeof result === 'number',
+};
+
 /** Turns what a handler returned into what the client gets. */
 export function answer(result: unknown, context: AnswerContext): unknown {
   const kind = context.route?.answer ?? 'own';
-  return (ANSWERS[kind] as Answer<'own'>)(result, context);
+  // An interceptor of the feature's own may have wrapped the result.
+  return (ANSWERS[FITS[kind]?.(result) === false ? 'own' : kind] as Answer<'own'>)(result, context);
 }
 
 function show(record: Stored<object>, { definition, caller }: AnswerContext): object {
@@ -89,12 +99,25 @@ function showAny(result: unknown, context: AnswerContext): unknown {
   if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
   if (result instanceof Page) return ANSWERS.list(result as Page<Stored<object>>, context);
   if (Array.isArray(result)) return result.map((entry) => showAny(entry, context));
-  if (Symbol.asyncIterator in result) return stream(result as AsyncIterable<Stored<object>>, context);
+  if (isAsyncIterable(result)) return stream(result as AsyncIterable<Stored<object>>, context);
   const response = context.route?.response ?? context.definition.entity;
   if (response === context.definition.entity && isRecord(result)) return show(result, context);
-  return plain(result);
+  return plain(withoutRevisions(result));
 }
 
-function isRecord(value: object): value is Stored<object> {
-  return '_id' in value && value._id instanceof Types.ObjectId;
+/** Records inside of other values keep what the feature shows of them, without their revision, which is for ETags only. */
+function withoutRevisions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutRevisions);
+  if (value instanceof Map) return new Map([...value].map(([key, entry]) => [key, withoutRevisions(entry)]));
+  if (!isPlainObject(value)) return value;
+  const members = Object.entries(value).filter(([name]) => name !== '__v' || !isRecord(value));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutRevisions(member)]));
+}
+
+function isRecord(value: unknown): value is Stored<object> {
+  return typeof value === 'object' && value !== null && '_id' in value && value._id instanceof Types.ObjectId;
+}
+
+function isAsyncIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }

@@ -3,6 +3,7 @@ import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../../database/in
 import type { Stored } from '../options/records.js';
 import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreWindow, Updated } from './crud.store.js';
+import { hideFields, hidesFields } from './hide-fields.js';
 import { schemaRefusal } from './schema-refusal.js';
 
 /** Newest first. `_id` breaks ties: createdAt repeats within a millisecond. */
@@ -11,11 +12,13 @@ const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 /** The store over a Mongoose model. */
 export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly indexes: ReadonlySet<string>;
+  private readonly hides: boolean;
 
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
   ) {
+    this.hides = hidesFields(model.schema);
     this.indexes = new Set(model.schema.indexes().map(([keys]) => JSON.stringify(keys)));
   }
 
@@ -23,7 +26,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return this.write(async () => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       await document.save();
-      return document.toObject<Stored<Entity>>();
+      return this.shown(document.toObject<Stored<Entity>>());
     });
   }
 
@@ -67,14 +70,18 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       .lean();
     const previous = (await this.write(async () => query.exec())) as Stored<Entity> | null;
     // Mongoose has cast the change by now, and added updatedAt to it.
-    return previous
-      ? { previous, record: applyChange(previous, query.getUpdate() as Record<string, object>) }
-      : undefined;
+    if (!previous) return undefined;
+    const record = applyChange(previous, query.getUpdate() as Record<string, object>);
+    return { previous, record: this.shown(record) };
   }
 
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
     const query = this.model.findOneAndDelete(filter, OPERATION_LIMITS).lean();
     return ((await this.database.call(() => query.exec())) as Stored<Entity> | null) ?? undefined;
+  }
+
+  private shown(record: Stored<Entity>): Stored<Entity> {
+    return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 
   /** Runs a write; what the schema refuses becomes an error that a client understands. */

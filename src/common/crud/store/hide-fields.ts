@@ -1,0 +1,51 @@
+import type { Schema, SchemaType } from 'mongoose';
+
+type Fields = Record<string, unknown>;
+
+/** What Mongoose's types of lists, maps and subdocuments know beyond their common class. */
+interface Composite {
+  schema?: Schema;
+  embeddedSchemaType?: SchemaType;
+  $__schemaType?: SchemaType;
+}
+
+/** Whether a schema hides a field with `select: false`, at any level. */
+export function hidesFields(schema: Schema, seen: ReadonlySet<Schema> = new Set()): boolean {
+  if (seen.has(schema)) return false;
+  const inside = new Set([...seen, schema]);
+  return Object.values(schema.paths).some((type) => {
+    const inner = schemaOf(type);
+    return isHidden(type) || (inner !== undefined && hidesFields(inner, inside));
+  });
+}
+
+/** Removes what a schema hides from a record, in place: reads leave it out by themselves, results of writes do not. */
+export function hideFields<Record extends object>(schema: Schema, record: Record): Record {
+  for (const [path, type] of Object.entries(schema.paths)) {
+    const names = path.split('.');
+    const last = names.pop() ?? path;
+    const holder = names.reduce<unknown>((at, name) => (at as Fields | undefined)?.[name], record);
+    if (typeof holder !== 'object' || holder === null || !(last in holder)) continue;
+    if (isHidden(type)) Reflect.deleteProperty(holder, last);
+    else hideInside(schemaOf(type), (holder as Fields)[last]);
+  }
+  return record;
+}
+
+function hideInside(schema: Schema | undefined, value: unknown): void {
+  if (!schema || typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) for (const entry of value) hideInside(schema, entry);
+  else if (value instanceof Map) for (const entry of value.values()) hideInside(schema, entry);
+  else hideFields(schema, value);
+}
+
+/** The schema of the objects that a type holds: its own, or that of its entries. */
+function schemaOf(type: SchemaType): Schema | undefined {
+  const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
+  const inner = entries ?? embeddedSchemaType;
+  return schema ?? (inner && schemaOf(inner));
+}
+
+function isHidden(type: SchemaType): boolean {
+  return (type.options as { select?: boolean }).select === false;
+}
