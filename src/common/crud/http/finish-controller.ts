@@ -1,6 +1,7 @@
 import { Controller, HttpCode, RequestMapping, type Type, UseGuards } from '@nestjs/common';
 import {
   CONTROLLER_WATERMARK,
+  HTTP_CODE_METADATA,
   PARAMTYPES_METADATA,
   PATH_METADATA,
   SELF_DECLARED_DEPS_METADATA,
@@ -14,7 +15,7 @@ import type { CrudHandler } from '../options/crud-options.js';
 import { HANDLERS } from '../options/option-names.js';
 import { createClasses } from '../openapi/create-classes.js';
 import { documentRoute } from '../openapi/document-route.js';
-import { GENERATED_ROUTES, generatedRoutesOf, isolationOfHandler } from '../routes/routes.js';
+import { GENERATED_ROUTES, generatedRoutesOf, isolationOfHandler, type Route } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { definitionOf, hasRoutes, keepRoutes, resourceOf } from './resource-metadata.js';
 
@@ -39,7 +40,9 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   const routes = [...generated, ...own.map(({ route }) => route)];
   keepRoutes(controller, routes);
   const classes = createClasses(definition);
-  for (const route of routes) {
+  for (const declared of routes) {
+    // An override may say another status with @HttpCode.
+    const route = { ...declared, status: statusOf(controller, declared) };
     const { guards = [], decorators = [] } = definition.routes[route.handler as CrudHandler] ?? {};
     decorate(controller, route.handler, decorators);
     inherit(controller, route.handler, [
@@ -54,6 +57,11 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   if (!Reflect.hasOwnMetadata('swagger/apiUseTags', controller)) ApiTags(definition.tag)(controller);
   // Nest reads a controller's path from the class itself.
   Controller(definition.path)(controller);
+}
+
+function statusOf(controller: Type<object>, { handler, status }: Route): number {
+  const method = (controller.prototype as Methods)[handler] as object;
+  return (Reflect.getMetadata(HTTP_CODE_METADATA, method) as number | undefined) ?? status;
 }
 
 function checkController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {

@@ -111,13 +111,15 @@ interface AnswerClasses {
   readonly page: Type<unknown>;
   /** Whether a list without page parameters is every record. @default true */
   readonly unpaged?: boolean;
+  /** @default the generated route's */
+  readonly status?: number;
 }
 
 /** Documents what a handler answers when all is well. */
 export function ApiSuccess(
   handler: CrudHandler,
   path: string,
-  { record: type, page, unpaged = true }: AnswerClasses,
+  { record: type, page, unpaged = true, status = GENERATED_ROUTES[handler].status }: AnswerClasses,
 ): MethodDecorator {
   const record = { $ref: getSchemaPath(type) };
   const etag = { ETag: header('The revision of the record', '"0"') };
@@ -161,7 +163,7 @@ export function ApiSuccess(
   }[handler] as ApiResponseOptions;
   return applyDecorators(
     ApiExtraModels(type, page, CreatedResult, UpdatedResult),
-    ApiResponse({ status: GENERATED_ROUTES[handler].status, ...success }),
+    ApiResponse({ status, ...success }),
   );
 }
 

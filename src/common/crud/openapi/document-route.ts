@@ -78,7 +78,7 @@ function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] 
 function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudClasses): MethodDecorator {
   const { answer, response, status } = route;
   if (answer !== 'own')
-    return ApiSuccess(answer, definition.path, { ...classes, unpaged: definition.list.unpaged });
+    return ApiSuccess(answer, definition.path, { ...classes, unpaged: definition.list.unpaged, status });
   const type: Type<object> =
     response && response !== definition.entity ? documentedClass(response) : classes.record;
   return (target, key, descriptor) => {
