@@ -1,0 +1,274 @@
+import {
+  applyDecorators,
+  type CanActivate,
+  Delete,
+  Body,
+  Get,
+  Header,
+  HttpCode,
+  Injectable,
+  type NestInterceptor,
+  Param,
+  Patch,
+  Post,
+  Query,
+  SetMetadata,
+  type Type,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import {
+  type Changes,
+  CrudAction,
+  CrudController,
+  IdPipe,
+  type PageQuery,
+  type Stored,
+} from '../../src/common/crud/index.js';
+import { CurrentScope, type TenantScope } from '../../src/common/tenancy/index.js';
+import { NoteInput, NotePatch, type Options, privateNotes, serviceOf, Wrapped } from './private-notes.js';
+
+@Injectable()
+class LetThrough implements CanActivate, NestInterceptor {
+  canActivate = () => true;
+  intercept: NestInterceptor['intercept'] = (_context, next) => next.handle();
+}
+
+/** How each action is asked for. */
+export const ACTIONS = {
+  list: { method: 'GET', handler: 'list', path: '', route: (path: string) => Get(path) },
+  page: { method: 'GET', handler: 'list', path: '?limit=50', route: (path: string) => Get(path) },
+  count: { method: 'GET', handler: 'count', path: '/count', route: (path: string) => Get(path) },
+  get: { method: 'GET', handler: 'get', path: '/:id', route: (path: string) => Get(path) },
+  create: { method: 'POST', handler: 'create', path: '', route: (path: string) => Post(path) },
+  update: { method: 'PATCH', handler: 'update', path: '/:id', route: (path: string) => Patch(path) },
+  del: { method: 'DELETE', handler: 'del', path: '/:id', route: (path: string) => Delete(path) },
+} as const;
+
+/** Name of an action of the matrix. */
+export type MatrixAction = keyof typeof ACTIONS;
+
+type Handler = (typeof ACTIONS)[MatrixAction]['handler'];
+
+/** A decorator that puts another function in the place of the method. */
+const Replaced: MethodDecorator = (_target, _key, descriptor) => {
+  const original = descriptor.value as unknown as (...args: unknown[]) => unknown;
+  const replacement = function (this: unknown, ...args: unknown[]) {
+    return original.apply(this, args);
+  };
+  return { ...descriptor, value: replacement as never };
+};
+
+class Copy {
+  transform<T>(value: T): T {
+    const isPlain = typeof value === 'object' && value !== null && 'text' in value;
+    return isPlain ? { ...value } : value;
+  }
+}
+
+/** What is written on a method: its decorators, and those of its parameters. */
+interface Written {
+  method?: (options: Options, action: MatrixAction, path: string) => MethodDecorator[];
+  parameters?: (...pipes: Copy[]) => Partial<Record<Handler, ParameterDecorator[]>>;
+  pipes?: Copy[];
+}
+
+const repeated = (...pipes: Copy[]): Record<Handler, ParameterDecorator[]> => ({
+  list: [CurrentScope(), Query(...(pipes as []))],
+  count: [CurrentScope()],
+  get: [CurrentScope(), Param('id', IdPipe)],
+  create: [CurrentScope(), Body(...(pipes as []))],
+  update: [CurrentScope(), Param('id', IdPipe), Body(...(pipes as []))],
+  del: [CurrentScope(), Param('id', IdPipe)],
+});
+
+/** The kinds of decorators. */
+export const KINDS: Readonly<Record<string, Written>> = {
+  none: {},
+  UseInterceptors: { method: () => [UseInterceptors(LetThrough)] },
+  UseGuards: { method: () => [UseGuards(LetThrough)] },
+  route: {
+    method: (_options, action) => {
+      const { route, path } = ACTIONS[action];
+      return [route(path.replace(/^\/|\?.*/g, ''))];
+    },
+  },
+  HttpCode: { method: () => [HttpCode(207)] },
+  Header: { method: () => [Header('X-Kind', 'Header')] },
+  SetMetadata: { method: () => [SetMetadata('roles', ['admin'])] },
+  parameters: { parameters: repeated },
+  pipes: { parameters: repeated, pipes: [new Copy()] },
+  replaced: { method: () => [Replaced] },
+  CrudAction: {
+    method: (options, action, path) => [
+      CrudAction(options, {
+        method: ACTIONS[action].method,
+        path,
+        isolatedAs: action === 'list' || action === 'page' ? 'get' : action,
+        ...(action === 'create' && { body: NoteInput }),
+        ...(action === 'update' && { body: NotePatch }),
+        ...(ACTIONS[action].handler === 'list' && { query: ['limit'] }),
+        ...(action === 'count' && { response: Wrapped }),
+      }),
+    ],
+  },
+};
+
+/** Writes decorators on a method, as the source would. */
+function write(
+  controller: Type<object>,
+  name: string,
+  written: MethodDecorator[],
+  params: ParameterDecorator[],
+) {
+  const target = controller.prototype as object;
+  params.forEach((decorator, index) => decorator(target, name, index));
+  const descriptor = Object.getOwnPropertyDescriptor(target, name) as PropertyDescriptor;
+  let current = descriptor;
+  for (const decorator of written)
+    current = (decorator(target, name, current) as PropertyDescriptor) ?? current;
+  Object.defineProperty(target, name, current);
+}
+
+/** What a place makes of a kind. */
+export interface MatrixResource {
+  options: Options;
+  controller: Type<object>;
+  service: Type<object>;
+  /** Path of an action below the resource's. */
+  pathOf: (action: MatrixAction) => string;
+  /** Whether the OpenAPI document describes what an action answers. */
+  documents: (action: MatrixAction) => boolean;
+}
+
+/** Overrides of every handler, each with the decorators of the kind. */
+function overriding(name: string, kind: Written): MatrixResource {
+  const options = privateNotes(name);
+  const service = serviceOf(options);
+  class Overriding extends CrudController(options, service) {
+    override list(scope: TenantScope, page?: PageQuery) {
+      return super.list(scope, page);
+    }
+    override count(scope: TenantScope): Promise<never> {
+      // As an own action the count is no number with a name.
+      return super
+        .count(scope)
+        .then((count) => (kind === KINDS.CrudAction ? { data: { count } } : count) as never);
+    }
+    override get(scope: TenantScope, id: string) {
+      return super.get(scope, id);
+    }
+    override create(scope: TenantScope, input: NoteInput) {
+      return super.create(scope, input);
+    }
+    override update(scope: TenantScope, id: string, changes: Changes<NoteInput>) {
+      return super.update(scope, id, changes);
+    }
+    override del(scope: TenantScope, id: string): Promise<object> {
+      return super.del(scope, id);
+    }
+  }
+  for (const action of Object.keys(ACTIONS).filter((each) => each !== 'page') as MatrixAction[]) {
+    const { handler, path } = ACTIONS[action];
+    const decorators = kind.method?.(options, action, path.slice(1)) ?? [];
+    write(Overriding, handler, decorators, kind.parameters?.(...(kind.pipes ?? []))[handler] ?? []);
+  }
+  return {
+    options,
+    service,
+    controller: Overriding,
+    pathOf: (action) => ACTIONS[action].path,
+    documents: documentedBy(kind),
+  };
+}
+
+/** A `@CrudAction` documents one object, not a list of them. */
+function documentedBy(kind: Written): (action: MatrixAction) => boolean {
+  return (action) => kind !== KINDS.CrudAction || ACTIONS[action].handler !== 'list';
+}
+
+/** Routes of the controller's own: below `own`, with the scope only or through the service's verbs. */
+function owning(name: string, kind: Written, through: 'scope' | 'service'): MatrixResource {
+  const options = privateNotes(name);
+  const service = serviceOf(options);
+  const isDirect = through === 'scope';
+  class Owning extends CrudController(options, service) {
+    ownList(scope: TenantScope) {
+      return isDirect ? this.service.reach(scope) : this.service.list(scope);
+    }
+    ownPage(scope: TenantScope) {
+      return this.service.page(scope, { offset: 0, limit: 50 });
+    }
+    async ownCount(scope: TenantScope) {
+      const count = await (isDirect ? this.service.reachCount(scope) : this.service.count(scope));
+      return { data: { count } };
+    }
+    ownGet(scope: TenantScope, id: string) {
+      return isDirect ? this.service.reachOne(scope, id) : this.service.get(scope, id);
+    }
+    // A record inside of another object is no less a record.
+    async ownCreate(scope: TenantScope, body: NoteInput): Promise<Stored<object> | { data: Stored<object> }> {
+      if (!isDirect) return this.service.create(scope, body);
+      return { data: await this.service.create(scope, { ...body }) };
+    }
+    ownUpdate(scope: TenantScope, id: string, body: Changes<NoteInput>) {
+      return this.service.update(scope, id, isDirect ? { ...body } : body);
+    }
+    ownDel(scope: TenantScope, id: string) {
+      return isDirect ? this.service.drop(scope, id) : this.service.del(scope, id);
+    }
+  }
+  const pathOf = (action: MatrixAction) => (action === 'page' ? 'own-page' : `own${ACTIONS[action].path}`);
+  for (const action of Object.keys(ACTIONS) as MatrixAction[]) {
+    const { handler } = ACTIONS[action];
+    const own = `own${action.charAt(0).toUpperCase()}${action.slice(1)}`;
+    const isAction = kind === KINDS.CrudAction;
+    const route = isAction ? [] : [ACTIONS[action].route(pathOf(action))];
+    const extra = kind.method?.(options, action, pathOf(action)) ?? [];
+    // The last route decorator counts. A function's metadata is lost if the function is replaced later.
+    const comesFirst = kind === KINDS.route || kind === KINDS.replaced;
+    const decorators = comesFirst ? [...extra, ...route] : [...route, ...extra];
+    const all = repeated(...(kind.pipes ?? []))[handler];
+    write(Owning, own, decorators, handler === 'list' ? all.slice(0, 1) : all);
+  }
+  const documents = kind === KINDS.CrudAction && !isDirect ? documentedBy(kind) : () => false;
+  return { options, service, controller: Owning, pathOf: (action) => `/${pathOf(action)}`, documents };
+}
+
+/** Decorators of the class; kinds that classes cannot have are left out. */
+const CLASS_KINDS: Readonly<Record<string, ClassDecorator>> = {
+  none: applyDecorators(),
+  UseInterceptors: UseInterceptors(LetThrough),
+  UseGuards: UseGuards(LetThrough),
+  SetMetadata: SetMetadata('roles', ['admin']),
+  replaced: ((target: Type<object>) => class Replacing extends target {}) as unknown as ClassDecorator,
+};
+
+function decorated(name: string, kind: string): MatrixResource {
+  const options = privateNotes(name);
+  const service = serviceOf(options);
+  class Decorated extends CrudController(options, service) {}
+  const controller = (CLASS_KINDS[kind]?.(Decorated) ?? Decorated) as Type<object>;
+  return { options, service, controller, pathOf: (action) => ACTIONS[action].path, documents: () => true };
+}
+
+/** The places where decorators may stand. */
+export const PLACES = {
+  override: overriding,
+  'own route with the scope': (name: string, kind: Written) => owning(name, kind, 'scope'),
+  'own route through the service': (name: string, kind: Written) => owning(name, kind, 'service'),
+} as const;
+
+/** Every resource of the matrix by its place and kind. */
+export function matrixResources(): Map<string, MatrixResource> {
+  const resources = new Map<string, MatrixResource>();
+  Object.entries(PLACES).forEach(([place, make], at) => {
+    for (const [kind, written] of Object.entries(KINDS)) {
+      resources.set(`${kind} · ${place}`, make(`notes-${at}-${kind.toLowerCase()}`, written));
+    }
+  });
+  for (const kind of Object.keys(CLASS_KINDS)) {
+    resources.set(`${kind} · class`, decorated(`notes-3-${kind.toLowerCase()}`, kind));
+  }
+  return resources;
+}
