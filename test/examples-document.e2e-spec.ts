@@ -14,7 +14,12 @@ interface Operation {
   operationId: string;
   security: object[];
   responses: Record<string, object>;
-  requestBody?: { content: Record<string, { schema: JsonSchema & { $ref?: string } }> };
+  requestBody?: { content: Record<string, { schema: SharedSchema }> };
+}
+
+interface SharedSchema extends JsonSchema {
+  $ref?: string;
+  allOf?: readonly SharedSchema[];
 }
 
 interface Document {
@@ -55,13 +60,21 @@ const operations = () =>
     })),
   );
 
-const bodyOf = ({ requestBody }: Operation): JsonSchema | undefined => {
-  const ref = requestBody?.content['application/json']?.schema.$ref?.split('/').at(-1);
-  return ref === undefined ? undefined : document.components.schemas[ref];
-};
+/** A schema, found by its name if it is one that others share. */
+function resolved(schema: SharedSchema): JsonSchema {
+  const { $ref, allOf: [shared] = [], ...rest } = schema;
+  if (shared) return { ...resolved(shared), ...rest };
+  return $ref === undefined
+    ? rest
+    : { ...document.components.schemas[$ref.split('/').at(-1) ?? ''], ...rest };
+}
+
+const bodyOf = ({ requestBody }: Operation): JsonSchema | undefined =>
+  requestBody && resolved(requestBody.content['application/json']?.schema ?? {});
 
 /** Every value that a body may hold, by its path in it. */
-function valuesIn(schema: JsonSchema, at: string): [string, JsonSchema][] {
+function valuesIn(found: SharedSchema, at: string): [string, JsonSchema][] {
+  const schema = resolved(found);
   const inside = Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
     valuesIn(member, `${at}.${name}`),
   );
@@ -187,7 +200,9 @@ describe('the document of the examples', () => {
     expect(errorsOf('POST /categories/{id}/move')).toBe('400 401 403 404 409 413 415 500 503');
     expect(errorsOf('POST /orders/{id}/status')).toBe('400 401 403 404 409 413 415 500 503');
     expect(errorsOf('PUT /invoices/{id}/address')).toBe('400 401 403 404 409 413 415 500 503');
-    expect(errorsOf('DELETE /products/{id}')).toBe('400 401 403 404 409 500 503');
+    expect(errorsOf('DELETE /products/{id}')).toBe('400 401 403 404 409 412 500 503');
+    const ofGuard = operations().find(({ route }) => route === 'POST /users')?.operation.responses['403'];
+    expect(ofGuard).toMatchObject({ description: 'Forbidden, or Tenant required' });
     for (const { route, operation } of operations()) {
       const statuses = Object.keys(operation.responses);
       const ofToken = operation.security.length > 0 ? ['401', '403'] : [];
