@@ -68,7 +68,7 @@ const CASES: FieldCase[] = [
       reference: expect.any(Function),
       schema: {
         type: 'array',
-        items: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' },
+        items: { type: 'string', pattern: '^[0-9a-fA-F]{24}$', example: '665f1c2ab7e3a90d4c8b4567' },
         minItems: 1,
         maxItems: 2,
       },

@@ -69,12 +69,16 @@ describe('events', () => {
         pointer: '/place/floor',
         detail: '"floor" is not an input field. Allowed: name, latitude, longitude.',
       },
-      { pointer: '/guests', detail: 'each value in guests must be an email' },
-      { pointer: '/notes', detail: 'notes must be an object' },
+      {
+        pointer: '/starts',
+        detail:
+          '"starts" must be an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z.',
+      },
       { pointer: '/title', detail: 'title must be longer than or equal to 1 characters' },
       { pointer: '/length', detail: 'length must be an integer number' },
-      { pointer: '/starts', detail: 'starts must be a Date instance' },
       { pointer: '/place/latitude', detail: 'latitude must be a latitude string or number' },
+      { pointer: '/guests', detail: 'each value in guests must be an email' },
+      { pointer: '/notes', detail: 'notes must be an object' },
     );
   });
 

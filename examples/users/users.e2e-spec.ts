@@ -86,9 +86,9 @@ describe('users', () => {
         { token: admin },
       ),
       '/users',
-      { pointer: '/password', detail: '"password" must be a string of 12 to 200 characters.' },
-      { pointer: '/role', detail: '"role" must be one of "member", "admin".' },
       { pointer: '/email', detail: 'email must be an email' },
+      { pointer: '/role', detail: '"role" must be one of "member", "admin".' },
+      { pointer: '/password', detail: '"password" must be a string of 12 to 200 characters.' },
     );
     const id = await createdId();
     expectInvalid(
