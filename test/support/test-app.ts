@@ -130,7 +130,12 @@ export async function createTestApp({
     log: createLog(environment.logLevel, collecting(logLines)),
     api,
   });
-  await app.listen(environment.port, environment.host);
+  try {
+    await app.listen(environment.port, environment.host);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
   const client = new mongoose.mongo.MongoClient(uri);
   return new TestApp(app, await app.getUrl(), client.db(), logLines, client);
 }
