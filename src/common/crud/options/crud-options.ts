@@ -110,7 +110,7 @@ export interface CrudOptions<
    *
    * @default none
    */
-  writeOnly?: readonly (FieldOf<Create> | FieldOf<Update>)[];
+  writeOnly?: readonly (FieldOf<NoInfer<Create>> | FieldOf<NoInfer<Update>>)[];
 
   /**
    * The record as clients, hooks and events see it: a class whose declared fields are copied (getters are computed), a
