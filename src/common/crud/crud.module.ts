@@ -50,7 +50,7 @@ export class CrudModule {
     options: CrudOptions<Entity, Create, Update>,
     overrides: CrudOverrides = {},
   ): DynamicModule {
-    const fail = failFor((options as Partial<typeof options> | undefined)?.entity);
+    const fail = failFor(options);
     checkOverrides(overrides, fail);
     const controller = overrides.controller ?? CrudController(options);
     const definition = definitionOf(controller) ?? defineCrud(options);
@@ -60,6 +60,7 @@ export class CrudModule {
     if (service) checkService(service, options, fail);
     else if (!overrides.controller) checkRequired(definition, fail);
     const { entity, schema, name, hooks } = definition;
+    if (typeof hooks === 'function') checkConstructor(hooks, fail);
     return {
       module: namedModule(entity.name),
       imports: [

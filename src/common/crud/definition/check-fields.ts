@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
 import {
+  apiNamesOf,
   type FieldDescription,
   fieldsOf,
   type InputReader,
@@ -25,22 +26,35 @@ const FITTING: Readonly<Partial<Record<FieldDescription['kind'], readonly string
   identifier: ['ObjectId', 'String', 'Mixed'],
 };
 
-/** Checks an input class by itself. */
-export function checkInputClass(input: Type<object>, fail: Fail): void {
+/** Checks that every field of a body's class is validated. */
+export function checkBodyClass(input: Type<object>, where: string, fail: Fail): void {
   const [bare] = unvalidatedFieldsOf(input);
   if (bare !== undefined) {
     fail(
-      `the field "${bare}" of ${input.name} has no validation. Decorate it with @IsText() or its like, or with class-validator.`,
+      `the field "${bare}" of ${where} has no validation. Decorate it with @IsText() or its like, or with class-validator.`,
     );
   }
-  const fields = fieldsOf(input).map(({ name }) => name);
-  if (fields.length === 0) {
+  if (fieldsOf(input).length === 0) {
     fail(
-      `${input.name} has no validated field. Decorate its fields with class-validator or @IsText() and its like.`,
+      `${where} has no validated field. Decorate its fields with class-validator or @IsText() and its like.`,
     );
   }
+}
+
+/** Checks an input class by itself. */
+export function checkInputClass(input: Type<object>, fail: Fail): void {
+  checkBodyClass(input, input.name, fail);
+  const fields = fieldsOf(input).map(({ name }) => name);
   const kept = fields.find((field) => KEPT.includes(field));
   if (kept) fail(`${input.name} has a field "${kept}", which the service sets itself. Remove it.`);
+}
+
+/** Checks that an output class declares something: nothing else is shown. */
+export function checkOutputClass(output: Type<object> | undefined, fail: Fail): void {
+  if (!output || fieldsOf(output).length > 0 || apiNamesOf(output).length > 0) return;
+  fail(
+    `${output.name} declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.`,
+  );
 }
 
 /** What the fields' checks look at. */
@@ -63,8 +77,12 @@ export function checkFields(checked: Checked): void {
   const stray = [...writeOnly].find((name) => !names.includes(name));
   if (stray !== undefined) fail(`writeOnly names "${stray}", which is not an input field.`);
   checkIsolation(checked, names);
-  for (const field of Object.keys(options.visible ?? {})) {
-    if (!schema.path(field)) fail(`visible names "${field}", which the schema does not have.`);
+  for (const [field, value] of Object.entries(options.visible ?? {})) {
+    const type = schema.path(field) as SchemaType | undefined;
+    if (!type) return fail(`visible names "${field}", which the schema does not have.`);
+    if (value !== null && !canHold(type, value)) {
+      fail(`visible.${field} is ${JSON.stringify(value)}, which a schema type ${type.instance} cannot hold.`);
+    }
   }
   const { parent } = options;
   if (parent && !schema.path(parent.field)) {
@@ -73,9 +91,24 @@ export function checkFields(checked: Checked): void {
   for (const [path, { onDelete }] of Object.entries(options.references ?? {})) {
     const type = schema.path(path) as SchemaType | undefined;
     if (!type) return fail(`references names "${path}", which the schema does not have.`);
+    const { instance } = type.instance === 'Array' ? ((type as Entries).embeddedSchemaType ?? type) : type;
+    if (!(FITTING.identifier ?? []).includes(instance)) {
+      fail(`references.${path} is of the schema type ${instance}, which holds no identifier.`);
+    }
     if (onDelete === 'unset' && type.isRequired) {
       fail(`references.${path}.onDelete cannot be "unset", since the schema requires the field.`);
     }
+  }
+}
+
+type Entries = SchemaType & { embeddedSchemaType?: SchemaType };
+
+function canHold(type: SchemaType, value: unknown): boolean {
+  try {
+    type.cast(value);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -111,14 +144,12 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly, 
 function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: readonly string[]): void {
   for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
     for (const field of Object.keys(fields as object)) {
-      if (!schema.path(field))
-        fail(`isolationFields.${action} names "${field}", which the schema does not have.`);
-      // A path's own identifier would take its place in the filter.
-      if (field === '_id') {
-        fail(
-          `isolationFields.${action} names "_id", which yields to the identifier in the path. Use the guards of routes.`,
-        );
-      }
+      const names = `isolationFields.${action} names "${field}"`;
+      if (!schema.path(field)) fail(`${names}, which the schema does not have.`);
+      // A filter has one condition on the identifier, and it is the one that a request names.
+      if (field === '_id') fail(`${names}, which every request names itself. Isolate by another field.`);
+      if (field.includes('.'))
+        fail(`${names}, which is inside of another field. Isolate by a field of the record itself.`);
     }
   }
   for (const [action, fields] of Object.entries(isolation)) {

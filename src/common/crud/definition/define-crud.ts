@@ -3,11 +3,17 @@ import type { Schema } from 'mongoose';
 import { InputReader, schemaOf } from '../../fields/index.js';
 import { type IsolationFields, routeParam } from '../../tenancy/index.js';
 import { checkOptions, type Fail, failFor } from '../options/check-options.js';
-import type { AnyCrudOptions, CrudAction, CrudInput, CrudOptions } from '../options/crud-options.js';
+import type {
+  AnyCrudOptions,
+  CrudAction,
+  CrudInput,
+  CrudOptions,
+  CrudOutput,
+} from '../options/crud-options.js';
 import { ACTIONS } from '../options/option-names.js';
-import { checkFields, checkInputClass } from './check-fields.js';
+import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
-import { presentBy } from './output.js';
+import { outputClassOf, presentBy } from './output.js';
 import { Presenter } from './presenter.js';
 import { refuseCoercionInMaps } from './strict-maps.js';
 
@@ -20,7 +26,7 @@ const MAX_LIMIT = 100;
  * @throws Error that names the fix, if the options cannot make a resource
  */
 export function defineCrud(options: AnyCrudOptions): CrudDefinition {
-  const fail = failFor(options.entity);
+  const fail = failFor(options);
   checkOptions(options, fail);
   const {
     entity,
@@ -33,6 +39,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const { create, update } = inputs;
   const writeOnly = new Set<string>(options.writeOnly);
   for (const type of new Set<Type<object>>([create, update])) checkInputClass(type, fail);
+  checkOutputClass(outputClassOf(options.output as CrudOutput<object> | undefined), fail);
   const schema = refuseCoercionInMaps(
     timestamped(options.schema?.clone() ?? entitySchema(entity, fail), fail),
   );
@@ -47,7 +54,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   checkFields({ options, schema, isolation, createReader, updateReader, writeOnly, fail });
   const visible = { ...options.visible };
   for (const equalities of readEqualities(visible, isolation)) addListIndex(schema, equalities);
-  const list = { unpaged: true, maxLimit: MAX_LIMIT, ...options.list };
+  const { unpaged = true, maxLimit = MAX_LIMIT } = options.list ?? {};
+  const list = { unpaged, maxLimit };
   const presenter = new Presenter(schema, inputFields);
   return {
     options,
@@ -107,11 +115,11 @@ function isolationOf({ isolationFields = {}, parent }: AnyCrudOptions): Record<C
 }
 
 function referencesOf({ references = {} }: AnyCrudOptions): ReferenceDefinition[] {
-  return Object.entries(references).map(([path, reference]) => ({
+  return Object.entries(references).map(([path, { to, check = 'exists', onDelete = 'ignore' }]) => ({
     path,
-    check: 'exists',
-    onDelete: 'ignore',
-    ...reference,
+    to,
+    check,
+    onDelete,
   }));
 }
 

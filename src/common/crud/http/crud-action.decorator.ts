@@ -1,5 +1,7 @@
 import { RequestMethod, type Type } from '@nestjs/common';
-import type { ErrorCode } from '../../errors/index.js';
+import { ERROR_TABLE, type ErrorCode } from '../../errors/index.js';
+import { isPlainObject } from '../../fields/index.js';
+import { requireEntity } from '../options/check-options.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
 import { ACTIONS, unknownName } from '../options/option-names.js';
 import type { Route } from '../routes/routes.js';
@@ -63,6 +65,9 @@ interface OwnRoute {
 export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions): MethodDecorator {
   return (target, key) => {
     const handler = String(key);
+    requireEntity(resource);
+    if (typeof target === 'function')
+      throw new Error(`@CrudAction on ${target.name}.${handler}: the method must not be static.`);
     checkAction(options, `@CrudAction on ${target.constructor.name}.${handler}`);
     const { method, path = '', isolatedAs, body, query = [], response, summary } = options;
     const hasId = /(^|\/):id(\/|$)/.test(path);
@@ -91,12 +96,27 @@ export function ownRoutesOf(controller: Type<object>): readonly OwnRoute[] {
 }
 
 function checkAction(options: CrudActionOptions, where: string): void {
+  if (!isPlainObject(options))
+    throw new Error(`${where}: the options are missing. Pass { method, path, isolatedAs }.`);
   const stray = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
   if (stray !== undefined) throw new Error(unknownName(where, stray, OPTION_NAMES));
   if (!METHODS.includes(options.method))
     throw new Error(`${where}: method must be one of ${METHODS.join(', ')}.`);
   if (!ACTIONS.includes(options.isolatedAs)) {
     throw new Error(`${where}: isolatedAs must be one of ${ACTIONS.join(', ')}.`);
+  }
+  const { path = '', status = 200, query = [], errors = [] } = options;
+  if (typeof path !== 'string' || !/^(:?[\w-]+(\/:?[\w-]+)*)?$/.test(path)) {
+    throw new Error(`${where}: the path ${JSON.stringify(path)} is not a path. Write it like ":id/move".`);
+  }
+  if (!Number.isInteger(status) || status < 200 || status > 399) {
+    throw new Error(`${where}: status must be a whole number from 200 to 399.`);
+  }
+  if (!Array.isArray(query) || query.some((name) => typeof name !== 'string')) {
+    throw new Error(`${where}: query must be a list of names.`);
+  }
+  if (!Array.isArray(errors) || errors.some((code) => !((code as string) in ERROR_TABLE))) {
+    throw new Error(`${where}: errors must be a list of codes, such as "WRITE_CONFLICT".`);
   }
   for (const name of ['body', 'response'] as const) {
     if (name in options && typeof options[name] !== 'function') {

@@ -1,14 +1,25 @@
-import { Controller, HttpCode, RequestMapping, type Type, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  HttpCode,
+  RequestMapping,
+  type ScopeOptions,
+  type Type,
+  UseGuards,
+} from '@nestjs/common';
 import {
   CONTROLLER_WATERMARK,
+  HOST_METADATA,
   HTTP_CODE_METADATA,
   PARAMTYPES_METADATA,
   PATH_METADATA,
+  SCOPE_OPTIONS_METADATA,
   SELF_DECLARED_DEPS_METADATA,
+  VERSION_METADATA,
 } from '@nestjs/common/constants.js';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { TakesQuery } from '../../http/index.js';
 import { needsToken } from '../../tenancy/index.js';
+import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Fail } from '../options/check-options.js';
 import type { CrudHandler } from '../options/crud-options.js';
@@ -38,6 +49,10 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   const replaced = new Set(own.map(({ route }) => route.handler));
   const generated = generatedRoutesOf(definition).filter(({ handler }) => !replaced.has(handler));
   const routes = [...generated, ...own.map(({ route }) => route)];
+  for (const { handler, body } of own.map(({ route }) => route)) {
+    if (typeof body === 'function') checkBodyClass(body, `the body of ${controller.name}.${handler}`, fail);
+  }
+  checkTwins(controller, routes, fail);
   keepRoutes(controller, routes);
   const classes = createClasses(definition);
   for (const declared of routes) {
@@ -55,8 +70,25 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   }
   isolateOthers(controller, definition, fail);
   if (!Reflect.hasOwnMetadata('swagger/apiUseTags', controller)) ApiTags(definition.tag)(controller);
-  // Nest reads a controller's path from the class itself.
-  Controller(definition.path)(controller);
+  // Nest reads a controller's path from the class itself; what else @Controller() says there stays.
+  const said = <T>(key: string) => Reflect.getOwnMetadata(key, controller) as T | undefined;
+  Controller({
+    ...said<ScopeOptions>(SCOPE_OPTIONS_METADATA),
+    path: definition.path,
+    host: said<string>(HOST_METADATA),
+    version: said<string>(VERSION_METADATA),
+  })(controller);
+}
+
+/** Two routes of one method and path: Nest would take the first, or not start. */
+function checkTwins(controller: Type<object>, routes: readonly Route[], fail: Fail): void {
+  routes.forEach(({ handler, method, path }, i) => {
+    const other = routes.slice(0, i).find((one) => one.method === method && one.path === path);
+    if (!other) return;
+    fail(
+      `${controller.name}.${handler} has the method and path of "${other.handler}". Override that method, disable its action, or choose another path.`,
+    );
+  });
 }
 
 function statusOf(controller: Type<object>, { handler, status }: Route): number {

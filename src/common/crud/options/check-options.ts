@@ -1,4 +1,6 @@
 import type { Type } from '@nestjs/common';
+import { Schema } from 'mongoose';
+import { isPlainObject } from '../../fields/index.js';
 import type { AnyCrudOptions } from './crud-options.js';
 import { ACTIONS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
 
@@ -8,8 +10,12 @@ export type Fail = (problem: string) => never;
 /** Options as they come from code that the compiler may not have checked. */
 type Raw = Record<string, unknown>;
 
-/** Makes the {@link Fail} of a resource. */
-export function failFor(entity: unknown): Fail {
+/** First segments of paths that the service has itself. */
+const RESERVED_PATHS = ['docs', 'health'];
+
+/** Makes the {@link Fail} of a resource, by its options. */
+export function failFor(options: unknown): Fail {
+  const entity = (options as { entity?: unknown } | null | undefined)?.entity;
   const name = typeof entity === 'function' ? entity.name : String(entity);
   return (problem) => {
     throw new Error(`CrudModule.forFeature(${name}): ${problem}`);
@@ -23,15 +29,24 @@ export function failFor(entity: unknown): Fail {
  */
 export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   const raw = options as unknown as Raw;
-  if (typeof raw !== 'object' || raw === null) fail('the options are missing. Pass { entity, input, name }.');
+  if (!isPlainObject(raw)) fail('the options are missing. Pass { entity, input, name }.');
   checkNames(raw, 'CrudOptions', OPTION_NAMES.options, fail);
   requireClass(raw.entity, 'entity', fail);
   checkInput(raw.input, fail);
   checkText(raw, fail);
   checkActions(raw, fail);
   checkHooks(raw.hooks, fail);
-  checkRecordOf(raw, 'routes', HANDLERS, OPTION_NAMES.route, fail);
-  checkGroups(raw, fail);
+  checkRoutes(raw, fail);
+  checkReferences(raw.references, fail);
+  checkList(raw.list, fail);
+  checkOutput(raw.output, fail);
+}
+
+/** Checks that options name their entity, for what is made before all of them are checked. */
+export function requireEntity(options: unknown): void {
+  const fail = failFor(options);
+  if (!isPlainObject(options)) fail('the options are missing. Pass { entity, input, name }.');
+  requireClass((options as Raw).entity, 'entity', fail);
 }
 
 /** Checks the second argument of `forFeature`. */
@@ -40,11 +55,22 @@ export function checkOverrides(overrides: object, fail: Fail): void {
   for (const name of ['controller', 'service'] as const) {
     if (name in overrides) requireClass((overrides as Raw)[name], name, fail);
   }
+  for (const name of ['providers', 'imports'] as const) {
+    const list = (overrides as Raw)[name];
+    if (list === undefined) continue;
+    if (!Array.isArray(list)) fail(`${name} must be a list.`);
+    const missing = (list as unknown[]).indexOf(undefined);
+    if (missing >= 0)
+      fail(
+        `${name}[${missing}] is undefined. If it is imported from a file that imports this one, break that circle.`,
+      );
+  }
 }
 
 function checkNames(value: Raw, where: string, known: readonly string[], fail: Fail): void {
+  if (!isPlainObject(value)) fail(`${where} must be an object. It takes ${known.join(', ')}.`);
   const stray = Object.keys(value).find((name) => !known.includes(name));
-  if (stray !== undefined) fail(`${unknownName(where, stray, known)}`);
+  if (stray !== undefined) fail(unknownName(where, stray, known));
 }
 
 function requireClass(value: unknown, where: string, fail: Fail): asserts value is Type<object> {
@@ -75,11 +101,24 @@ function checkText({ name, path, tag, parent }: Raw, fail: Fail): void {
     fail(`the path "${String(path)}" is not a path. Write it like "posts/api".`);
   }
   if (tag !== undefined && (typeof tag !== 'string' || tag === '')) fail('tag must be a text.');
+  const segments = typeof path === 'string' ? path.split('/') : [name];
+  const reserved = RESERVED_PATHS.find((segment) => segment === segments[0]);
+  if (reserved)
+    fail(
+      `the path "${segments.join('/')}" is the service's own, which has /${reserved}. Choose another path.`,
+    );
+  const twice = segments.find((segment, i) => segment.startsWith(':') && segments.indexOf(segment) < i);
+  if (twice) fail(`the path has the parameter "${twice}" twice. Give each a name of its own.`);
+  if (segments.includes(':id'))
+    fail('the path has the parameter ":id", which names the record itself. Choose another name.');
   if (parent === undefined) return;
   checkNames(parent as Raw, 'parent', OPTION_NAMES.parent, fail);
-  const { entity, param } = parent as Raw;
+  const { entity, param, field } = parent as Raw;
   requireClass(entity, 'parent.entity', fail);
-  const segments = typeof path === 'string' ? path.split('/') : [];
+  if (typeof param !== 'string')
+    fail('parent.param must be the name of a parameter of the path, such as "postId".');
+  if (typeof field !== 'string')
+    fail('parent.field must be the name of the field that refers to the parent.');
   if (!segments.includes(`:${String(param)}`)) {
     fail(
       `the path needs the parent's parameter. Write it like "posts/api/:${String(param)}/${String(name)}".`,
@@ -87,12 +126,19 @@ function checkText({ name, path, tag, parent }: Raw, fail: Fail): void {
   }
 }
 
-function checkActions({ disable = [], isolationFields = {} }: Raw, fail: Fail): void {
+function checkActions({ disable = [], ...raw }: Raw, fail: Fail): void {
   if (!Array.isArray(disable)) fail(`disable must be a list of actions: ${ACTIONS.join(', ')}.`);
   const stray = (disable as unknown[]).find((action) => !(ACTIONS as readonly unknown[]).includes(action));
   if (stray !== undefined) fail(unknownName('disable', String(stray), ACTIONS));
+  for (const option of ['writeOnly', 'visible', 'schema'] as const) checkShape(option, raw[option], fail);
+  if (!('isolationFields' in raw)) return;
+  const { isolationFields } = raw;
+  // What is no object of objects would isolate nothing, and the resource would be public.
   checkNames(isolationFields as Raw, 'isolationFields', ['all', ...ACTIONS], fail);
   for (const [action, fields] of Object.entries(isolationFields as Record<string, Raw>)) {
+    if (!isPlainObject(fields) || Object.keys(fields).length === 0) {
+      fail(`isolationFields.${action} must name a field and its source, such as { tenant: currentTenant }.`);
+    }
     for (const [field, source] of Object.entries(fields)) {
       if (typeof source !== 'function') {
         fail(`isolationFields.${action}.${field} must be a function, such as currentTenant or claim('sub').`);
@@ -101,24 +147,38 @@ function checkActions({ disable = [], isolationFields = {} }: Raw, fail: Fail): 
   }
 }
 
+function checkShape(option: 'writeOnly' | 'visible' | 'schema', value: unknown, fail: Fail): void {
+  if (value === undefined) return;
+  if (option === 'writeOnly' && !Array.isArray(value)) fail('writeOnly must be a list of input fields.');
+  if (option === 'schema' && !(value instanceof Schema)) {
+    fail('schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.');
+  }
+  if (option !== 'visible') return;
+  if (!isPlainObject(value))
+    fail('visible must be an object of fields and values, such as { deletedAt: null }.');
+  for (const [field, wanted] of Object.entries(value as Raw)) {
+    if (wanted !== null && !['string', 'number', 'boolean'].includes(typeof wanted)) {
+      fail(`visible.${field} must be a text, a number, true, false or null.`);
+    }
+  }
+}
+
 function checkHooks(hooks: unknown, fail: Fail): void {
   if (hooks === undefined) return;
-  const isProvider = typeof hooks === 'function';
-  const names = isProvider
-    ? methodsOf(hooks.prototype as object).filter((name) => /^(before|after)/.test(name))
-    : Object.keys(hooks as Raw);
-  checkNames(
-    Object.fromEntries(names.map((name) => [name, true])),
-    isProvider ? hooks.name : 'hooks',
-    HOOKS,
-    fail,
-  );
-  if (isProvider && names.length === 0) {
-    fail(`${hooks.name} has no hook. Give it methods named like ${HOOKS.slice(0, 2).join(' or ')}.`);
+  const provider = typeof hooks === 'function' ? (hooks.prototype as object | undefined) : undefined;
+  const isObject = typeof hooks === 'object' && hooks !== null && !Array.isArray(hooks);
+  if (!provider && !isObject) fail('hooks must be an object of functions, or a provider class.');
+  const where = provider ? (hooks as Type<object>).name : 'hooks';
+  const own = provider ? [] : Object.keys(hooks as Raw);
+  const methods = methodsOf(provider ?? (Object.getPrototypeOf(hooks) as object | null));
+  const names = [...own, ...methods.filter((name) => /^(before|after)/.test(name))];
+  const stray = names.find((name) => !(HOOKS as readonly string[]).includes(name));
+  if (stray !== undefined) fail(unknownName(where, stray, HOOKS));
+  if (provider && names.length === 0) {
+    fail(`${where} has no hook. Give it methods named like ${HOOKS.slice(0, 2).join(' or ')}.`);
   }
-  if (isProvider) return;
-  const broken = names.find((name) => typeof (hooks as Raw)[name] !== 'function');
-  if (broken) fail(`hooks.${broken} must be a function.`);
+  const broken = own.find((name) => typeof (hooks as Raw)[name] !== 'function');
+  if (broken !== undefined) fail(`hooks.${broken} must be a function.`);
 }
 
 function methodsOf(prototype: object | null): string[] {
@@ -129,34 +189,52 @@ function methodsOf(prototype: object | null): string[] {
   ];
 }
 
-function checkRecordOf(
-  raw: Raw,
-  option: 'routes' | 'references',
-  keys: readonly string[] | undefined,
-  members: readonly string[],
-  fail: Fail,
-): void {
-  const entries = (raw[option] ?? {}) as Record<string, Raw>;
-  if (keys) checkNames(entries, option, keys, fail);
-  for (const [key, value] of Object.entries(entries)) checkNames(value, `${option}.${key}`, members, fail);
+function checkRoutes({ routes = {}, disable = [] }: Raw, fail: Fail): void {
+  checkNames(routes as Raw, 'routes', HANDLERS, fail);
+  for (const [handler, route] of Object.entries(routes as Record<string, Raw>)) {
+    const where = `routes.${handler}`;
+    checkNames(route, where, OPTION_NAMES.route, fail);
+    const action = handler === 'list' ? 'get' : handler;
+    if ((disable as string[]).includes(action))
+      fail(`${where} changes a route that disable leaves out. Remove one of them.`);
+    const { guards = [], decorators = [], summary = '', response } = route;
+    if (!Array.isArray(guards) || !guards.every(isGuard)) fail(`${where}.guards must be a list of guards.`);
+    if (!Array.isArray(decorators) || decorators.some((one) => typeof one !== 'function')) {
+      fail(`${where}.decorators must be a list of method decorators, such as [Roles('admin')].`);
+    }
+    if (typeof summary !== 'string') fail(`${where}.summary must be a text.`);
+    if ('response' in route) requireClass(response, `${where}.response`, fail);
+  }
 }
 
-function checkGroups(raw: Raw, fail: Fail): void {
-  checkRecordOf(raw, 'references', undefined, OPTION_NAMES.reference, fail);
-  for (const [path, { to, check = 'exists', onDelete = 'ignore' }] of Object.entries(
-    (raw.references ?? {}) as Record<string, Raw>,
-  )) {
+function isGuard(guard: unknown): boolean {
+  const isInstance = typeof guard === 'object' && guard !== null && 'canActivate' in guard;
+  return typeof guard === 'function' || isInstance;
+}
+
+function checkReferences(references: unknown, fail: Fail): void {
+  if (references === undefined) return;
+  if (!isPlainObject(references))
+    fail('references must be an object, such as { category: { to: Category } }.');
+  for (const [path, reference] of Object.entries(references as Record<string, Raw>)) {
+    checkNames(reference, `references.${path}`, OPTION_NAMES.reference, fail);
+    const { to, check = 'exists', onDelete = 'ignore' } = reference;
     requireClass(to, `references.${path}.to`, fail);
     oneOf(check, `references.${path}.check`, ['exists', 'sameScope', false], fail);
     oneOf(onDelete, `references.${path}.onDelete`, ['restrict', 'cascade', 'unset', 'ignore'], fail);
   }
-  const list = (raw.list ?? {}) as Raw;
-  checkNames(list, 'list', OPTION_NAMES.list, fail);
-  const { maxLimit = 1, unpaged = true } = list;
+}
+
+function checkList(list: unknown, fail: Fail): void {
+  if (list === undefined) return;
+  checkNames(list as Raw, 'list', OPTION_NAMES.list, fail);
+  const { maxLimit = 1, unpaged = true } = list as Raw;
   if (!Number.isInteger(maxLimit) || (maxLimit as number) < 1)
     fail('list.maxLimit must be a whole number from 1.');
   if (typeof unpaged !== 'boolean') fail('list.unpaged must be true or false.');
-  const { output } = raw;
+}
+
+function checkOutput(output: unknown, fail: Fail): void {
   if (output === undefined || typeof output === 'function') return;
   checkNames(output as Raw, 'output', OPTION_NAMES.output, fail);
   requireClass((output as Raw).type, 'output.type', fail);

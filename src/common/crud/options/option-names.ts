@@ -57,7 +57,11 @@ export const OPTION_NAMES = {
 
 /** Sentence about a name that does not exist, with the nearest one that does. */
 export function unknownName(where: string, name: string, known: readonly string[]): string {
-  const near = known.find((candidate) => distance(candidate.toLowerCase(), name.toLowerCase()) <= 2);
+  const [near] = known
+    .map((candidate) => ({ candidate, steps: distance(candidate.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ steps }) => steps <= 2)
+    .sort((a, b) => a.steps - b.steps)
+    .map(({ candidate }) => candidate);
   const hint = near ? `Did you mean "${near}"?` : `It takes ${known.join(', ')}.`;
   return `${where} has no "${name}". ${hint}`;
 }

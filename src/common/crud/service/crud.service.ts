@@ -4,6 +4,7 @@ import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import { hasUnreadBody, isChecked } from '../definition/checked-bodies.js';
+import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Stored, UpdateValues } from '../options/records.js';
 import { Page } from '../query/page.js';
@@ -56,6 +57,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   static for<Entity extends object, Create extends object, Update extends object>(
     options: CrudOptions<Entity, Create, Update>,
   ): Type<CrudService<Entity, Create, Update>> {
+    requireEntity(options);
     class ResourceService extends CrudService<Entity, Create, Update> {}
     // A property, so that subclasses may have constructors of their own.
     Inject(getCrudResourceToken(options.entity))(ResourceService.prototype, 'resource');
