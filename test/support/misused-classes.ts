@@ -1,0 +1,106 @@
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import {
+  IsFlag,
+  IsListOf,
+  IsNested,
+  IsReference,
+  IsText,
+  IsWholeNumber,
+} from '../../src/common/fields/index.js';
+
+// Classes that are wrong in one thing each, as their names say.
+
+class Inner {
+  @IsText({ max: 5 })
+  a!: string;
+}
+
+export class NoteInput {
+  @IsText({ max: 80 })
+  text!: string;
+
+  @IsReference(() => Note, { optional: true })
+  ref?: string;
+
+  @IsNested(() => Inner, { optional: true })
+  inner?: Inner;
+}
+
+@Schema({ timestamps: true })
+export class Note extends NoteInput {
+  @Prop({ type: Types.ObjectId })
+  tenant?: Types.ObjectId;
+
+  @Prop({ type: Date })
+  deletedAt?: Date;
+}
+
+export class Plain {}
+
+export class HalfValidated extends NoteInput {
+  @Prop()
+  mood!: string;
+}
+
+export class Initialised extends NoteInput {
+  mood = 'fine';
+}
+
+export class Keeping extends NoteInput {
+  @IsText({ max: 5 })
+  updatedAt!: string;
+}
+
+export class Listing {
+  @IsListOf(IsText({ max: 5 }), { max: 5 })
+  text!: string[];
+}
+
+export class Flagging {
+  @IsFlag()
+  text!: boolean;
+}
+
+export class Counting {
+  @IsWholeNumber({ min: 0, max: 5 })
+  deletedAt!: number;
+}
+
+@Schema()
+export class Timeless extends NoteInput {}
+
+@Schema({ timestamps: true })
+export class Textless {
+  @Prop({ type: String })
+  other!: string;
+}
+
+@Schema({ timestamps: true })
+export class Listed {
+  @Prop({ type: [String] })
+  text!: string[];
+}
+
+@Schema({ timestamps: true })
+export class Owned extends NoteInput {
+  @Prop({ type: String, required: true })
+  owner!: string;
+}
+
+export class NoHooks {
+  create() {}
+}
+
+export class Misspelt {
+  afterCreat() {}
+}
+
+export class Arrows {
+  afterCreate = () => undefined;
+}
+
+export class Injecting {
+  constructor(readonly other: Plain) {}
+  afterCreate() {}
+}
