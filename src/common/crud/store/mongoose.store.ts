@@ -89,7 +89,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     try {
       return await this.database.call(operation);
     } catch (error) {
-      throw schemaRefusal(error, this.model.schema) ?? error;
+      throw schemaRefusal(error) ?? error;
     }
   }
 

@@ -1,16 +1,16 @@
-import { Error as MongooseErrors, type Schema } from 'mongoose';
+import { Error as MongooseErrors } from 'mongoose';
 import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
 
 /**
  * A write that the schema refused beyond what the input class checks, as an error that names the fields and neither model
  * nor collection; undefined if the error is another one.
  */
-export function schemaRefusal(error: unknown, schema: Schema): ValidationError | undefined {
-  const [first, ...others] = violationsOf(error, schema);
+export function schemaRefusal(error: unknown): ValidationError | undefined {
+  const [first, ...others] = violationsOf(error);
   return first ? new ValidationError([first, ...others], { cause: error }) : undefined;
 }
 
-function violationsOf(error: unknown, schema: Schema): Violation[] {
+function violationsOf(error: unknown): Violation[] {
   if (error instanceof MongooseErrors.ValidationError) {
     return Object.entries(error.errors)
       .filter(([, fault]) => !(fault instanceof MongooseErrors.ValidationError))
@@ -24,10 +24,10 @@ function violationsOf(error: unknown, schema: Schema): Violation[] {
       : [violation(path, errorMessages.wrongEntry(path, typeName(error.kind)))];
   }
   if (error instanceof MongooseErrors.StrictModeError) {
-    const { path } = error;
-    const immutable = (schema.path(path) as { options?: { immutable?: unknown } } | undefined)?.options
-      ?.immutable;
-    return [violation(path, immutable ? errorMessages.immutable(path) : errorMessages.undeclaredField(path))];
+    // Of an immutable field Mongoose says the path only in its text.
+    const immutable = /^Field (.+) is immutable/.exec(error.message)?.[1];
+    if (immutable !== undefined) return [violation(immutable, errorMessages.immutable(immutable))];
+    return [violation(error.path, errorMessages.undeclaredField(error.path))];
   }
   return [];
 }
