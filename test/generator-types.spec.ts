@@ -127,11 +127,11 @@ class UsersController extends CrudController(users, UsersService) {
   }
 }
 
-type Service = InstanceType<ReturnType<typeof serviceClass>>;
-const serviceClass = () => CrudService.for(users);
+type Service = CrudService<User, SignUp, ProfilePatch>;
 
 describe('types are inferred from the classes', () => {
   it('of the verbs', () => {
+    expectTypeOf(CrudService.for(users)).instance.toEqualTypeOf<Service>();
     expectTypeOf<Service['list']>().returns.toExtend<AsyncIterable<Stored<User>>>();
     expectTypeOf<Service['page']>().parameters.toEqualTypeOf<[TenantScope, PageQuery]>();
     expectTypeOf<Service['page']>().returns.toEqualTypeOf<Promise<Page<Stored<User>>>>();
