@@ -137,8 +137,14 @@ describe('types are inferred from the classes', () => {
     expectTypeOf<Service['page']>().returns.toEqualTypeOf<Promise<Page<Stored<User>>>>();
     expectTypeOf<Service['count']>().returns.toEqualTypeOf<Promise<number>>();
     expectTypeOf<Service['get']>().returns.toEqualTypeOf<Promise<Stored<User>>>();
-    expectTypeOf<Service['create']>().parameter(1).toEqualTypeOf<SignUp>();
-    expectTypeOf<Service['update']>().parameter(2).toEqualTypeOf<Changes<ProfilePatch>>();
+    type CreateArgument = Parameters<Service['create']>[1];
+    type UpdateArgument = Parameters<Service['update']>[2];
+    expectTypeOf<SignUp>().toExtend<CreateArgument>();
+    expectTypeOf<SignUp & { deletedAt: Date }>().toExtend<CreateArgument>();
+    expectTypeOf<{ name: string }>().not.toExtend<CreateArgument>();
+    expectTypeOf<Changes<ProfilePatch>>().toExtend<UpdateArgument>();
+    expectTypeOf<{ deletedAt: Date }>().toExtend<UpdateArgument>();
+    expectTypeOf<{ name: number }>().not.toExtend<UpdateArgument>();
     expectTypeOf<Service['del']>().returns.toEqualTypeOf<Promise<Stored<User>>>();
     expectTypeOf<Stored<User>['_id']>().toEqualTypeOf<Types.ObjectId>();
   });

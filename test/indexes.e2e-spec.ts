@@ -155,9 +155,7 @@ describe.each(cases)('the commands behind $resource', ({ resource, collection, p
   });
 
   it('update by an index', async () => {
-    expectIndexed(
-      await plans('PATCH', `/${id}`, ['findAndModify'], { title: 'Changed' }),
-    );
+    expectIndexed(await plans('PATCH', `/${id}`, ['findAndModify'], { title: 'Changed' }));
   });
 
   it('look for the record of an empty update by an index', async () => {
