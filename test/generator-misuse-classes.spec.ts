@@ -148,7 +148,10 @@ describe('a wrong route stops the start with one sentence', () => {
     [{ ...move, path: 5 }, `${on}: the path 5 is not a path. Write it like ":id/move".`],
     [{ ...move, status: '200' }, `${on}: status must be a whole number from 200 to 399.`],
     [{ ...move, query: 'depth' }, `${on}: query must be a list of names.`],
-    [{ ...move, errors: ['NOPE'] }, `${on}: errors must be a list of codes, such as "WRITE_CONFLICT".`],
+    [
+      { ...move, errors: ['NOPE'] },
+      `${on}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`,
+    ],
     [
       { ...move, body: undefined },
       `${on}: body must be a class; if it is undefined, break the circle of imports.`,

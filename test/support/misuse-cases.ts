@@ -226,7 +226,7 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [{ routes: { delete: {} } }, 'routes has no "delete". It takes create, list, count, get, update, del.'],
     [
       { routes: { del: null } },
-      'routes.del must be an object. It takes guards, decorators, summary, response.',
+      'routes.del must be an object. It takes guards, decorators, summary, response, errors.',
     ],
     [{ routes: { del: { guard: [] } } }, 'routes.del has no "guard". Did you mean "guards"?'],
     [{ routes: { del: { guards: Plain } } }, 'routes.del.guards must be a list of guards.'],

@@ -2,6 +2,7 @@ export { CrudModule, type CrudOverrides } from './crud.module.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
 export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
+export { CurrentPage } from './http/current-page.js';
 export { CrudController } from './http/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { IdPipe } from './http/id.pipe.js';

@@ -8,6 +8,7 @@ export * from './error-messages.js';
 export * from './framework.error.js';
 export * from './invalid-id.error.js';
 export * from './invalid-token.error.js';
+export * from './is-problem.js';
 export * from './json-pointer.js';
 export * from './malformed-request.error.js';
 export * from './method-not-allowed.error.js';

@@ -95,10 +95,21 @@ export function checkFields(checked: Checked): void {
     if (!(FITTING.identifier ?? []).includes(instance)) {
       fail(`references.${path} is of the schema type ${instance}, which holds no identifier.`);
     }
+    if (onDelete === 'unset' && isInList(schema, path)) {
+      fail(
+        `references.${path}.onDelete cannot be "unset", since the field holds a list. Use "restrict" or "cascade".`,
+      );
+    }
     if (onDelete === 'unset' && type.isRequired) {
       fail(`references.${path}.onDelete cannot be "unset", since the schema requires the field.`);
     }
   }
+}
+
+/** Whether a path is a list, or leads through one. */
+function isInList(schema: Schema, path: string): boolean {
+  const parts = path.split('.');
+  return parts.some((_part, i) => schema.path(parts.slice(0, i + 1).join('.'))?.instance === 'Array');
 }
 
 type Entries = SchemaType & { embeddedSchemaType?: SchemaType };

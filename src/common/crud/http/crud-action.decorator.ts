@@ -1,5 +1,5 @@
 import { RequestMethod, type Type } from '@nestjs/common';
-import { ERROR_TABLE, type ErrorCode } from '../../errors/index.js';
+import { type ErrorCode, isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { requireEntity } from '../options/check-options.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
@@ -115,8 +115,8 @@ function checkAction(options: CrudActionOptions, where: string): void {
   if (!Array.isArray(query) || query.some((name) => typeof name !== 'string')) {
     throw new Error(`${where}: query must be a list of names.`);
   }
-  if (!Array.isArray(errors) || errors.some((code) => !((code as string) in ERROR_TABLE))) {
-    throw new Error(`${where}: errors must be a list of codes, such as "WRITE_CONFLICT".`);
+  if (!Array.isArray(errors) || !errors.every(isProblem)) {
+    throw new Error(`${where}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`);
   }
   for (const name of ['body', 'response'] as const) {
     if (name in options && typeof options[name] !== 'function') {

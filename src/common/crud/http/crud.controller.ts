@@ -1,4 +1,4 @@
-import { Body, Inject, Param, Query, type Type, UseInterceptors } from '@nestjs/common';
+import { Body, Inject, Param, type Type, UseInterceptors } from '@nestjs/common';
 import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
 import { defineCrud } from '../definition/define-crud.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
@@ -9,6 +9,7 @@ import type { PageQuery } from '../query/page-query.js';
 import { GENERATED_ROUTES, isolationOfHandler } from '../routes/routes.js';
 import { HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
+import { CurrentPage } from './current-page.js';
 import { CrudInterceptor } from './crud.interceptor.js';
 import { keepDefinition, resourceOf } from './resource-metadata.js';
 
@@ -66,7 +67,7 @@ export function CrudController<
       return this.service.create(scope, input);
     }
 
-    list(@CurrentScope() scope: TenantScope, @Query() page?: PageQuery) {
+    list(@CurrentScope() scope: TenantScope, @CurrentPage() page?: PageQuery) {
       return page ? this.service.page(scope, page) : this.service.list(scope);
     }
 

@@ -48,7 +48,7 @@ export class CrudInterceptor implements NestInterceptor {
     if (tags && params.id !== undefined && request.tenantScope)
       requireTags(request.tenantScope, params.id, tags);
     if (route?.handler === 'list') {
-      request.query = readPage(request.query as Record<string, unknown>, definition.list);
+      request.crudPage = readPage(request.query as Record<string, unknown>, definition.list);
     }
     if (route?.body !== undefined) {
       request.body = await this.bodies.read(request.body, definition, route.body);

@@ -132,11 +132,15 @@ export function checkConstructor(type: Type<object>, fail: Fail): void {
   const known = [PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA].some((key) =>
     Reflect.hasOwnMetadata(key, type),
   );
-  if (type.length > 0 && !known) {
+  if (known) return;
+  if (type.length > 0) {
     fail(
       `${type.name} has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.`,
     );
   }
+  // A class without a constructor has that of the class it extends.
+  const base = Object.getPrototypeOf(type) as Type<object>;
+  if (base !== Function.prototype) checkConstructor(base, fail);
 }
 
 /** Gives a method what the decorators say, except for what its own decorators say already; lists add up. */

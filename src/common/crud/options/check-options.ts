@@ -1,3 +1,4 @@
+import { isProblem } from '../../errors/index.js';
 import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
@@ -197,12 +198,15 @@ function checkRoutes({ routes = {}, disable = [] }: Raw, fail: Fail): void {
     const action = handler === 'list' ? 'get' : handler;
     if ((disable as string[]).includes(action))
       fail(`${where} changes a route that disable leaves out. Remove one of them.`);
-    const { guards = [], decorators = [], summary = '', response } = route;
+    const { guards = [], decorators = [], summary = '', response, errors = [] } = route;
     if (!Array.isArray(guards) || !guards.every(isGuard)) fail(`${where}.guards must be a list of guards.`);
     if (!Array.isArray(decorators) || decorators.some((one) => typeof one !== 'function')) {
       fail(`${where}.decorators must be a list of method decorators, such as [Roles('admin')].`);
     }
     if (typeof summary !== 'string') fail(`${where}.summary must be a text.`);
+    if (!Array.isArray(errors) || !errors.every(isProblem)) {
+      fail(`${where}.errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`);
+    }
     if ('response' in route) requireClass(response, `${where}.response`, fail);
   }
 }

@@ -16,6 +16,23 @@ interface Draft {
   readonly previous: Fields;
 }
 
+/** The record that is left after a hook has worked on the visible part of its values; hidden ones stay. */
+export async function recordOfDraft(
+  { presenter, schema }: CrudDefinition,
+  values: Fields,
+  hook: (draft: Fields) => Promise<void>,
+): Promise<Fields> {
+  const [before, draft] = [presenter.present(values), presenter.present(values)];
+  await hook(draft);
+  const changes = differences(schema, before, draft, '');
+  const [set, unset] = [
+    changes.filter(([, value]) => value !== undefined),
+    changes.filter(([, value]) => value === undefined),
+  ];
+  const change = { $set: Object.fromEntries(set), $unset: Object.fromEntries(unset) };
+  return applyChange(values as Stored<object>, change) as Fields;
+}
+
 /** The change that is left after a hook has worked on the record as it would be. */
 export async function changeOfDraft<Entity extends object>(
   definition: CrudDefinition,

@@ -6,7 +6,7 @@ import { plain } from '../definition/plain.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
-import { changeOfDraft, keepIsolation } from './draft.js';
+import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
 import { mergedFields, needsPrevious, planChange } from './plan-change.js';
 
 /** How often a write is decided anew because the record changed in between. */
@@ -30,16 +30,17 @@ export class Writes<Entity extends object, Create extends object, Update extends
   async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
     const { access, definition, hooks, references, store } = this.resource;
     const fields = access.fields('create', scope);
-    const values = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
-    const record: Record<string, unknown> = { ...Object.fromEntries(values), ...fields };
+    const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
+    const values: Record<string, unknown> = { ...Object.fromEntries(entries), ...fields };
     // Before the hook, which may look up what the references name, and after it, for those that it set.
-    await references.check('create', scope, record);
+    await references.check('create', scope, values);
+    let record = values;
     if (hooks.has('beforeCreate')) {
-      const before = definition.presenter.present(record);
-      Object.assign(record, definition.presenter.present(record));
-      await hooks.before('beforeCreate', { ...this.context(scope), action: 'create', input, record });
+      record = await recordOfDraft(definition, values, (draft) =>
+        hooks.before('beforeCreate', { ...this.context(scope), action: 'create', input, record: draft }),
+      );
       keepIsolation(definition, 'beforeCreate', record, fields);
-      await references.check('create', scope, differences(before, record));
+      await references.check('create', scope, differences(values, record));
     }
     const stored = await this.translated(() => store.insert({ ...record, ...fields }));
     const event = this.event(scope, 'create', stored, Object.keys(record));

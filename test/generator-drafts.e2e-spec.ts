@@ -1,0 +1,102 @@
+import { Query } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import { CrudController, CrudModule, crudOptions } from '../src/common/crud/index.js';
+import { IsListOf, IsNested, IsReference, IsText } from '../src/common/fields/index.js';
+import { CurrentScope, type TenantScope } from '../src/common/tenancy/index.js';
+import { createResourceApp } from './support/resource-app.js';
+import type { TestApp } from './support/test-app.js';
+
+class Account {
+  @IsText({ max: 20 })
+  name!: string;
+
+  @Prop({ type: String, select: false })
+  @IsText({ max: 20, optional: true })
+  pin?: string;
+}
+
+class MemberInput {
+  @IsNested(() => Account)
+  account!: Account;
+}
+
+@Schema({ timestamps: true })
+class Member extends MemberInput {
+  @Prop({ type: String })
+  greeting?: string;
+}
+
+const members = crudOptions({
+  entity: Member,
+  input: MemberInput,
+  name: 'members',
+  hooks: {
+    beforeCreate({ record }) {
+      record.greeting = `Hello ${String(record.account?.name)}`;
+      if (record.account) record.account.name = record.account.name.trim();
+    },
+  },
+});
+
+class MembersController extends CrudController(members) {
+  override list(@CurrentScope() scope: TenantScope, @Query('limit') limit?: never) {
+    return limit === undefined
+      ? this.service.list(scope)
+      : this.service.page(scope, { offset: 0, limit: Number(limit) });
+  }
+}
+
+describe('a resource whose hook and controller work on parts of a request', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(CrudModule.forFeature(members, { controller: MembersController }));
+  });
+  afterAll(() => app.close());
+  beforeEach(() => app.empty());
+
+  it('keeps hidden members of a nested object that a beforeCreate hook changes', async () => {
+    const { status } = await app.post('/members', { account: { name: ' Ada ', pin: '1234' } });
+    expect(status).toBe(201);
+    const stored = await app.database
+      .collection('members')
+      .findOne({}, { projection: { account: 1, greeting: 1, _id: 0 } });
+    expect(stored).toEqual({ account: { name: 'Ada', pin: '1234' }, greeting: 'Hello  Ada ' });
+    expect((await app.get('/members')).text).not.toContain('1234');
+  });
+
+  it('lets an override of the list read single parameters, with and without a query', async () => {
+    await app.post('/members', { account: { name: 'Ada' } });
+    expect((await app.get('/members')).body).toHaveLength(1);
+    expect((await app.get('/members?limit=5')).body).toMatchObject({
+      count: 1,
+      results: [{ account: { name: 'Ada' } }],
+    });
+    expect((await app.get('/members?limit=0')).status).toBe(400);
+  });
+});
+
+class TeamInput {
+  @IsListOf(IsReference(() => Member), { max: 5 })
+  members!: string[];
+}
+
+@Schema({ timestamps: true })
+class Team extends TeamInput {
+  @Prop({ type: Types.ObjectId })
+  owner?: Types.ObjectId;
+}
+
+it('a list of references that a delete would unset stops the start', () => {
+  const teams = crudOptions({
+    entity: Team,
+    input: TeamInput,
+    name: 'teams',
+    references: { members: { to: Member, onDelete: 'unset' } },
+  });
+  expect(() => CrudModule.forFeature(teams)).toThrow(
+    new Error(
+      'CrudModule.forFeature(Team): references.members.onDelete cannot be "unset", since the field holds a list. Use "restrict" or "cascade".',
+    ),
+  );
+});
