@@ -127,7 +127,7 @@ const CASES: FieldCase[] = [
     converted: [[Types.Decimal128.fromString('12.50'), '12.50']],
     refused: [
       [
-        'a decimal string with at most 2 digits after the point from 0 to 1000.50, such as "12.50"',
+        'a decimal string with at most 2 digits after the point, from 0 to 1000.50, such as "12.50"',
         [
           '',
           '1000.51',

@@ -72,7 +72,7 @@ describe('products', () => {
       {
         pointer: '/price',
         detail:
-          '"price" must be a decimal string with at most 2 digits after the point from 0 to 999999.99, such as "89.90".',
+          '"price" must be a decimal string with at most 2 digits after the point, from 0 to 999999.99, such as "89.90".',
       },
       { pointer: '/colour', detail: '"colour" must be one of "black", "blue", "red".' },
       { pointer: '/dimensions/length', detail: '"length" must be a number from 0 to 1000.' },

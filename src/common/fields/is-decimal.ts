@@ -23,7 +23,7 @@ export function IsDecimal(options: DecimalOptions): FieldDecorator {
   const pattern = new RegExp(`^-?(0|[1-9]\\d*)${fraction}$`);
   const digits =
     scale > 0 ? `a decimal string with at most ${scale} digits after the point` : 'an integer string';
-  const shape = `${digits}${rangeShape(min, max)}, such as "${exampleOf(options)}"`;
+  const shape = `${digits}${rangeShape(min, max).replace(/^ from/, ', from')}, such as "${exampleOf(options)}"`;
   const accepts = (value: unknown) => {
     const text = value instanceof Types.Decimal128 ? value.toString() : value;
     return (
