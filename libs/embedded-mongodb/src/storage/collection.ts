@@ -57,6 +57,12 @@ export class Collection {
     return this.store.walk(tableRange(this.table), reverse);
   }
 
+  /** Walks over the records of the documents that are there now, without those that are yet to come. */
+  walkPresent(): StoreCursor {
+    const high = recordKey(this.table, this.takeRecord());
+    return this.store.walk({ ...tableRange(this.table), high }, false, false);
+  }
+
   index(name: string): Index | undefined {
     return this.indexes.find((each) => each.name === name);
   }
