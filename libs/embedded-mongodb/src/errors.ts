@@ -37,6 +37,7 @@ export const errorCodes = {
   NotAReplicaSet: 123,
   CannotIndexParallelArrays: 171,
   InvalidPipelineOperator: 168,
+  QueryPlanKilled: 175,
   QueryFeatureNotAllowed: 224,
   NotImplemented: 238,
   ConversionFailure: 241,

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Long } from 'bson';
 import { failure } from '../errors.js';
 import { RawArray, type Reply } from '../wire/reply.js';
-import type { Pauses } from './pauses.js';
+import type { Pausable, Pauses } from './pauses.js';
 
 /** How long an unused cursor is kept. Unit: milliseconds. */
 const idleMs = 10 * 60_000;
@@ -23,18 +23,23 @@ export class Cursor {
   constructor(
     readonly namespace: string,
     results: Iterable<Uint8Array | undefined>,
-    private readonly scan: { release(): void },
+    private readonly scan: Pausable & { end(): void },
     /** Documents after which the cursor is known to be done. */
     private left = Infinity,
   ) {
     this.results = results[Symbol.iterator]();
   }
 
-  /** The next documents; fewer than asked for only when they would be too many bytes, or were the last. */
+  /**
+   * The next documents; fewer than asked for only when they would be too many bytes, or were the last.
+   *
+   * @throws CommandError QueryPlanKilled (175) where the collection or an index in use was dropped since the last batch
+   */
   async batch(size: number, pauses: Pauses): Promise<{ documents: Uint8Array[]; done: boolean }> {
     const documents: Uint8Array[] = [];
     let bytes = 0;
     let done = false;
+    this.scan.resume();
     while (documents.length < size) {
       const next = this.waiting ?? (await this.next(pauses));
       this.waiting = undefined;
@@ -60,7 +65,7 @@ export class Cursor {
 
   close(): void {
     this.results.return?.();
-    this.scan.release();
+    this.scan.end();
   }
 
   private async next(pauses: Pauses): Promise<Uint8Array | undefined> {

@@ -83,7 +83,7 @@ export async function changeMany(
     await pauses.breathe(query.scan);
   }
   records.reverse();
-  while (records.length > 0 && !collection.dropped) {
+  while (records.length > 0) {
     const failed = await engine.store.write(() =>
       changeSome(engine, collection, query, records, change, tally),
     );
@@ -101,7 +101,8 @@ function changeSome(
   change: Update | undefined,
   tally: Tally,
 ): CommandError | undefined {
-  for (let turn = 0; turn < chunk && store.hasRoom && !collection.dropped; turn++) {
+  query.scan.checkAlive();
+  for (let turn = 0; turn < chunk && store.hasRoom; turn++) {
     const record = records.pop();
     if (record === undefined) return undefined;
     const bytes = collection.get(record);

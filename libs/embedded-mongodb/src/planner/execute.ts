@@ -1,10 +1,12 @@
 import { decodeDocument } from '../bson/decode.js';
 import { textScore } from '../index/text.js';
+import { failure } from '../errors.js';
+import type { Index } from '../index/index.js';
 import type { Filter } from '../query/filter.js';
 import type { Collection } from '../storage/collection.js';
 import { encodeKey } from '../storage/key.js';
-import { keyRange, recordOf } from '../storage/layout.js';
-import type { KeyRange, Store, StoreCursor } from '../storage/store.js';
+import { keyRange, recordOf, tableBytes } from '../storage/layout.js';
+import type { Entry, KeyRange, Store, StoreCursor } from '../storage/store.js';
 import type { Access, IndexScan, Plan } from './plan.js';
 
 /** A document that a query found. */
@@ -28,6 +30,14 @@ interface Found {
   bytes?: Buffer;
 }
 
+/** One of several ranges that are walked at once, with the entry that it comes next with. */
+interface Head {
+  cursor: StoreCursor;
+  entry: Entry;
+  /** How many bytes of a key do not count for the order. */
+  from: number;
+}
+
 /** What a generator yields after work that found nothing: a chance to pause. */
 const nothing = undefined;
 
@@ -37,23 +47,56 @@ const patience = 64;
 /**
  * Finds the documents that a plan's access leads to and the filter accepts, in the order of the access.
  *
- * Runs in steps: a step yields a match, or `undefined` as a chance to pause. {@link Scan.release} must be called before a pause,
- * and the walk then goes on where it was.
+ * Runs in steps: a step yields a match, or `undefined` as a chance to pause. {@link Scan.release} must be called before a pause and
+ * {@link Scan.resume} behind it; the walk then goes on where it was. What it finds is what is stored at that moment.
  */
 export class Scan {
   readonly work: Work = { keysExamined: 0, docsExamined: 0 };
   private readonly open = new Set<StoreCursor>();
+  private readonly namespace: string | undefined;
+  /** Pauses so far: what was read before the last one may have changed. */
+  private pauses = 0;
+  private ended = false;
 
   constructor(
     private readonly store: Store,
     private readonly collection: Collection | undefined,
     private readonly plan: Plan,
     private readonly filter: Filter,
-  ) {}
+  ) {
+    this.namespace = collection?.namespace;
+  }
 
-  /** Lets go of the store's snapshot. */
+  /** Lets go of the store's cursors for a pause. */
   release(): void {
+    this.pauses++;
     for (const cursor of this.open) cursor.release();
+  }
+
+  /** @throws CommandError QueryPlanKilled (175) as {@link Scan.checkAlive} does, unless all has been read */
+  resume(): void {
+    if (!this.ended) this.checkAlive();
+  }
+
+  /** Lets go of everything: nothing more is to be read. */
+  end(): void {
+    this.ended = true;
+    this.release();
+  }
+
+  /** @throws CommandError QueryPlanKilled (175) where the collection or an index of the plan is no longer what it was */
+  checkAlive(): void {
+    const { collection } = this;
+    if (!collection) return;
+    if (collection.dropped) throw failure('QueryPlanKilled', `collection ${this.namespace} dropped`);
+    if (collection.namespace !== this.namespace) {
+      throw failure(
+        'QueryPlanKilled',
+        `collection renamed from '${this.namespace}' to '${collection.namespace}'`,
+      );
+    }
+    const gone = indexesOf(this.plan.access).find((index) => !collection.indexes.includes(index));
+    if (gone) throw failure('QueryPlanKilled', `query plan killed :: index '${gone.name}' dropped`);
   }
 
   *matches(): Generator<Match | undefined> {
@@ -78,21 +121,17 @@ export class Scan {
     return count;
   }
 
-  /** Reads a document again and checks it again, after a pause in which it may have changed. */
-  recheck(record: number): Buffer | undefined {
-    const bytes = this.collection?.get(record);
-    return bytes && (this.plan.exact || this.accepts(bytes)) ? bytes : undefined;
-  }
-
-  private accepts(bytes: Buffer): boolean {
-    return this.filter.matches(decodeDocument(bytes));
+  /** Whether the entries found say all of the filter; an index may have met its first array since the plan was made. */
+  private get exact(): boolean {
+    const { access, exact } = this.plan;
+    return exact && !(access.kind === 'ixscan' && access.index.multikey);
   }
 
   private examine({ record, bytes }: Found, access: Access): Match | undefined {
     const document = bytes ?? this.collection?.get(record);
     if (!document) return undefined;
     this.work.docsExamined++;
-    if (this.plan.exact) return { record, bytes: document };
+    if (this.exact) return { record, bytes: document };
     const decoded = decodeDocument(document);
     if (!this.filter.matches(decoded)) return undefined;
     if (access.kind !== 'text') return { record, bytes: document };
@@ -121,11 +160,11 @@ export class Scan {
           const key = encodeKey(word);
           return keyRange(index.table, key, Buffer.concat([key, Buffer.from([0xff])]));
         });
-        yield* distinct(this.walkRanges(ranges, false, false));
+        yield* distinct(this.walkRanges(ranges, false, false), () => true);
         return;
       }
       case 'or':
-        yield* distinct(this.scanAll(access.branches));
+        yield* distinct(this.scanAll(access.branches), () => true);
         return;
       case 'ixscan':
         yield* this.scanIndex(access);
@@ -152,7 +191,7 @@ export class Scan {
       mergeFrom === undefined
         ? this.walkRanges(ranges, reverse, unique)
         : this.mergeRanges(scan, ranges, reverse ? [...bounds.ends].reverse() : bounds.ends);
-    return index.multikey ? distinct(found) : found;
+    return distinct(found, () => index.multikey);
   }
 
   private *walkRanges(ranges: readonly KeyRange[], reverse: boolean, unique: boolean): Generator<Found> {
@@ -173,25 +212,29 @@ export class Scan {
     ends: readonly number[][],
   ): Generator<Found> {
     const { unique } = scan.index.definition;
-    const tableBytes = 4;
-    const heads = ranges.flatMap((range, i) => {
+    let heads = ranges.flatMap((range, i): Head[] => {
       const cursor = this.track(this.store.walk(range, scan.reverse, unique));
-      const from = tableBytes + (ends[i]?.[(scan.mergeFrom as number) - 1] ?? 0);
       const entry = cursor.next();
-      return entry ? { cursor, from, entry, rest: entry.key.subarray(from) } : [];
+      return entry
+        ? [{ cursor, entry, from: tableBytes + (ends[i]?.[(scan.mergeFrom as number) - 1] ?? 0) }]
+        : [];
     });
-    while (heads.length > 0) {
-      const first = heads.reduce((a, b) => (a.rest.compare(b.rest) <= 0 === !scan.reverse ? a : b));
+    const rest = ({ entry, from }: Head): Buffer => entry.key.subarray(from);
+    for (let { pauses } = this; heads.length > 0;) {
+      if (pauses !== this.pauses)
+        heads = heads.filter((head) => this.isStored(head.entry, unique) || advance(head));
+      pauses = this.pauses;
+      if (heads.length === 0) return;
+      const first = heads.reduce((a, b) => (rest(a).compare(rest(b)) <= 0 === !scan.reverse ? a : b));
       this.work.keysExamined++;
       yield { record: recordOf(unique ? first.entry.value : first.entry.key) };
-      const entry = first.cursor.next();
-      if (entry) {
-        first.entry = entry;
-        first.rest = entry.key.subarray(first.from);
-      } else {
-        heads.splice(heads.indexOf(first), 1);
-      }
+      if (!advance(first)) heads.splice(heads.indexOf(first), 1);
     }
+  }
+
+  private isStored({ key, value }: Entry, unique: boolean): boolean {
+    const stored = this.store.get(key);
+    return stored !== undefined && (!unique || stored.equals(value));
   }
 
   private track(cursor: StoreCursor): StoreCursor {
@@ -200,10 +243,29 @@ export class Scan {
   }
 }
 
-/** Each record once: an array gives its document several entries. */
-function* distinct(entries: Iterable<Found | undefined>): Generator<Found | undefined> {
+/** Goes to the next entry, if there is one. */
+function advance(head: Head): boolean {
+  const entry = head.cursor.next();
+  if (entry) head.entry = entry;
+  return entry !== undefined;
+}
+
+function indexesOf(access: Access): Index[] {
+  if (access.kind === 'or') return access.branches.map(({ index }) => index);
+  return 'index' in access ? [access.index] : [];
+}
+
+/** Each record once where that is wanted: an array gives its document several entries. */
+function* distinct(
+  entries: Iterable<Found | undefined>,
+  wanted: () => boolean,
+): Generator<Found | undefined> {
   const seen = new Set<number>();
   for (const found of entries) {
+    if (!wanted()) {
+      yield found;
+      continue;
+    }
     if (!found || seen.has(found.record)) {
       yield nothing;
       continue;

@@ -4,7 +4,9 @@ import { CommandError } from '../errors.js';
 import { KeyExtractor } from '../index/keys.js';
 import { compileSort, type Sort, type SortField } from '../query/sort.js';
 import type { BsonDocument } from '../bson/types.js';
+import type { Collection } from '../storage/collection.js';
 import type { Match, Scan } from './execute.js';
+import { Versions } from './versions.js';
 
 /** Most memory that the keys of one sort may take. Unit: bytes. */
 const maxSortBytes = 100 * 1024 * 1024;
@@ -13,31 +15,41 @@ const maxSortBytes = 100 * 1024 * 1024;
 interface Sorted<Key> {
   key: Key;
   record: number;
+  /** When it was read; see {@link Versions}. */
+  place: number;
   score?: number;
 }
 
 /**
- * Sorts what a scan finds. With a limit only that many documents are remembered at a time.
+ * Sorts what a scan finds, each document as it was when the scan found it. With a limit only that many documents are remembered
+ * at a time.
  *
  * @param keep How many documents of the sorted order are wanted.
- * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed (292) when the keys outgrow the memory set aside for them.
+ * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed (292) when the keys, or the documents that others change until
+ *   the last one is given, outgrow the memory set aside for them.
  */
 export function* sortMatches(
+  collection: Collection,
   scan: Scan,
   sort: { given: BsonDocument; fields: readonly SortField[] },
   keep: number,
 ): Generator<Match | undefined> {
-  const sorted = sort.fields.some(({ textScore }) => textScore)
-    ? collect(scan, keep, scoredKeys(compileSort(sort.given)))
-    : collect(scan, keep, rawKeys(sort.fields));
-  let result: Sorted<unknown>[] | undefined;
-  for (const step of sorted) {
-    if (step) result = step;
-    else yield undefined;
-  }
-  for (const { record, score } of result ?? []) {
-    const bytes = scan.recheck(record);
-    yield bytes && { record, bytes, score };
+  const versions = new Versions(collection);
+  try {
+    const sorted = sort.fields.some(({ textScore }) => textScore)
+      ? collect(scan, versions, keep, scoredKeys(compileSort(sort.given)))
+      : collect(scan, versions, keep, rawKeys(sort.fields));
+    let result: Sorted<unknown>[] | undefined;
+    for (const step of sorted) {
+      if (step) result = step;
+      else yield undefined;
+    }
+    for (const { record, place, score } of result ?? []) {
+      const bytes = versions.get(record, place);
+      yield bytes && { record, bytes, score };
+    }
+  } finally {
+    versions.release();
   }
 }
 
@@ -79,7 +91,12 @@ function parallelArraysRefused<T>(extract: () => T): T {
 }
 
 /** Yields `undefined` as a chance to pause, and the sorted entries last. */
-function* collect<Key>(scan: Scan, keep: number, keys: Keys<Key>): Generator<Sorted<Key>[] | undefined> {
+function* collect<Key>(
+  scan: Scan,
+  versions: Versions,
+  keep: number,
+  keys: Keys<Key>,
+): Generator<Sorted<Key>[] | undefined> {
   let entries: Sorted<Key>[] = [];
   let bytes = 0;
   const inOrder = (): Sorted<Key>[] => entries.sort((a, b) => keys.compare(a.key, b.key)).slice(0, keep);
@@ -87,7 +104,7 @@ function* collect<Key>(scan: Scan, keep: number, keys: Keys<Key>): Generator<Sor
     if (match) {
       const key = keys.of(match);
       bytes += keys.size(key) + 64;
-      entries.push({ key, record: match.record, score: match.score });
+      entries.push({ key, record: match.record, place: versions.add(), score: match.score });
       // Trimming at twice the size keeps the cost per document constant.
       if (entries.length >= 2 * keep + 1_000) {
         entries = inOrder();

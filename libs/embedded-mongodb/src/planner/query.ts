@@ -64,7 +64,7 @@ export class Query {
       }
     } finally {
       // Also where the reader stops early: what is left open slows down every write from then on.
-      this.scan.release();
+      this.scan.end();
     }
   }
 
@@ -97,7 +97,7 @@ export class Query {
 
   private ordered(keep: number): Generator<Match | undefined> {
     const { sort } = this.request;
-    if (this.plan.sorted || !sort) return this.scan.matches();
-    return sortMatches(this.scan, { given: sort, fields: parseSort(sort) }, keep);
+    if (this.plan.sorted || !sort || !this.collection) return this.scan.matches();
+    return sortMatches(this.collection, this.scan, { given: sort, fields: parseSort(sort) }, keep);
   }
 }

@@ -8,7 +8,7 @@ import { type Entry, type KeyRange, StoreCursor } from './cursor.js';
 import { Journal, newSalt, saltLength } from './journal.js';
 import { HeldTransaction } from './transaction.js';
 
-export type { KeyRange, StoreCursor } from './cursor.js';
+export type { Entry, KeyRange, StoreCursor } from './cursor.js';
 
 /** Most work that is acknowledged at once. Unit: milliseconds. */
 const groupBudgetMs = 50;
