@@ -154,13 +154,22 @@ function compileElementMatch(argument: BsonValue): {
   if (!isDocument(argument)) throw failure('BadValue', '$elemMatch needs an Object');
   const first = argument.keys().next().value ?? '';
   if (isOperators(argument) && !isTopLevelOperator(first) && !namesReference(argument)) {
-    const asked = conjunction(operatorConditions(argument));
-    return { matches: asked.matchesElement, predicates: (path) => asked.predicates?.(path) ?? [] };
+    const conditions = operatorConditions(argument);
+    // An index holds an array inside an array as one value, and nothing of what is in it.
+    const asked = conditions.filter((each) => !each.whole);
+    return {
+      matches: conjunction(conditions).matchesElement,
+      predicates: (path) => conjunction(asked).predicates?.(path) ?? [],
+    };
   }
   const filter = compileClauses(argument, { onTopLevel: notHere });
   return {
     matches: (element) => matchesElement(filter, element),
-    predicates: (path) => filter.predicates.map((each) => ({ ...each, path: `${path}.${each.path}` })),
+    // An element that is no document can lack a field without lacking it for an index or for another filter.
+    predicates: (path) =>
+      filter.predicates
+        .filter((each) => !each.includesMissing)
+        .map((each) => ({ ...each, path: `${path}.${each.path}` })),
   };
 }
 

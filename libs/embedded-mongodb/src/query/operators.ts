@@ -30,7 +30,7 @@ export function equality(value: BsonValue): Condition {
 /** `$gt`, `$gte`, `$lt`, `$lte`: within the bound's own type, save for MinKey and MaxKey. */
 export function range(operator: RangeOperator, bound: BsonValue): Condition {
   const intervals = rangeIntervals(operator, bound);
-  const includesMissing = bound === null;
+  const includesMissing = bound === null && intervals?.length !== 0;
   return condition(inRange(operator, bound), intervals && { intervals, includesMissing, exact: true });
 }
 
