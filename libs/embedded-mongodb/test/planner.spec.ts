@@ -77,3 +77,56 @@ describe('an index', () => {
     expect(idsOf(found)).toEqual([0, 2, 3]);
   });
 });
+
+describe('without a sort', () => {
+  const inserted = [5, 3, 9, 1, 7];
+  beforeEach(async () => {
+    await things().insertMany(inserted.map((_id) => ({ _id, n: 0 })));
+  });
+
+  it('documents come in the order of insertion', async () => {
+    await things().createIndex({ other: 1 });
+    expect(idsOf(await things().find().toArray())).toEqual(inserted);
+    expect(idsOf(await things().find({ n: 0 }).limit(2).toArray())).toEqual([5, 3]);
+    expect(
+      idsOf(
+        await things()
+          .aggregate([{ $limit: 3 }])
+          .toArray(),
+      ),
+    ).toEqual([5, 3, 9]);
+    expect(await things().distinct('_id')).toEqual(inserted);
+  });
+
+  it('the first one inserted is found, changed and removed first', async () => {
+    expect(await things().findOne()).toEqual({ _id: 5, n: 0 });
+    expect(await things().findOneAndUpdate({ n: 0 }, { $set: { n: 1 } })).toEqual({ _id: 5, n: 0 });
+    await things().updateOne({ n: 0 }, { $set: { n: 2 } });
+    expect(await things().findOne({ n: 2 })).toEqual({ _id: 3, n: 2 });
+    await things().deleteOne({ n: 0 });
+    expect(idsOf(await things().find().toArray())).toEqual([5, 3, 1, 7]);
+  });
+
+  it('a change leaves a document in its place, and a restart the order', async () => {
+    await things().replaceOne({ _id: 5 }, { text: 'x'.repeat(100_000) });
+    await things().deleteOne({ _id: 3 });
+    await things().insertOne({ _id: 3 });
+    const order = [5, 9, 1, 7, 3];
+    expect(idsOf(await things().find().toArray())).toEqual(order);
+    await stop();
+    await start();
+    await things().insertOne({ _id: 0 });
+    expect(idsOf(await things().find().toArray())).toEqual([...order, 0]);
+  });
+
+  it('an index on the filter is walked in its own order, as in MongoDB', async () => {
+    expect(
+      idsOf(
+        await things()
+          .find({ _id: { $gt: 3 } })
+          .toArray(),
+      ),
+    ).toEqual([5, 7, 9]);
+    expect(idsOf(await things().find().hint('_id_').toArray())).toEqual([1, 3, 5, 7, 9]);
+  });
+});

@@ -70,8 +70,10 @@ export function plan(store: Store, collection: Collection, request: PlanRequest)
   const indexes =
     hint === undefined ? usable(collection, request, bounds) : [hinted(collection, request, hint, bounds)];
   const candidates = indexes.map((index) => candidate(index, bounds, request));
+  // Without either, the order of insertion is MongoDB's, and the documents themselves are the shortest way to it.
   const worthwhile = candidates.filter(
-    ({ scan, sorted }) => hint !== undefined || scan.bounds.components.length > 0 || sorted,
+    ({ scan, sorted }) =>
+      hint !== undefined || scan.bounds.components.length > 0 || (sorted && request.sort.length > 0),
   );
   if (worthwhile.length > 0) {
     const best = worthwhile.reduce((a, b) => (better(store, b, a) ? b : a));
