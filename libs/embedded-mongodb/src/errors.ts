@@ -44,6 +44,7 @@ export const errorCodes = {
   IndexBuildAborted: 276,
   BSONObjectTooLarge: 10334,
   DuplicateKey: 11000,
+  InterruptedAtShutdown: 11600,
   OutOfDiskSpace: 14031,
 } as const;
 

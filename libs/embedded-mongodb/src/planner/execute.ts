@@ -73,7 +73,7 @@ export class Scan {
     for (const cursor of this.open) cursor.release();
   }
 
-  /** @throws CommandError QueryPlanKilled (175) as {@link Scan.checkAlive} does, unless all has been read */
+  /** @throws CommandError as {@link Scan.checkAlive} does, unless all has been read */
   resume(): void {
     if (!this.ended) this.checkAlive();
   }
@@ -84,9 +84,13 @@ export class Scan {
     this.release();
   }
 
-  /** @throws CommandError QueryPlanKilled (175) where the collection or an index of the plan is no longer what it was */
+  /**
+   * @throws CommandError QueryPlanKilled (175) where the collection or an index of the plan is no longer what it was;
+   *   InterruptedAtShutdown (11600) where the store is closed
+   */
   checkAlive(): void {
     const { collection } = this;
+    this.store.checkOpen();
     if (!collection) return;
     if (collection.dropped) throw failure('QueryPlanKilled', `collection ${this.namespace} dropped`);
     if (collection.namespace !== this.namespace) {

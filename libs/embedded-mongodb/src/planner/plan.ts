@@ -50,6 +50,8 @@ export interface PlanRequest {
   sort: readonly SortField[];
   /** An index's name or key pattern, or `{ $natural: ±1 }`. */
   hint?: BsonValue;
+  /** The index to walk, whether or not it holds all that match. */
+  within?: Index;
 }
 
 /** Most ranges that are merged into one order; beyond that, sorting is cheaper. */
@@ -60,7 +62,8 @@ const smallScan = 500;
 
 /** Decides how to answer a query: the index that narrows it down the most, and among equals the one that sorts. */
 export function plan(store: Store, collection: Collection, request: PlanRequest): Plan {
-  const { filter, hint } = request;
+  const { filter, hint, within } = request;
+  if (within) return toPlan(candidate(within, filterBounds(filter), request), filter);
   if (filter.text) return textPlan(collection, request, filter.text.search);
   const natural = isDocument(hint) ? hint.get('$natural') : undefined;
   if (natural !== undefined) return scanAll(request, isNumber(natural) && toDouble(natural) < 0);

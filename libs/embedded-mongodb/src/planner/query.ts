@@ -3,6 +3,7 @@ import type { Variables } from '../aggregate/scope.js';
 import { failure, failureAt } from '../errors.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
+import type { Index } from '../index/index.js';
 import type { Collection } from '../storage/collection.js';
 import type { Store } from '../storage/store.js';
 import { type Match, Scan } from './execute.js';
@@ -17,6 +18,8 @@ export interface QueryRequest {
   /** 0 or absent: all. */
   limit?: number;
   hint?: BsonValue;
+  /** Only the documents in this index are meant: it is walked whether or not it holds all that match. */
+  within?: Index;
   /** The command's `let`. @default none */
   variables?: Variables;
 }
@@ -42,7 +45,13 @@ export class Query {
       throw failure('IndexNotFound', 'text index required for $text query (no such collection)');
     }
     this.plan = collection
-      ? plan(store, collection, { given: request.filter, filter: this.filter, sort, hint: request.hint })
+      ? plan(store, collection, {
+          given: request.filter,
+          filter: this.filter,
+          sort,
+          hint: request.hint,
+          within: request.within,
+        })
       : { access: { kind: 'eof' }, sorted: true, exact: true };
     this.scan = new Scan(store, collection, this.plan, this.filter);
   }

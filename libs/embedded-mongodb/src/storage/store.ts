@@ -123,7 +123,7 @@ export class Store {
    * to write does so in several jobs; see {@link Store.hasRoom}.
    */
   write<T>(job: () => T): Promise<T> {
-    if (this.closed) return Promise.reject(new Error('The store is closed.'));
+    if (this.closed) return Promise.reject(closing());
     return new Promise<T>((resolve, reject) => {
       this.queue.push({ run: job as () => unknown, resolve: resolve as (value: unknown) => void, reject });
       if (this.running) return;
@@ -135,6 +135,11 @@ export class Store {
   /** Whether a job may go on writing. What is written at once must stay small, since all of it is in memory. */
   get hasRoom(): boolean {
     return this.journal.pending < groupBytes;
+  }
+
+  /** @throws CommandError InterruptedAtShutdown (11600): nothing can be read any more */
+  checkOpen(): void {
+    if (this.closed) throw closing();
   }
 
   /** Resolves when all that is acknowledged is on the disk; at once in memory mode, which has nothing to survive. */
@@ -263,6 +268,10 @@ interface Job {
 interface Outcome {
   job: Job;
   result: unknown;
+}
+
+function closing(): Error {
+  return failure('InterruptedAtShutdown', 'The store is closed.');
 }
 
 /** The codes of a file that finds no room on the disk, in the user's quota or by a limit: names from Node, numbers from LMDB. */
