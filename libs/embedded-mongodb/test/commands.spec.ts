@@ -32,6 +32,14 @@ describe('commands', () => {
     await expect(run({ ...insert, writeConcern: { w: 'majority' } })).resolves.toMatchObject({ n: 1 });
   });
 
+  it('list the options of an index in the order of MongoDB', async () => {
+    const indexes = [{ name: 'x', sparse: true, key: { a: 1 }, unique: 1 }];
+    await run({ createIndexes: 'names', indexes });
+    const { cursor } = await run({ listIndexes: 'names' });
+    const expected = { v: 2, key: { a: 1 }, name: 'x', unique: true, sparse: true };
+    expect(JSON.stringify(cursor.firstBatch[1])).toBe(JSON.stringify(expected));
+  });
+
   it('create a collection that exists without complaint', async () => {
     await run({ create: 'names' });
     await expect(run({ create: 'names' })).resolves.toMatchObject({ ok: 1 });

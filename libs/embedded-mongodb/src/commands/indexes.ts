@@ -125,10 +125,14 @@ function add(collection: Collection, index: Index, record: number): void {
 
 /** Admits what was deferred and is still there, after all; it has no entries yet, or all of them. */
 function addDeferred(collection: Collection, index: Index): void {
-  for (const record of index.deferred) {
+  const left = [...index.deferred].flatMap((record) => {
     const bytes = collection.get(record);
-    if (bytes) index.insert(index.admitAtOnce(bytes, record, collection.namespace), record);
-  }
+    return bytes ? [{ record, bytes }] : [];
+  });
+  // As in MongoDB, what can have no keys is reported before what has another's.
+  for (const { record, bytes } of left) index.entries(bytes, record);
+  for (const { record, bytes } of left)
+    index.insert(index.admitAtOnce(bytes, record, collection.namespace), record);
   index.deferred.clear();
 }
 

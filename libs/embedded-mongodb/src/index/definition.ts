@@ -324,14 +324,14 @@ function checkPartial(expression: BsonDocument): void {
   }
 }
 
-/** `v` comes first, as listIndexes shows it. */
+/** In the order in which listIndexes shows it. */
 function normalize(given: BsonDocument): BsonDocument {
-  const rest = [...given].filter(([option]) => !['v', 'key', 'name', 'ns'].includes(option));
+  const rest = [...given].filter(([option]) => !['v', 'key', 'name', 'ns', 'unique'].includes(option));
   return new Map<string, BsonValue>([
     ['v', given.get('v') ?? new Int32(2)],
-    ...rest.filter(([option]) => option === 'unique'),
     ['key', given.get('key') as BsonValue],
     ['name', given.get('name') as BsonValue],
-    ...rest.filter(([option]) => option !== 'unique'),
+    ...(flag(given, 'unique') ? [['unique', true] as [string, BsonValue]] : []),
+    ...rest,
   ]);
 }
