@@ -17,10 +17,12 @@ import {
   typed,
 } from './operators.js';
 import type { Predicate } from './predicate.js';
+import { checkOptions } from './regex.js';
 
 /** Operators of real MongoDB that a filter of this server refuses. */
 export const refusedOperators: ReadonlySet<string> = new Set([
   '$where',
+  '$text',
   '$jsonSchema',
   '$geoWithin',
   '$geoIntersects',
@@ -118,6 +120,7 @@ function negate(argument: BsonValue): Condition {
 function regexArgument(pattern: BsonValue, options: BsonValue | undefined): BSONRegExp {
   if (options !== undefined && typeof options !== 'string')
     throw failure('BadValue', '$options has to be a string');
+  if (options !== undefined) checkOptions(options);
   if (pattern instanceof BSONRegExp) {
     if (pattern.options !== '' && options !== undefined)
       throw failureAt(51075, 'options set in both $regex and $options');
