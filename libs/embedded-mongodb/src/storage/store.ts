@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { failure } from '../errors.js';
 import { type Entry, type KeyRange, StoreCursor } from './cursor.js';
+import { checkDataFile } from './data-file.js';
 import { Journal, newSalt, saltLength } from './journal.js';
 import { HeldTransaction } from './transaction.js';
 
@@ -55,6 +56,7 @@ export class Store {
     private readonly temporary: boolean,
   ) {
     const encoding = { encoding: 'binary', keyEncoding: 'binary' } as const;
+    checkDataFile(join(path, 'data.mdb'), join(path, 'journal'));
     // Memory mode has nothing to survive: it leaves out every flush to disk.
     this.root = open<Buffer, Buffer>({
       path,
