@@ -8,8 +8,17 @@ import type { Pausable, Pauses } from './pauses.js';
 const idleMs = 10 * 60_000;
 /** Most bytes of one batch: a document's limit, so that any reply holds at least one document. Unit: bytes. */
 const maxBatchBytes = 16 * 1024 * 1024;
+/** Largest document of an answer: a stored one, with room for what a pipeline adds. Unit: bytes. */
+const maxResultBytes = maxBatchBytes + 16 * 1024;
 /** Documents of a first batch when the client names no size. */
 export const defaultBatch = 101;
+
+/** What the cursor of documents at hand has in place of a scan: nothing to let go of. */
+export const noScan: Pausable & { end(): void } = {
+  release: () => undefined,
+  resume: () => undefined,
+  end: () => undefined,
+};
 
 /** Documents one after another, `undefined` as a chance to pause. */
 export type Results = Iterator<Uint8Array | undefined>;
@@ -47,6 +56,7 @@ export class Cursor {
         done = true;
         break;
       }
+      if (next.length > maxResultBytes) throw tooLarge(next.length);
       if (documents.length > 0 && bytes + next.length > maxBatchBytes) {
         this.waiting = next;
         break;
@@ -138,6 +148,14 @@ export class Cursors {
     this.open.set(id, cursor);
     return id;
   }
+}
+
+/** The error for a document of an answer that is larger than a document may be. */
+function tooLarge(length: number): Error {
+  return failure(
+    'BSONObjectTooLarge',
+    `BSONObj size: ${length} is invalid. Size must be between 0 and ${maxResultBytes}(16MB)`,
+  );
 }
 
 /** The reply of a command that answers with a cursor. */

@@ -1,5 +1,5 @@
 import { ObjectId } from 'bson';
-import { decodeDocument, decodeField } from '../bson/decode.js';
+import { decodeDocument, decodeField, maxStoredDepth } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError } from '../errors.js';
@@ -133,7 +133,7 @@ function apply(collection: Collection, { record, bytes }: Match, change: Update 
 
 /** The bytes of a document about to be stored. */
 function encoded(document: BsonDocument): Buffer {
-  const bytes = asBuffer(encodeDocument(document));
+  const bytes = asBuffer(encodeDocument(document, maxStoredDepth));
   checkSize(bytes.length);
   return bytes;
 }

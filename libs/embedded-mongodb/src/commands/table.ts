@@ -102,9 +102,9 @@ const refused = new Set(
 
 /** Carries out commands; whatever goes wrong becomes `{ ok: 0, errmsg, code, codeName }`. */
 export function dispatcher(engine: Engine): Dispatch {
-  return async ({ body, sequences }, connectionId) => {
+  return async (request, connectionId) => {
     try {
-      const command = new Command(body, sequences, connectionId);
+      const command = new Command(request.readBody(), request.sequences, connectionId);
       const reply = await handlerOf(command)(command, engine);
       if (isJournaled(command)) await engine.store.flushed();
       reply.set('ok', new Double(1));

@@ -11,7 +11,8 @@ import {
   typeName,
 } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { Int32, Long, Timestamp } from 'bson';
+import { Int32, Long } from 'bson';
+import { nextTimestamp } from './clock.js';
 
 /** Answers of a modifier that are not a new value. */
 export const keep = Symbol('keep');
@@ -107,7 +108,7 @@ export function currentDate(argument: BsonValue): Modifier {
       `${typeName(argument)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`,
     );
   }
-  return { missing: 'create', change: (_current, { now }) => (type === 'date' ? now : timestampOf(now)) };
+  return { missing: 'create', change: (_current, { now }) => (type === 'date' ? now : nextTimestamp()) };
 }
 
 /** Whether two values are the same down to their types, so that writing one over the other changes nothing. */
@@ -145,8 +146,4 @@ function dateType(argument: BsonDocument): 'date' | 'timestamp' {
     'BadValue',
     `The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}`,
   );
-}
-
-function timestampOf(now: Date): Timestamp {
-  return new Timestamp({ t: Math.floor(now.getTime() / 1000), i: 1 });
 }
