@@ -114,8 +114,6 @@ function compilePath(text: string, variables: Variables): Expression {
       return (scope) => valueAt(scope.root, rest);
     case 'REMOVE':
       return constant(undefined);
-    case 'NOW':
-      return constantNow();
     default:
       return compileVariable(variable, rest, variables);
   }
@@ -128,17 +126,11 @@ function compileVariable(name: string, rest: readonly string[], variables: Varia
   throw failureAt(17276, `Use of undefined variable: ${name}`);
 }
 
-/** One moment for the whole command. */
-function constantNow(): Expression {
-  const now = new Date();
-  return () => now;
-}
-
 /** The value at a path; through an array it is the array of what its documents have there. Numbers in it are names. */
 function valueAt(value: Result, names: readonly string[], depth = 0): Result {
   if (depth === names.length) return value;
   if (isDocument(value)) return valueAt(value.get(names[depth] as string), names, depth + 1);
-  if (!Array.isArray(value) || depth === 0) return undefined;
+  if (!Array.isArray(value)) return undefined;
   return value.flatMap((element): BsonValue[] => {
     const nested = isDocument(element) ? valueAt(element, names, depth) : undefined;
     return nested === undefined || nested instanceof BsonUndefined ? [] : [nested];

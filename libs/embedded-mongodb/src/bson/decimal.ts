@@ -131,6 +131,12 @@ export function wholeDecimal(value: Decimal, direction: 'up' | 'down'): Decimal 
   return finite(value.negative, value.coefficient / divisor + (away ? 1n : 0n), 0);
 }
 
+/** The nearest whole number, of two the even one. */
+export function nearestDecimal(value: Decimal): Decimal {
+  if (value.kind !== 'finite' || value.exponent >= 0) return value;
+  return finite(value.negative, roundHalfEven(value.coefficient, -value.exponent), 0);
+}
+
 /** Below, equal or above zero as `a` is to `b`; NaN is the least and equals itself, as in MongoDB's sort order. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   if (a.kind === 'nan' || b.kind === 'nan') return Number(b.kind === 'nan') - Number(a.kind === 'nan');

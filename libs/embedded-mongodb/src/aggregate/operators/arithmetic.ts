@@ -3,6 +3,7 @@ import {
   addDecimals,
   divideDecimals,
   fromDecimal128,
+  nearestDecimal,
   remainderOfDecimals,
   toDecimal128,
   wholeDecimal,
@@ -11,6 +12,7 @@ import {
   multiplyDecimals,
   roundedDecimal,
 } from '../../bson/decimal.js';
+import { dateBeyondRange, maxDate } from '../../bson/decode.js';
 import { add, integerValue, isZero, multiply, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonNumber, type BsonValue, isNumber, typeName } from '../../bson/types.js';
 import { failure, failureAt } from '../../errors.js';
@@ -37,32 +39,29 @@ function nameOf(value: Result): string {
   return value === undefined ? 'missing' : typeName(value);
 }
 
+/** Adds up in the widest type met so far. From a date on, each operand is rounded to milliseconds before it is added. */
 function addAll(operands: readonly Result[]): Result {
   let sum: BsonNumber = new Int32(0);
-  let date: Date | undefined;
+  let millis: bigint | undefined;
   for (const operand of operands) {
     if (operand instanceof Date) {
-      if (date) throw failureAt(16612, 'only one date allowed in an $add expression');
-      date = operand;
-    } else if (isNumber(operand)) {
-      sum = add(sum, operand, 'double') as BsonNumber;
-    } else {
+      if (millis !== undefined) throw failureAt(16612, 'only one date allowed in an $add expression');
+      millis = inRange('$add', wholeMillis('$add', sum) + BigInt(operand.getTime()));
+    } else if (!isNumber(operand)) {
       throw failure('TypeMismatch', `$add only supports numeric or date types, not ${nameOf(operand)}`);
+    } else if (millis !== undefined) {
+      millis = inRange('$add', millis + wholeMillis('$add', operand));
+    } else {
+      sum = add(sum, operand, 'double') as BsonNumber;
     }
   }
-  return date ? shifted(date, sum) : sum;
-}
-
-function shifted(date: Date, by: BsonNumber): Date {
-  const millis = Math.round(toDouble(by));
-  const result = new Date(date.getTime() + millis);
-  if (Number.isNaN(result.getTime())) throw failure('Overflow', 'date overflow');
-  return result;
+  return millis === undefined ? sum : dateOf(millis);
 }
 
 function subtract(a: BsonValue, b: BsonValue): BsonValue {
   if (a instanceof Date && b instanceof Date) return Long.fromNumber(a.getTime() - b.getTime());
-  if (a instanceof Date && isNumber(b)) return shifted(a, negated(b));
+  if (a instanceof Date && isNumber(b))
+    return dateOf(inRange('$subtract', BigInt(a.getTime()) - wholeMillis('$subtract', b)));
   if (!isNumber(a) || !isNumber(b)) {
     throw failure('TypeMismatch', `can't $subtract ${nameOf(b)} from ${nameOf(a)}`);
   }
@@ -71,6 +70,33 @@ function subtract(a: BsonValue, b: BsonValue): BsonValue {
   const difference = (truncate(a) ?? 0n) - (truncate(b) ?? 0n);
   if (BigInt.asIntN(64, difference) !== difference) return new Double(toDouble(a) - toDouble(b));
   return integerValue(difference, a instanceof Long || b instanceof Long);
+}
+
+/** A number as whole milliseconds: a double is rounded half away from zero, a decimal half to even. */
+function wholeMillis(operator: string, value: BsonNumber): bigint {
+  const whole = value instanceof Double ? awayFromZero(value) : truncate(halfToEven(value));
+  if (whole === undefined) throw failure('Overflow', `date overflow in ${operator}`);
+  return whole;
+}
+
+function awayFromZero({ value }: Double): bigint | undefined {
+  // Adding a half first would be inexact just below a half, and from 2^52 on.
+  const whole = Math.trunc(value);
+  return truncate(new Double(Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole));
+}
+
+function halfToEven(value: BsonNumber): BsonNumber {
+  return value instanceof Decimal128 ? toDecimal128(nearestDecimal(fromDecimal128(value))) : value;
+}
+
+function inRange(operator: string, millis: bigint): bigint {
+  if (BigInt.asIntN(64, millis) !== millis) throw failure('Overflow', `date overflow in ${operator}`);
+  return millis;
+}
+
+function dateOf(millis: bigint): Date {
+  if (millis > maxDate || millis < -maxDate) throw dateBeyondRange();
+  return new Date(Number(millis));
 }
 
 function decimalSum(a: BsonNumber, b: BsonNumber): BsonValue {
@@ -136,7 +162,9 @@ function modulo(a: BsonValue, b: BsonValue): BsonValue {
   if (decimal) {
     return toDecimal128(remainderOfDecimals(toDecimal(a), toDecimal(b)));
   }
-  if (a instanceof Double || b instanceof Double) return new Double(toDouble(a) % toDouble(b));
+  // As in MongoDB, dividing a whole number by a double with the value of an Int32 leaves it whole.
+  const whole = toDouble(b) === (toDouble(b) | 0);
+  if (a instanceof Double || (b instanceof Double && !whole)) return new Double(toDouble(a) % toDouble(b));
   return integerValue((truncate(a) ?? 0n) % (truncate(b) ?? 1n), a instanceof Long || b instanceof Long);
 }
 

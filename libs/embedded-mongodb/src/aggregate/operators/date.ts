@@ -25,7 +25,8 @@ function part(read: (date: Date) => number): Operator {
 
 function dateOf(value: Result): Date {
   if (value instanceof Date) return value;
-  if (value instanceof ObjectId) return value.getTimestamp();
+  // The seconds of an identifier are signed in MongoDB: from 2038 on they count as times before 1970.
+  if (value instanceof ObjectId) return new Date(Buffer.from(value.id).readInt32BE(0) * 1000);
   if (value instanceof Timestamp) return new Date(Long.fromBits(value.high, 0, true).toNumber() * 1000);
   if (isDocument(value)) throw unsupported('A timezone of a date operator');
   throw failureAt(

@@ -1,5 +1,5 @@
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
-import { failure, failureAt } from '../../errors.js';
+import { failure, failureAt, unsupported } from '../../errors.js';
 import { isTruthy } from '../../query/operators.js';
 import { constant, type Expression, fold, type Result, type Scope, scopeOf } from '../scope.js';
 import { isNullish } from './operator.js';
@@ -171,7 +171,8 @@ function named(
 }
 
 export function checkedName(name: string): string {
-  if (/^[a-z\u0080-\uffff]\w*$/.test(name)) return name;
+  if (name === 'CURRENT') throw unsupported('Another document as $$CURRENT');
+  if (/^[a-z\u0080-\uffff][\w\u0080-\uffff]*$/.test(name)) return name;
   throw failure('FailedToParse', `'${name}' starts with an invalid character for a user variable name`);
 }
 

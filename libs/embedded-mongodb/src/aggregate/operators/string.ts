@@ -7,7 +7,7 @@ import type { Result } from '../scope.js';
 import { binary, isNullish, nullable, type Operator, unary, variadic } from './operator.js';
 
 export const stringOperators: Record<string, Operator> = {
-  $concat: nullable(variadic((operands) => operands.map((each) => text('$concat', each, 16702)).join(''))),
+  $concat: nullable(variadic(concat)),
   $toLower: unary((value) => foldCase(value, (each) => each.toLowerCase())),
   $toUpper: unary((value) => foldCase(value, (each) => each.toUpperCase())),
   $strLenCP: unary((value) => new Int32([...required('$strLenCP', value, 34471)].length)),
@@ -16,6 +16,15 @@ export const stringOperators: Record<string, Operator> = {
   $substrCP: variadic(([value, start, length]) => substring(value, start, length), 3, 3),
   $split: nullable(binary(split)),
 };
+
+/** Longest string that may be put together. Unit: bytes. */
+const maxBytes = 16 * 1024 * 1024;
+
+function concat(operands: readonly Result[]): string {
+  const result = operands.map((each) => text('$concat', each, 16702)).join('');
+  if (Buffer.byteLength(result) <= maxBytes) return result;
+  throw failureAt(16493, 'Tried to create string longer than 16MB');
+}
 
 function text(operator: string, value: Result, code: number): string {
   if (typeof value === 'string') return value;
