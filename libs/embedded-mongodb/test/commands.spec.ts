@@ -120,16 +120,13 @@ describe('dropIndexes', () => {
 });
 
 describe('find', () => {
-  it('sorts by no score that nothing has searched for', async () => {
-    const sort = { score: { $meta: 'textScore' } };
-    await expect(run({ find: 'names', sort })).rejects.toMatchObject({ code: 40218 });
-  });
-
-  it('searches for words in no collection without a text index', async () => {
-    const filter = { $text: { $search: 'ada' } };
-    await expect(run({ find: 'missing', filter })).rejects.toMatchObject({ code: 27 });
-    await run({ create: 'names' });
-    await expect(run({ find: 'names', filter })).rejects.toMatchObject({ code: 27 });
+  it.each<Document>([
+    { find: 'names', filter: { $text: { $search: 'ada' } } },
+    { find: 'names', sort: { score: { $meta: 'textScore' } } },
+    { find: 'names', projection: { score: { $meta: 'textScore' } } },
+    { createIndexes: 'names', indexes: [{ key: { a: 'text' }, name: 'a' }] },
+  ])('searches for no words, which would take stems: %j', async (command) => {
+    await expect(run(command)).rejects.toMatchObject({ code: 115 });
   });
 });
 

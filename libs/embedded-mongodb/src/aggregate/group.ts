@@ -1,3 +1,4 @@
+import { Int32 } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failureAt } from '../errors.js';
 import { accumulators } from './accumulators.js';
@@ -5,6 +6,7 @@ import { compileExpression } from './expression.js';
 import { groupKey } from './group-key.js';
 import { type Expression, type Result, type Scope, scopeOf, type Variables } from './scope.js';
 import type { Stage, StageContext } from './stage.js';
+import { sortStage } from './stages.js';
 
 interface Field {
   name: string;
@@ -51,6 +53,32 @@ export function groupStage(argument: BsonValue, { variables }: StageContext): St
       yield document;
     }
   };
+}
+
+/** `$sortByCount`: how often each value of an expression occurs, the most frequent first. */
+export function sortByCountStage(argument: BsonValue, context: StageContext): Stage {
+  if (isDocument(argument) && !argument.keys().next().value?.startsWith('$'))
+    throw failureAt(
+      40147,
+      'the sortByCount field must be defined as a $-prefixed path or an expression inside an object',
+    );
+  if (typeof argument === 'string' && !argument.startsWith('$'))
+    throw failureAt(
+      40148,
+      'the sortByCount field must be defined as a $-prefixed path or an expression inside an object',
+    );
+  if (!isDocument(argument) && typeof argument !== 'string')
+    throw failureAt(40149, 'the sortByCount field must be specified as a string or as an object');
+  const one: BsonDocument = new Map([['$sum', new Int32(1)]]);
+  const group = groupStage(
+    new Map<string, BsonValue>([
+      ['_id', argument],
+      ['count', one],
+    ]),
+    context,
+  );
+  const sort = sortStage(new Map([['count', new Int32(-1)]]));
+  return (documents) => sort(group(documents));
 }
 
 /** A missing value counts as null, also where it is the only field of the `_id`; among several it is left out. */

@@ -2,9 +2,11 @@ import { describeDocument } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
-import { groupStage } from './group.js';
+import { parseSort } from '../query/sort.js';
+import { groupStage, sortByCountStage } from './group.js';
 import { replaceRootStage, replaceWithStage } from './replace.js';
 import { noNames, type Variables } from './scope.js';
+import { type Source, sourceStages } from './sources.js';
 import { allDocuments, type DocumentFlow, type Stage, type StageContext, type StageParser } from './stage.js';
 import {
   addFieldsStage,
@@ -13,6 +15,7 @@ import {
   limitStage,
   matchStage,
   projectStage,
+  sampleStage,
   skipCount,
   skipStage,
   sortSpec,
@@ -31,6 +34,8 @@ export interface PipelineHead {
 
 /** A compiled pipeline. */
 export interface Pipeline {
+  /** Set where the pipeline begins with documents of its own; the head is then empty. */
+  readonly source?: Source;
   readonly head: PipelineHead;
   /** Runs the stages after the head over the documents that the head left. */
   run(documents: DocumentFlow): DocumentFlow;
@@ -47,6 +52,8 @@ const parsers: Record<string, StageParser> = {
   $unset: unsetStage,
   $group: groupStage,
   $count: countStage,
+  $sample: sampleStage,
+  $sortByCount: sortByCountStage,
   $unwind: unwindStage,
   $facet: facetStage,
   $replaceRoot: replaceRootStage,
@@ -56,10 +63,10 @@ const parsers: Record<string, StageParser> = {
 /** Stages of real MongoDB that this server lacks. */
 const refused = new Set(
   (
-    '$bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $currentOp $densify $documents $fill ' +
-    '$geoNear $graphLookup $indexStats $listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup ' +
-    '$merge $out $planCacheStats $redact $sample $search $searchMeta $setWindowFields ' +
-    '$shardedDataDistribution $sortByCount $unionWith $vectorSearch'
+    '$bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $currentOp $densify $documents $fill ' +
+    '$geoNear $graphLookup $listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $lookup ' +
+    '$merge $out $planCacheStats $redact $search $searchMeta $setWindowFields ' +
+    '$shardedDataDistribution $unionWith $vectorSearch'
   ).split(' '),
 );
 
@@ -70,6 +77,13 @@ const refused = new Set(
  */
 export function compilePipeline(stages: readonly BsonValue[], variables: Variables = noNames): Pipeline {
   const parsed = stages.map(readStage);
+  const [first, ...others] = parsed;
+  const parseSource = first && sourceStages[first.name];
+  if (first && parseSource) {
+    const source = parseSource(first.argument);
+    const rest = others.map((each) => compileStage(each, variables));
+    return { source, head: {}, run: (documents) => chain(rest, documents) };
+  }
   const head: PipelineHead = {};
   let taken = 0;
   while (taken < parsed.length && takeIntoHead(head, parsed[taken] as NamedStage, variables)) taken++;
@@ -110,7 +124,7 @@ function readStage(stage: BsonValue): NamedStage {
     throw failureAt(40323, 'A pipeline stage specification object must contain exactly one field.');
   }
   const [name, argument] = entry;
-  if (!Object.hasOwn(parsers, name) && !refused.has(name)) {
+  if (!Object.hasOwn(parsers, name) && !Object.hasOwn(sourceStages, name) && !refused.has(name)) {
     throw failureAt(40324, `Unrecognized pipeline stage name: '${name}'`);
   }
   return { name, argument };
@@ -130,6 +144,7 @@ function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage, variab
       // Of two sorts in a row the last one decides.
       if (!beforeSkip) return false;
       head.sort = sortSpec(argument);
+      parseSort(head.sort);
       return true;
     case '$skip':
       if (!beforeSkip) return false;
@@ -146,6 +161,8 @@ function takeIntoHead(head: PipelineHead, { name, argument }: NamedStage, variab
 
 function compileStage({ name, argument }: NamedStage, variables: Variables): Stage {
   const parse = parsers[name];
+  if (Object.hasOwn(sourceStages, name))
+    throw failureAt(40602, `${name} is only valid as the first stage in a pipeline`);
   if (!parse) throw unsupported(`The stage ${name}`);
   return parse(argument, { name, variables });
 }
@@ -203,7 +220,7 @@ function facetStages(name: string, stages: BsonValue, variables: Variables): Sta
       );
     }
     const named = readStage(stage);
-    if (named.name === '$facet' || named.name === '$out' || named.name === '$merge') {
+    if (['$facet', '$out', '$merge', ...Object.keys(sourceStages)].includes(named.name)) {
       throw failureAt(40600, `${named.name} is not allowed to be used within a $facet stage`);
     }
     return compileStage(named, variables);

@@ -1,4 +1,5 @@
-import { Int32 } from 'bson';
+import { randomInt } from 'node:crypto';
+import { Decimal128, Int32 } from 'bson';
 import { describe, describeDocument } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
@@ -15,14 +16,11 @@ import { allDocuments, eachDocument, type Stage, type StageContext } from './sta
 export function matchStage(argument: BsonValue, { variables }: StageContext): Stage {
   if (!isDocument(argument)) throw failureAt(15959, 'the match filter must be an expression in an object');
   const filter = compileFilter(argument, variables);
-  if (filter.text) throw failureAt(17313, '$match with $text is only allowed as the first pipeline stage');
   return eachDocument((document) => (filter.matches(document) ? [document] : []));
 }
 
 export function sortStage(argument: BsonValue): Stage {
   const sort = compileSort(sortSpec(argument));
-  if (sort.fields.some((field) => field.textScore))
-    throw unsupported('Sorting by a text score behind other stages');
   return allDocuments((documents) => sortDocuments(documents, sort));
 }
 
@@ -31,6 +29,36 @@ export function sortSpec(argument: BsonValue): BsonDocument {
   if (!isDocument(argument)) throw failureAt(15973, 'the $sort key specification must be an object');
   if (argument.size === 0) throw failureAt(15976, '$sort stage must have at least one sort key');
   return argument;
+}
+
+/** `$sample`: so many documents at random, each once. */
+export function sampleStage(argument: BsonValue): Stage {
+  const size = sampleSize(argument);
+  return allDocuments((documents) => {
+    // The first steps of a Fisher-Yates shuffle.
+    const count = Math.min(size, documents.length);
+    for (let next = 0; next < count; next++) {
+      const other = randomInt(next, documents.length);
+      [documents[next], documents[other]] = [
+        documents[other] as BsonDocument,
+        documents[next] as BsonDocument,
+      ];
+    }
+    return documents.slice(0, count);
+  });
+}
+
+function sampleSize(argument: BsonValue): number {
+  if (!isDocument(argument)) throw failureAt(28745, 'the $sample stage specification must be an object');
+  const unknown = [...argument.keys()].find((name) => name !== 'size');
+  if (unknown !== undefined) throw failureAt(28748, `unrecognized option to $sample: ${unknown}`);
+  const size = argument.get('size');
+  if (size === undefined) throw failureAt(28749, '$sample stage must specify a size');
+  if (!isNumber(size)) throw failureAt(28746, 'size argument to $sample must be a number');
+  if (size instanceof Decimal128) throw unsupported('A decimal as the size of $sample');
+  const whole = Math.trunc(toDouble(size));
+  if (whole < 0) throw failureAt(28747, 'size argument to $sample must not be negative');
+  return whole || 0;
 }
 
 export function skipStage(argument: BsonValue): Stage {
@@ -80,7 +108,6 @@ function wholeNumber(stage: string, argument: BsonValue, code: number): number {
 export function projectStage(argument: BsonValue, { variables }: StageContext): Stage {
   if (!isDocument(argument)) throw failureAt(15969, '$project specification must be an object');
   const projection = compileProjection(argument, 'aggregate', variables);
-  if (projection.needsTextScore) throw unsupported('The text score in a pipeline');
   return eachDocument((document) => [projection.apply(document)]);
 }
 

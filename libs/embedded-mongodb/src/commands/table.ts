@@ -9,7 +9,7 @@ import { aggregate } from './aggregate.js';
 import * as collections from './collections.js';
 import { Command, type Engine, type Handler } from './context.js';
 import { count, distinct } from './count.js';
-import { explain } from './explain.js';
+import { explain, explainAggregate } from './explain.js';
 import { findAndModify } from './find-and-modify.js';
 import { find, getMore, killCursors } from './find.js';
 import * as handshake from './handshake.js';
@@ -71,7 +71,7 @@ const commands = new Map<string, Entry>(
     count: entry(count, `query limit skip fields ${query}`),
     distinct: entry(distinct, `key query ${query}`),
     aggregate: entry(
-      aggregate,
+      (command, engine) => (command.flag('explain') ? explainAggregate : aggregate)(command, engine),
       `pipeline cursor allowDiskUse explain let bypassDocumentValidation fromMongos needsMerge ${query}`,
     ),
     explain: entry(explain, 'verbosity'),
@@ -81,7 +81,7 @@ const commands = new Map<string, Entry>(
     renameCollection: entry(collections.renameCollection, 'to dropTarget stayTemp'),
     listCollections: entry(collections.listCollections, 'filter nameOnly authorizedCollections cursor'),
     listDatabases: entry(collections.listDatabases, 'filter nameOnly authorizedDatabases'),
-    collStats: entry(collections.collStats),
+    collStats: entry(collections.collStats, 'scale'),
     dbStats: entry(collections.dbStats),
     createIndexes: entry(createIndexes, 'indexes commitQuorum ignoreUnknownIndexOptions v'),
     listIndexes: entry(listIndexes, 'cursor includeBuildUUIDs'),

@@ -6,7 +6,6 @@ import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } fro
 import { CommandError, failure, unsupported } from '../errors.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import type { KeyField } from './keys.js';
-import { normalizeText, type TextOptions, textOptions } from './text.js';
 
 /** An index as `createIndexes` describes it, checked and understood. */
 export interface IndexDefinition {
@@ -15,23 +14,20 @@ export interface IndexDefinition {
   given: BsonDocument;
   /** As `listIndexes` shows it. */
   spec: BsonDocument;
-  /** The key pattern as it was given, a text index's included. */
+  /** The key pattern as it was given. */
   key: BsonDocument;
-  /** The components that sort, without those of a text index. */
+  /** The components, in their order. */
   fields: KeyField[];
   unique: boolean;
   sparse: boolean;
   /** Only documents that match are in the index. */
   partial?: Filter;
-  /** Set for a text index. */
-  text?: TextOptions;
   /** Age at which a document is removed. Unit: seconds. */
   expireAfterSeconds?: number;
 }
 
 /** Options that change nothing here, kept so that listIndexes shows them. */
 const ignoredOptions = ['background', 'storageEngine', 'dropDups', 'ns'];
-const textOnly = ['weights', 'default_language', 'language_override', 'textIndexVersion'];
 const knownOptions = new Set([
   ...[
     'v',
@@ -46,7 +42,7 @@ const knownOptions = new Set([
   ],
   ...['prepareUnique', 'clustered', 'wildcardProjection', 'bits', 'min', 'max', '2dsphereIndexVersion'],
   ...ignoredOptions,
-  ...textOnly,
+  ...['weights', 'default_language', 'language_override', 'textIndexVersion'],
 ]);
 const plugins = new Set(['text', 'hashed', '2d', '2dsphere', 'geoHaystack']);
 /** Operators that a partialFilterExpression may use. */
@@ -102,19 +98,15 @@ function parse(given: BsonDocument): IndexDefinition {
   if (name === '') throw failure('CannotCreateIndex', 'index name cannot be empty');
   checkKey(key);
   refuseUnsupported(given);
-  const text = textOptions(key, given);
   const definition: IndexDefinition = {
     name,
     key,
     given,
-    spec: text ? normalizeText(given, text) : normalize(given),
-    fields: text
-      ? []
-      : [...key].map(([path, order]) => ({ path, descending: isNumber(order) && toDouble(order) < 0 })),
+    spec: normalize(given),
+    fields: [...key].map(([path, order]) => ({ path, descending: isNumber(order) && toDouble(order) < 0 })),
     unique: flag(given, 'unique'),
     sparse: flag(given, 'sparse'),
     partial: partialFilter(given),
-    text,
     expireAfterSeconds: timeToLive(key, given),
   };
   if (key.size === 1 && key.has('_id')) checkIdIndex(key, given);
@@ -180,9 +172,8 @@ export function alreadyExists(wanted: IndexDefinition, existing: readonly IndexD
   );
 }
 
-/** What tells two indexes of one collection apart; a collection has at most one text index. */
+/** What tells two indexes of one collection apart. */
 function sameSignature(a: IndexDefinition, b: IndexDefinition): boolean {
-  if (a.text && b.text) return true;
   const part = (index: IndexDefinition): BsonValue => index.spec.get('partialFilterExpression') ?? null;
   return (
     valuesEqual(a.spec.get('key') ?? null, b.spec.get('key') ?? null) &&
@@ -193,8 +184,7 @@ function sameSignature(a: IndexDefinition, b: IndexDefinition): boolean {
 }
 
 function sameOptions(a: IndexDefinition, b: IndexDefinition): boolean {
-  const weights = (index: IndexDefinition): BsonValue => index.spec.get('weights') ?? null;
-  return a.expireAfterSeconds === b.expireAfterSeconds && valuesEqual(weights(a), weights(b));
+  return a.expireAfterSeconds === b.expireAfterSeconds;
 }
 
 function checkKey(key: BsonDocument): void {
@@ -212,7 +202,7 @@ function checkKey(key: BsonDocument): void {
       );
     } else if (!plugins.has(order)) {
       throw failure('CannotCreateIndex', `Unknown index plugin '${order}'`);
-    } else if (order !== 'text') {
+    } else {
       throw unsupported(`The index type ${order}`);
     }
     checkPath(path);
@@ -326,7 +316,8 @@ function checkPartial(expression: BsonDocument): void {
 
 /** In the order in which listIndexes shows it. */
 function normalize(given: BsonDocument): BsonDocument {
-  const rest = [...given].filter(([option]) => !['v', 'key', 'name', 'ns', 'unique'].includes(option));
+  const placed = ['v', 'key', 'name', 'ns', 'unique', 'collation'];
+  const rest = [...given].filter(([option]) => !placed.includes(option));
   return new Map<string, BsonValue>([
     ['v', given.get('v') ?? new Int32(2)],
     ['key', given.get('key') as BsonValue],

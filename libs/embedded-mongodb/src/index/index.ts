@@ -2,13 +2,11 @@ import { decodeDocument, decodeField } from '../bson/decode.js';
 import { describe } from '../bson/describe.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
-import { encodeKey } from '../storage/key.js';
 import { fitKey, recordOf, recordValue, sharedKey, uniqueKey } from '../storage/layout.js';
 import { type RawElement, valueEnd } from '../storage/raw.js';
 import type { Store } from '../storage/store.js';
 import type { IndexDefinition } from './definition.js';
 import { KeyExtractor } from './keys.js';
-import { documentWords } from './text.js';
 
 /** What an index has learned about its documents; it only ever grows, and lives in the catalog. */
 export interface IndexTraits {
@@ -45,7 +43,7 @@ export class Index {
 
   /** Whether some document has more than one key. */
   get multikey(): boolean {
-    return this.definition.text !== undefined || this.traits.arrays.includes(true);
+    return this.traits.arrays.includes(true);
   }
 
   /** The store's keys of a document's entries. */
@@ -140,9 +138,8 @@ export class Index {
 
   /** The fitted keys of a document; none when it does not belong into the index. */
   private keys(bytes: Buffer): Buffer[] {
-    const { partial, text } = this.definition;
+    const { partial } = this.definition;
     if (partial && !partial.matches(decodeDocument(bytes))) return [];
-    if (text) return this.fit([...documentWords(decodeDocument(bytes), text)].map((word) => encodeKey(word)));
     const { keys, arrays } = this.extractor.extract(bytes);
     this.learnArrays(arrays);
     return this.fit(keys);

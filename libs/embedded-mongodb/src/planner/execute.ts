@@ -1,11 +1,9 @@
 import { decodeDocument } from '../bson/decode.js';
-import { textScore } from '../index/text.js';
 import { failure } from '../errors.js';
 import type { Index } from '../index/index.js';
 import type { Filter } from '../query/filter.js';
 import type { Collection } from '../storage/collection.js';
-import { encodeKey } from '../storage/key.js';
-import { keyRange, recordOf, tableBytes } from '../storage/layout.js';
+import { recordOf, tableBytes } from '../storage/layout.js';
 import type { Entry, KeyRange, Store, StoreCursor } from '../storage/store.js';
 import type { Access, IndexScan, Plan } from './plan.js';
 
@@ -13,8 +11,6 @@ import type { Access, IndexScan, Plan } from './plan.js';
 export interface Match {
   record: number;
   bytes: Buffer;
-  /** How well it answers a `$text` search. */
-  score?: number;
 }
 
 /** Work done so far, for `explain`. */
@@ -108,7 +104,7 @@ export class Scan {
     const { access } = this.plan;
     let idle = 0;
     for (const found of this.access(access)) {
-      const match = found && this.examine(found, access);
+      const match = found && this.examine(found);
       if (match) {
         idle = 0;
         yield match;
@@ -131,17 +127,12 @@ export class Scan {
     return exact && !(access.kind === 'ixscan' && access.index.multikey);
   }
 
-  private examine({ record, bytes }: Found, access: Access): Match | undefined {
+  private examine({ record, bytes }: Found): Match | undefined {
     const document = bytes ?? this.collection?.get(record);
     if (!document) return undefined;
     this.work.docsExamined++;
     if (this.exact) return { record, bytes: document };
-    const decoded = decodeDocument(document);
-    if (!this.filter.matches(decoded)) return undefined;
-    if (access.kind !== 'text') return { record, bytes: document };
-    const { text } = access.index.definition;
-    const score = text && textScore(decoded, access.terms, text);
-    return score === undefined ? undefined : { record, bytes: document, score };
+    return this.filter.matches(decodeDocument(document)) ? { record, bytes: document } : undefined;
   }
 
   private *access(access: Access): Generator<Found | undefined> {
@@ -158,15 +149,6 @@ export class Scan {
       case 'collscan':
         yield* this.scanCollection(access.reverse);
         return;
-      case 'text': {
-        const { index, terms } = access;
-        const ranges = terms.words.map((word) => {
-          const key = encodeKey(word);
-          return keyRange(index.table, key, Buffer.concat([key, Buffer.from([0xff])]));
-        });
-        yield* distinct(this.walkRanges(ranges, false, false), () => true);
-        return;
-      }
       case 'or':
         yield* distinct(this.scanAll(access.branches), () => true);
         return;

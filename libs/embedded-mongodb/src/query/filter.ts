@@ -6,19 +6,17 @@ import { fieldCondition, refusedOperators } from './field.js';
 import { isTruthy } from './operators.js';
 import { parsePath } from './path.js';
 import type { Predicate } from './predicate.js';
-import { parseText, type TextQuery } from './text.js';
 
 export type { Interval, Predicate } from './predicate.js';
 
 /** A compiled filter. */
 export interface Filter {
-  /** Whether a document matches; `$text` counts as matched, since only the text index can tell. */
+  /** Whether a document matches. */
   matches(document: BsonDocument): boolean;
   /** All of them hold for every match. */
   readonly predicates: readonly Predicate[];
   /** For each `$or` that every match has to meet, its branches. */
   readonly alternatives: readonly (readonly Filter[])[];
-  readonly text?: TextQuery;
   /**
    * Whether the predicates say all of it, for documents without arrays on their paths: such a document matches if, and only
    * if, every path's value, a missing one counted as null, lies inside an interval of each predicate over it.
@@ -46,7 +44,7 @@ export function compileElementFilter(filter: BsonDocument): Filter {
 
 /** Where clauses stand. */
 export interface ClauseContext {
-  /** Makes the error for `$expr` and `$text`, where they may not stand. */
+  /** Makes the error for `$expr`, where it may not stand. */
   onTopLevel?: (operator: string) => Error;
   /** The command's `let`. @default none */
   variables?: Variables;
@@ -68,12 +66,12 @@ const opaque: Filter = { ...everyDocument, exact: false };
 
 function topLevel(operator: string, argument: BsonValue, context: ClauseContext): Filter {
   const { onTopLevel, variables } = context;
-  if (onTopLevel && (operator === '$expr' || operator === '$text')) throw onTopLevel(operator);
+  if (onTopLevel && operator === '$expr') throw onTopLevel(operator);
   switch (operator) {
     case '$and':
       return both(clauses(operator, argument, context));
     case '$or': {
-      const branches = withoutText(operator, clauses(operator, argument, context));
+      const branches = clauses(operator, argument, context);
       if (branches.length === 1) return branches[0] as Filter;
       return {
         matches: (document) => branches.some((each) => each.matches(document)),
@@ -83,7 +81,7 @@ function topLevel(operator: string, argument: BsonValue, context: ClauseContext)
       };
     }
     case '$nor': {
-      const branches = withoutText(operator, clauses(operator, argument, context));
+      const branches = clauses(operator, argument, context);
       return { ...opaque, matches: (document) => !branches.some((each) => each.matches(document)) };
     }
     case '$expr': {
@@ -94,8 +92,6 @@ function topLevel(operator: string, argument: BsonValue, context: ClauseContext)
         matches: (document) => isTruthy(evaluate(scopeOf(document))),
       };
     }
-    case '$text':
-      return { ...opaque, text: parseText(argument) };
     case '$ref':
     case '$id':
     case '$db':
@@ -126,8 +122,6 @@ function clauses(operator: string, argument: BsonValue, context: ClauseContext):
 
 function both(filters: readonly Filter[]): Filter {
   if (filters.length === 1) return filters[0] as Filter;
-  const texts = filters.flatMap((each) => each.text ?? []);
-  if (texts.length > 1) throw failure('BadValue', 'Too many text expressions');
   // As in MongoDB, expressions come last: what the others rule out cannot make them fail.
   const inOrder = [...filters].sort((a, b) => Number(a.evaluates ?? false) - Number(b.evaluates ?? false));
   return {
@@ -136,13 +130,7 @@ function both(filters: readonly Filter[]): Filter {
     predicates: filters.flatMap((each) => each.predicates),
     alternatives: filters.flatMap((each) => each.alternatives),
     exact: filters.every((each) => each.exact),
-    text: texts[0],
   };
-}
-
-function withoutText(operator: string, branches: Filter[]): Filter[] {
-  if (branches.some((each) => each.text)) throw unsupported(`$text inside ${operator}`);
-  return branches;
 }
 
 function field(name: string, argument: BsonValue): Filter {
