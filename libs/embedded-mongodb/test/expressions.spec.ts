@@ -51,8 +51,18 @@ describe('expressions', () => {
     [{ $year: new ObjectId('7fffffff0000000000000000') }, new Int32(2038)],
     [{ $year: new ObjectId('800000000000000000000000') }, new Int32(1901)],
     [{ $eq: ['$$NOW', '$$NOW'] }, true],
+    [{ $dayOfYear: new Date(-8_640_000_000_000_000) }, new Int32(110)],
+    [{ $floor: decimal('1E+3') }, decimal('1000')],
+    [{ $ceil: decimal('9E+40') }, decimal('NaN')],
+    [{ $subtract: [decimal('0.5'), Long.MIN_VALUE] }, decimal('9223372036854775808.5')],
+    [{ $add: [new Double(9_007_199_254_740_985), decimal('0')] }, decimal('9007199254740980')],
+    [{ $add: [2_147_483_647, 1, -1] }, new Int32(2_147_483_647)],
+    [{ $multiply: [-7, 0, { $add: ['$n', new Double(1)] }] }, new Double(0)],
+    [{ $setUnion: [{ $literal: [new Double(1)] }, [{ $add: ['$n', 0] }]] }, [new Int32(1)]],
+    [{ $add: [null, 'a'] }, null],
+    [{ $add: ['$none', { $divide: [1, { $subtract: ['$n', '$n'] }] }] }, null],
   ])('%j gives a value of the type that MongoDB gives', async (expression, expected) => {
-    expect(typed(await server.evaluate(expression))).toBe(typed(expected));
+    expect(typed(await server.evaluate(expression, { n: 1 }))).toBe(typed(expected));
   });
 
   it.each<[Document, number]>([
@@ -60,6 +70,10 @@ describe('expressions', () => {
     [{ $add: [ten, new Double(1e19)] }, 15],
     [{ $subtract: [ten, new Double(NaN)] }, 15],
     [{ $let: { vars: { CURRENT: '$a' }, in: '$b' } }, 115],
+    [{ $add: ['a', null] }, 14],
+    [{ $concat: ['$none', 'a', 1] }, 16_702],
+    [{ $slice: [1, 1, null] }, 28_724],
+    [{ $switch: { branches: [{ case: false, then: 1 }] } }, 40_069],
   ])('%j fails with %d', async (expression, code) => {
     await expect(server.evaluate(expression)).rejects.toMatchObject({ code: new Int32(code) });
   });

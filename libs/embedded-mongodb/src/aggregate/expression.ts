@@ -10,7 +10,16 @@ import { objectOperators } from './operators/object.js';
 import type { Operator } from './operators/operator.js';
 import { scopedOperators } from './operators/scoped.js';
 import { stringOperators } from './operators/string.js';
-import { constant, type Expression, fold, noNames, type Result, type Variables, withNames } from './scope.js';
+import {
+  constant,
+  type Expression,
+  fold,
+  noNames,
+  type Result,
+  type Scope,
+  type Variables,
+  withNames,
+} from './scope.js';
 
 const operators: Record<string, Operator> = {
   ...arithmeticOperators,
@@ -84,7 +93,44 @@ function compileOperator(name: string, expression: BsonDocument, variables: Vari
     compileExpression(each, variables),
   );
   checkArity(name, operator, operands.length);
-  return fold(operands, (scope) => operator.apply(operands.map((each) => each(scope))));
+  return applied(operator, operands);
+}
+
+/** An operator over its arguments, constants computed as far as MongoDB does beforehand. */
+function applied(operator: Operator, given: readonly Expression[]): Expression {
+  const operands = given.every((each) => each.constant) ? given : withFolded(operator, given);
+  return fold(operands, (scope) => operator.apply(inTurn(operands, scope)));
+}
+
+function* inTurn(operands: readonly Expression[], scope: Scope): Generator<Result> {
+  for (const operand of operands) yield operand(scope);
+}
+
+function withFolded(operator: Operator, operands: readonly Expression[]): readonly Expression[] {
+  const computed = (run: readonly Expression[]): readonly Expression[] =>
+    run.length > 1 ? [applied(operator, run)] : run;
+  switch (operator.folds) {
+    case undefined:
+      return operands;
+    case 'all': {
+      const constants = operands.filter((each) => each.constant);
+      return [...operands.filter((each) => !each.constant), ...computed(constants)];
+    }
+    case 'leading': {
+      const end = operands.findIndex((each) => !each.constant);
+      return [...computed(operands.slice(0, end)), ...operands.slice(end)];
+    }
+    case 'adjacent': {
+      const result: Expression[] = [];
+      for (let from = 0; from < operands.length;) {
+        const next = operands.findIndex((each, index) => index >= from && !each.constant);
+        const end = next < 0 ? operands.length : next;
+        result.push(...computed(operands.slice(from, end)), ...operands.slice(end, end + 1));
+        from = end + 1;
+      }
+      return result;
+    }
+  }
 }
 
 function checkArity(name: string, { least, most }: Operator, given: number): void {

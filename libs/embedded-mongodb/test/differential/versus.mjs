@@ -9,13 +9,14 @@ const collection = 'c';
 
 /**
  * Puts the same random commands to the embedded server and to the real MongoDB that `REFERENCE_MONGODB_URI` names, and ends the
- * process with 1 where an answer differs: documents byte for byte, of errors the code.
+ * process with 1 where an answer differs: documents with the type of every value, of errors the code.
  *
  * Options of the command line: `--seed`, `--cases`, and `--show` for how many differences are printed.
  *
  * @param subject Names the generator.
- * @param makeRound Makes the documents of a round and the commands over them, which change nothing. With `anyOrder` the documents
- *   of an answer may come in any order.
+ * @param makeRound Makes the documents of a round, the commands over them, which change nothing, and of a command the leeway: with
+ *   `anyOrder` the documents of its answer may come in any order, with `anyFieldOrder` the fields of each; with `anyError` it may
+ *   fail with either of several errors.
  */
 export async function versus(subject, makeRound) {
   const { values: options } = parseArgs({
@@ -43,10 +44,10 @@ export async function versus(subject, makeRound) {
   const tally = { cases: 0, differences: 0, refused: 0, errors: 0 };
   const started = Date.now();
   while (tally.cases < Number(options.cases)) {
-    const { documents, commands, anyOrder = false } = makeRound(random);
+    const { documents, commands, leeway = () => ({}) } = makeRound(random);
     for (const database of databases) await fill(database, documents);
     const kept = commands.slice(0, Number(options.cases) - tally.cases);
-    await Promise.all(kept.map((command) => compare(command, documents, anyOrder)));
+    await Promise.all(kept.map((command) => compare(command, documents, leeway(command))));
   }
   for (const client of clients) await client.close();
   await server.stop();
@@ -57,24 +58,27 @@ export async function versus(subject, makeRound) {
   );
   process.exit(tally.differences > 0 ? 1 : 0);
 
-  async function compare(command, documents, anyOrder) {
+  async function compare(command, documents, leeway) {
     tally.cases++;
-    const [mine, theirs] = await Promise.all(
-      databases.map((database) => answer(database, command, anyOrder)),
-    );
+    const [mine, theirs] = await Promise.all(databases.map((each) => answer(each, command, leeway)));
+    const bothFail = mine.code !== undefined && theirs.code !== undefined;
     if (mine.code === notSupported) tally.refused++;
-    else if (mine.text !== theirs.text) report(command, documents, mine, theirs);
+    else if (leeway.anyError && bothFail) tally.errors++;
+    else if (mine.lines.join() !== theirs.lines.join()) report(command, documents, mine, theirs);
     else if (mine.code !== undefined) tally.errors++;
   }
 
+  /** Prints what differs: of two lists of documents the first place where they part, and the documents they came from. */
   function report(command, documents, mine, theirs) {
     tally.differences++;
     if (tally.differences > Number(options.show)) return;
-    console.log(`\ncommand   ${shown(command)}\nembedded  ${mine.shown}\nreference ${theirs.shown}`);
-    const wrong = documents.filter(({ _id }) => mine.byId?.get(_id) !== theirs.byId?.get(_id));
-    console.log(
-      `documents ${(wrong.length > 0 ? wrong : documents).slice(0, 5).map(shown).join('\n          ')}`,
-    );
+    const at = mine.lines.findIndex((line, index) => line !== theirs.lines[index]);
+    const place = at < 0 ? mine.lines.length : at;
+    const [first, second] = [mine, theirs].map((each) => each.shown[place] ?? each.shown[0] ?? 'nothing');
+    console.log(`\ncommand   ${shown(command)}\nembedded  ${first}\nreference ${second}`);
+    const origin = documents.filter(({ _id }) => second.startsWith(`{"_id":${_id},`));
+    for (const each of origin.length > 0 ? origin : documents.slice(0, 3))
+      console.log(`document  ${shown(each)}`);
   }
 }
 
@@ -85,20 +89,27 @@ async function fill(database, documents) {
   await database.command({ insert: collection, documents });
 }
 
-async function answer(database, command, anyOrder) {
+async function answer(database, command, { anyOrder, anyFieldOrder }) {
   try {
     const found = await database.runCursorCommand(command, { raw: true }).toArray();
-    const lines = found.map((each) => Buffer.from(each).toString('hex'));
-    if (anyOrder) lines.sort();
-    const decoded = found.map((each) =>
-      BSON.deserialize(Buffer.from(each), { promoteValues: false, bsonRegExp: true }),
-    );
-    const byId = new Map(decoded.map((each) => [Number(each._id), shown(each)]));
-    return { text: lines.join(), shown: decoded.map(shown).join(' ').slice(0, 1_500), byId };
+    const results = found.map((each) => {
+      const decoded = BSON.deserialize(Buffer.from(each), { promoteValues: false, bsonRegExp: true });
+      return { line: shown(anyFieldOrder ? inOrder(decoded) : decoded), text: shown(decoded) };
+    });
+    if (anyOrder) results.sort((a, b) => (a.line < b.line ? -1 : 1));
+    return { lines: results.map(({ line }) => line), shown: results.map(({ text }) => text) };
   } catch (error) {
     if (error.code === undefined) throw error;
-    return { code: error.code, text: `error ${error.code}`, shown: `error ${error.code} ${error.message}` };
+    return {
+      code: error.code,
+      lines: [`error ${error.code}`],
+      shown: [`error ${error.code} ${error.message}`],
+    };
   }
+}
+
+function inOrder(document) {
+  return Object.fromEntries(Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function shown(value) {

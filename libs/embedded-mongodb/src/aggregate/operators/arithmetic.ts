@@ -4,6 +4,7 @@ import {
   divideDecimals,
   fromDecimal128,
   nearestDecimal,
+  negateDecimal,
   remainderOfDecimals,
   toDecimal128,
   wholeDecimal,
@@ -17,12 +18,12 @@ import { add, integerValue, isZero, multiply, toDecimal, toDouble, truncate } fr
 import { type BsonNumber, type BsonValue, isNumber, typeName } from '../../bson/types.js';
 import { failure, failureAt } from '../../errors.js';
 import type { Result } from '../scope.js';
-import { binary, nullable, type Operator, present, unary, variadic } from './operator.js';
+import { binary, isNullish, nullable, type Operator, present, unary, variadic } from './operator.js';
 
 export const arithmeticOperators: Record<string, Operator> = {
-  $add: nullable(variadic(addAll)),
+  $add: variadic(addAll, { folds: 'leading' }),
   $subtract: nullable(binary((a, b) => subtract(present(a), present(b)))),
-  $multiply: nullable(variadic(multiplyAll)),
+  $multiply: variadic(multiplyAll, { folds: 'leading' }),
   $divide: nullable(binary((a, b) => divide(present(a), present(b)))),
   $mod: nullable(binary((a, b) => modulo(present(a), present(b)))),
   $abs: nullable(unary((value) => absolute(numeric('$abs', value)))),
@@ -40,22 +41,42 @@ function nameOf(value: Result): string {
 }
 
 /** Adds up in the widest type met so far. From a date on, each operand is rounded to milliseconds before it is added. */
-function addAll(operands: readonly Result[]): Result {
-  let sum: BsonNumber = new Int32(0);
-  let millis: bigint | undefined;
+function addAll(operands: Iterable<Result>): Result {
+  let sum: Sum = { kind: 'whole', value: 0n, long: false };
+  let isDate = false;
   for (const operand of operands) {
+    if (isNullish(operand)) return null;
     if (operand instanceof Date) {
-      if (millis !== undefined) throw failureAt(16612, 'only one date allowed in an $add expression');
-      millis = inRange('$add', wholeMillis('$add', sum) + BigInt(operand.getTime()));
+      if (isDate) throw failureAt(16612, 'only one date allowed in an $add expression');
+      isDate = true;
+      const millis: bigint = wholeMillis('$add', numberOf(sum)) + BigInt(operand.getTime());
+      sum = { kind: 'whole', value: inRange('$add', millis), long: true };
     } else if (!isNumber(operand)) {
       throw failure('TypeMismatch', `$add only supports numeric or date types, not ${nameOf(operand)}`);
-    } else if (millis !== undefined) {
-      millis = inRange('$add', millis + wholeMillis('$add', operand));
+    } else if (isDate && sum.kind === 'whole') {
+      sum = { ...sum, value: inRange('$add', sum.value + wholeMillis('$add', operand)) };
     } else {
-      sum = add(sum, operand, 'double') as BsonNumber;
+      sum = plus(sum, operand);
     }
   }
-  return millis === undefined ? sum : dateOf(millis);
+  return isDate && sum.kind === 'whole' ? dateOf(sum.value) : numberOf(sum);
+}
+
+/** A sum on its way: whole numbers are added as 64 bits, and have their type only at the end. */
+type Sum = { kind: 'whole'; value: bigint; long: boolean } | { kind: 'other'; value: BsonNumber };
+
+function plus(sum: Sum, operand: BsonNumber): Sum {
+  if (sum.kind === 'other' || operand instanceof Double || operand instanceof Decimal128) {
+    return { kind: 'other', value: add(numberOf(sum), operand, 'double') as BsonNumber };
+  }
+  const value = sum.value + (truncate(operand) ?? 0n);
+  if (BigInt.asIntN(64, value) === value)
+    return { kind: 'whole', value, long: sum.long || operand instanceof Long };
+  return { kind: 'other', value: new Double(Number(sum.value) + toDouble(operand)) };
+}
+
+function numberOf(sum: Sum): BsonNumber {
+  return sum.kind === 'whole' ? integerValue(sum.value, sum.long) : sum.value;
 }
 
 function subtract(a: BsonValue, b: BsonValue): BsonValue {
@@ -65,7 +86,8 @@ function subtract(a: BsonValue, b: BsonValue): BsonValue {
   if (!isNumber(a) || !isNumber(b)) {
     throw failure('TypeMismatch', `can't $subtract ${nameOf(b)} from ${nameOf(a)}`);
   }
-  if (a instanceof Decimal128 || b instanceof Decimal128) return decimalSum(a, negated(b));
+  if (a instanceof Decimal128 || b instanceof Decimal128)
+    return toDecimal128(addDecimals(toDecimal(a), negateDecimal(toDecimal(b))));
   if (a instanceof Double || b instanceof Double) return new Double(toDouble(a) - toDouble(b));
   const difference = (truncate(a) ?? 0n) - (truncate(b) ?? 0n);
   if (BigInt.asIntN(64, difference) !== difference) return new Double(toDouble(a) - toDouble(b));
@@ -99,24 +121,18 @@ function dateOf(millis: bigint): Date {
   return new Date(Number(millis));
 }
 
-function decimalSum(a: BsonNumber, b: BsonNumber): BsonValue {
-  return toDecimal128(addDecimals(toDecimal(a), toDecimal(b)));
-}
-
 function negated(value: BsonNumber): BsonNumber {
-  if (value instanceof Decimal128) {
-    const parts = fromDecimal128(value);
-    return parts.kind === 'nan' ? value : toDecimal128({ ...parts, negative: !parts.negative });
-  }
   return multiply(value, new Int32(-1), 'double') as BsonNumber;
 }
 
 /** Carries a whole and a floating product side by side; which one counts is known at the end, or at the first decimal. */
-function multiplyAll(operands: readonly Result[]): Result {
+function multiplyAll(operands: Iterable<Result>): Result {
   let whole: bigint | undefined = 1n;
   let floating = 1;
+  let long = false;
   let decimal: Decimal | undefined;
   for (const operand of operands) {
+    if (isNullish(operand)) return null;
     if (!isNumber(operand)) {
       throw failure('TypeMismatch', `$multiply only supports numeric types, not ${nameOf(operand)}`);
     }
@@ -126,15 +142,12 @@ function multiplyAll(operands: readonly Result[]): Result {
       continue;
     }
     floating *= toDouble(operand);
+    long ||= operand instanceof Long;
     if (operand instanceof Double) whole = undefined;
     else if (whole !== undefined) whole = asLong(whole * (truncate(operand) ?? 0n));
   }
   if (decimal) return toDecimal128(decimal);
-  if (whole === undefined) return new Double(floating);
-  return integerValue(
-    whole,
-    operands.some((each) => each instanceof Long),
-  );
+  return whole === undefined ? new Double(floating) : integerValue(whole, long);
 }
 
 /** A whole number, unless it is too large for a Long. */

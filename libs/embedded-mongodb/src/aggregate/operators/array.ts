@@ -22,13 +22,18 @@ export const arrayOperators: Record<string, Operator> = {
     }
     return array.some((each) => value !== undefined && valuesEqual(each, value));
   }),
-  $concatArrays: nullable(
-    variadic((operands) =>
-      operands.flatMap((each) => {
-        if (Array.isArray(each)) return each;
-        throw failureAt(28664, `$concatArrays only supports arrays, not ${nameOf(each)}`);
-      }),
-    ),
+  $concatArrays: variadic(
+    (operands) => {
+      const result: BsonArray = [];
+      for (const each of operands) {
+        if (isNullish(each)) return null;
+        if (!Array.isArray(each))
+          throw failureAt(28664, `$concatArrays only supports arrays, not ${nameOf(each)}`);
+        result.push(...each);
+      }
+      return result;
+    },
+    { folds: 'adjacent' },
   ),
   $reverseArray: nullable(
     unary((value) => {
@@ -39,11 +44,9 @@ export const arrayOperators: Record<string, Operator> = {
       );
     }),
   ),
-  $slice: nullable(variadic(slice, 2, 3)),
-  $setUnion: nullable(
-    variadic((operands) => distinct(operands.flatMap((each) => set('$setUnion', each, 17043)))),
-  ),
-  $setIntersection: nullable(variadic(intersection)),
+  $slice: variadic(slice, { least: 2, most: 3 }),
+  $setUnion: variadic(union, { folds: 'all' }),
+  $setIntersection: variadic(intersection, { folds: 'all' }),
   $setDifference: nullable(binary(difference)),
   $anyElementTrue: unary((value) => set('$anyElementTrue', value, 17041).some(isTruthy)),
   $allElementsTrue: unary((value) => set('$allElementsTrue', value, 17040).every(isTruthy)),
@@ -63,11 +66,27 @@ function set(operator: string, value: Result, code: number): BsonArray {
   );
 }
 
-function intersection(operands: readonly Result[]): Result {
-  const sets = operands.map((each) => set('$setIntersection', each, 17047));
-  return distinct(sets[0] ?? []).filter((value) =>
-    sets.every((each) => each.some((other) => valuesEqual(other, value))),
-  );
+function union(operands: Iterable<Result>): Result {
+  const result: BsonArray = [];
+  for (const each of operands) {
+    if (isNullish(each)) return null;
+    result.push(...set('$setUnion', each, 17043));
+  }
+  return distinct(result);
+}
+
+function intersection(operands: Iterable<Result>): Result {
+  let result: BsonArray | undefined;
+  for (const each of operands) {
+    if (isNullish(each)) return null;
+    const values = distinct(set('$setIntersection', each, 17047));
+    // Of two equal numbers that of the smaller set stays.
+    const [kept, other] = result && result.length <= values.length ? [result, values] : [values, result];
+    result = other ? kept.filter((value) => other.some((one) => valuesEqual(one, value))) : kept;
+    // Nothing is left that the rest could take away.
+    if (result.length === 0) break;
+  }
+  return result ?? [];
 }
 
 function difference(a: Result, b: Result): Result {
@@ -107,12 +126,16 @@ function endOf(operator: string, value: Result, index: 0 | -1): Result {
   return value.at(index);
 }
 
-function slice([array, first, second]: readonly Result[]): Result {
+function slice(operands: Iterable<Result>): Result {
+  const [array, first, ...others] = operands;
+  if (isNullish(array) || isNullish(first)) return null;
   if (!Array.isArray(array)) {
     throw failureAt(28724, `First argument to $slice must be an array, but is of type: ${nameOf(array)}`);
   }
   const start = wholeNumber(first, 28725, 28726, 'Second');
-  if (second === undefined) return start >= 0 ? array.slice(0, start) : array.slice(start);
+  if (others.length === 0) return start >= 0 ? array.slice(0, start) : array.slice(start);
+  const [second] = others;
+  if (isNullish(second)) return null;
   const count = wholeNumber(second, 28727, 28728, 'Third');
   if (count <= 0) throw failureAt(28729, `Third argument to $slice must be positive: ${count}`);
   const from = start < 0 ? Math.max(0, array.length + start) : start;

@@ -9,9 +9,7 @@ export const dateOperators: Record<string, Operator> = {
   $month: part((date) => date.getUTCMonth() + 1),
   $dayOfMonth: part((date) => date.getUTCDate()),
   $dayOfWeek: part((date) => date.getUTCDay() + 1),
-  $dayOfYear: part(
-    (date) => Math.floor((startOfDay(date) - Date.UTC(date.getUTCFullYear(), 0, 1)) / 86_400_000) + 1,
-  ),
+  $dayOfYear: part(dayOfYear),
   $hour: part((date) => date.getUTCHours()),
   $minute: part((date) => date.getUTCMinutes()),
   $second: part((date) => date.getUTCSeconds()),
@@ -35,6 +33,11 @@ function dateOf(value: Result): Date {
   );
 }
 
-function startOfDay(date: Date): number {
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate());
+/** Days before each month of a common year. */
+const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+
+function dayOfYear(date: Date): number {
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return (daysBefore[month] ?? 0) + date.getUTCDate() + Number(isLeap && month > 1);
 }

@@ -1,11 +1,17 @@
 import { BsonUndefined, type BsonValue } from '../../bson/types.js';
 import type { Result } from '../scope.js';
 
-/** An operator that evaluates all of its arguments first. */
+/** An operator over the values of its arguments. */
 export interface Operator {
   least: number;
   most: number;
-  apply(operands: readonly Result[]): Result;
+  /** Takes the values one by one: what it has not asked for when it is done is never evaluated. */
+  apply(operands: Iterable<Result>): Result;
+  /**
+   * Which constants among the arguments MongoDB computes beforehand: those at the beginning; those next to each other; or all,
+   * moved to the end. That decides about types, rounding and which errors show.
+   */
+  folds?: 'leading' | 'adjacent' | 'all';
 }
 
 export function unary(apply: (operand: Result) => Result): Operator {
@@ -17,11 +23,10 @@ export function binary(apply: (a: Result, b: Result) => Result): Operator {
 }
 
 export function variadic(
-  apply: (operands: readonly Result[]) => Result,
-  least = 0,
-  most = Infinity,
+  apply: (operands: Iterable<Result>) => Result,
+  { least = 0, most = Infinity, folds }: Partial<Pick<Operator, 'least' | 'most' | 'folds'>> = {},
 ): Operator {
-  return { least, most, apply };
+  return { least, most, apply, folds };
 }
 
 /** Whether a value counts as absent: missing, null or undefined. */
@@ -29,11 +34,14 @@ export function isNullish(value: Result): value is null | undefined {
   return value === undefined || value === null || value instanceof BsonUndefined;
 }
 
-/** The first argument that is absent makes the whole expression null; most operators are of this kind. */
+/** An argument that is absent makes the whole expression null, whatever the others are. */
 export function nullable(operator: Operator): Operator {
   return {
     ...operator,
-    apply: (operands) => (operands.some(isNullish) ? null : operator.apply(operands)),
+    apply(operands) {
+      const values = [...operands];
+      return values.some(isNullish) ? null : operator.apply(values);
+    },
   };
 }
 

@@ -29,6 +29,10 @@ export const scopedOperators: Record<string, (argument: BsonValue, compile: Comp
   },
   $cond(argument, compile) {
     const [test, then, otherwise] = condition(argument).map((each) => compile(each));
+    if (test?.constant) {
+      const chosen = isTruthy(test(scopeOf(new Map()))) ? then : otherwise;
+      return chosen as Expression;
+    }
     return (scope) => (isTruthy(test?.(scope)) ? then?.(scope) : otherwise?.(scope));
   },
   $switch(argument, compile) {
@@ -50,6 +54,14 @@ export const scopedOperators: Record<string, (argument: BsonValue, compile: Comp
     if (compiled.length === 0) throw failureAt(40068, '$switch requires at least one branch.');
     const fallback = options.get('default');
     const otherwise = fallback === undefined ? undefined : compile(fallback);
+    const isNever = (test: Expression): boolean =>
+      test.constant === true && !isTruthy(test(scopeOf(new Map())));
+    if (!otherwise && compiled.every(({ when }) => isNever(when))) {
+      throw failureAt(
+        40069,
+        'Cannot execute a switch statement where all the cases evaluate to false without a default',
+      );
+    }
     return (scope) => {
       const branch = compiled.find(({ when }) => isTruthy(when(scope)));
       if (branch) return branch.then(scope);

@@ -7,21 +7,25 @@ import type { Result } from '../scope.js';
 import { binary, isNullish, nullable, type Operator, unary, variadic } from './operator.js';
 
 export const stringOperators: Record<string, Operator> = {
-  $concat: nullable(variadic(concat)),
+  $concat: variadic(concat, { folds: 'adjacent' }),
   $toLower: unary((value) => foldCase(value, (each) => each.toLowerCase())),
   $toUpper: unary((value) => foldCase(value, (each) => each.toUpperCase())),
   $strLenCP: unary((value) => new Int32([...required('$strLenCP', value, 34471)].length)),
   $strLenBytes: unary((value) => new Int32(Buffer.byteLength(required('$strLenBytes', value, 34473)))),
   $strcasecmp: binary((a, b) => new Int32(Math.sign(compareStrings(upper(a), upper(b))))),
-  $substrCP: variadic(([value, start, length]) => substring(value, start, length), 3, 3),
+  $substrCP: variadic(([value, start, length]) => substring(value, start, length), { least: 3, most: 3 }),
   $split: nullable(binary(split)),
 };
 
 /** Longest string that may be put together. Unit: bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
-function concat(operands: readonly Result[]): string {
-  const result = operands.map((each) => text('$concat', each, 16702)).join('');
+function concat(operands: Iterable<Result>): Result {
+  let result = '';
+  for (const each of operands) {
+    if (isNullish(each)) return null;
+    result += text('$concat', each, 16702);
+  }
   if (Buffer.byteLength(result) <= maxBytes) return result;
   throw failureAt(16493, 'Tried to create string longer than 16MB');
 }
