@@ -38,6 +38,9 @@ describe('regular expressions', () => {
     ['a{b', '', 'a{b', true],
     ['(?i)ADA', '', 'ada', true],
     ['^(?=a)(?!ab)', '', 'ac', true],
+    ['\\B(?!\\W)', '', '😀', true],
+    ['\\B(?!\\W)', '', '😀\u212a\tB', false],
+    ['[[.a]', '', '[', true],
   ])('/%s/%s on %j: %s', async (pattern, options, text, found) => {
     const names = await server.filled([{ text }]);
     expect(await names.countDocuments({ text: new BSONRegExp(pattern, options) })).toBe(Number(found));
@@ -46,6 +49,8 @@ describe('regular expressions', () => {
   it.each([
     ['[[:^alpha:]]', ''],
     ['[[:alpha:]]', ''],
+    ['[:alpha:]', ''],
+    ['[..]', ''],
     ['\\v', ''],
     ['(a)?\\1b', ''],
     ['\\p{Lu}', 'i'],

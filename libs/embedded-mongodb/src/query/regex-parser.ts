@@ -204,6 +204,7 @@ export class RegexParser {
 
   /** A set in brackets, written anew: as ranges of code points, with both cases where case does not count. */
   private set(): string {
+    this.refusePosix();
     const negated = this.peek() === '^';
     if (negated) this.at++;
     const ranges: CodePoints[] = [];
@@ -229,11 +230,16 @@ export class RegexParser {
     return `[${negated ? '^' : ''}${rangesSource([...complete, ...fixed])}]`;
   }
 
+  /** What follows a bracket as `:…:]`, `.….]` or `=…=]` is a class of POSIX, or an error, also where the bracket opens the set. */
+  private refusePosix(): void {
+    const found = /^([:.=])(?:\\[\]\\]|[^\]])*?\1\]/.exec(this.pattern.slice(this.at));
+    if (found) throw unsupported(`[${found[0]} in a regular expression`);
+  }
+
   private member(): number | CodePoints[] {
     if (this.at >= this.pattern.length) throw broken('missing terminating ] for character class');
     const character = this.take();
-    if (character === '[' && /^[:.=]/.test(this.peek()))
-      throw unsupported(`[${this.peek()} in a set of a regular expression`);
+    if (character === '[') this.refusePosix();
     if (character !== '\\') return character.codePointAt(0) as number;
     if (this.at >= this.pattern.length) throw broken('\\ at end of pattern');
     const escaped = this.take();

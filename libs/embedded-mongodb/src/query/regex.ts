@@ -39,6 +39,21 @@ export function compileRegex({ pattern, options }: Pick<BSONRegExp, 'pattern' | 
     dotAll: flags.includes('s'),
   });
   const { source, prefix } = parser.translate();
-  const compiled = new RegExp(source, 'u');
-  return { test: (text) => compiled.test(text), prefix };
+  const compiled = new RegExp(source, 'gu');
+  return { test: (text) => findsIn(compiled, text), prefix };
+}
+
+/** V8 also looks for matches of no length inside a surrogate pair, where no character begins. */
+function findsIn(expression: RegExp, text: string): boolean {
+  expression.lastIndex = 0;
+  for (let found = expression.exec(text); found; found = expression.exec(text)) {
+    if (!splitsPair(text, found.index)) return true;
+    expression.lastIndex = found.index + 1;
+  }
+  return false;
+}
+
+function splitsPair(text: string, index: number): boolean {
+  const isHigh = (text.charCodeAt(index - 1) & 0xfc00) === 0xd800;
+  return isHigh && (text.charCodeAt(index) & 0xfc00) === 0xdc00;
 }
