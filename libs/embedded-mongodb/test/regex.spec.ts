@@ -62,6 +62,7 @@ describe('regular expressions', () => {
     ['a(?i)b', ''],
     ['Ⴀ', 'i'],
     ['(a{500}){500}', ''],
+    ['(?:^a){0}b', ''],
   ])('refuses /%s/%s, which JavaScript would read otherwise', async (pattern, options) => {
     const names = await server.filled([{ text: 'a' }]);
     const found = names.countDocuments({ text: new BSONRegExp(pattern, options) });

@@ -192,6 +192,9 @@ export class RegexParser {
     if (atom.kind !== 'text') throw unsupported('A repeated assertion in a regular expression');
     this.at += found[0].length;
     const [least, most] = [Number(found[1] ?? 0), Number(found[2] || (found[1] ?? 0))];
+    // PCRE2 may take what is inside for an anchor all the same.
+    if (/^\{0+(?:,0+)?\}$/.test(found[0]))
+      throw unsupported('A repetition of nothing in a regular expression');
     if (most < least) throw broken('numbers out of order in {} quantifier');
     const copies = atom.copies * Math.max(1, least, most);
     if (copies > maxCopies) throw unsupported('So large a repetition in a regular expression');
