@@ -5,7 +5,7 @@ import { failure, failureAt, unsupported } from '../errors.js';
 import { compileExpression } from './expression.js';
 import type { Accumulator } from './group.js';
 import { groupKey } from './group-key.js';
-import { isNullish } from './operators/operator.js';
+import { isNullish } from './operator.js';
 import { NumberSum } from './sum.js';
 import { constant, type Expression, type Result, type Variables } from './scope.js';
 

@@ -1,15 +1,8 @@
 import { BsonUndefined, type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
+import { expressions } from '../operators/registry.js';
 import { fieldPath } from './field-path.js';
-import { arithmeticOperators } from './operators/arithmetic.js';
-import { arrayOperators } from './operators/array.js';
-import { comparisonOperators } from './operators/comparison.js';
-import { dateOperators } from './operators/date.js';
-import { knownOperators } from './operators/known.js';
-import { objectOperators } from './operators/object.js';
-import type { Operator } from './operators/operator.js';
-import { scopedOperators } from './operators/scoped.js';
-import { stringOperators } from './operators/string.js';
+import type { Operator } from './operator.js';
 import {
   constant,
   type Expression,
@@ -20,15 +13,6 @@ import {
   type Variables,
   withNames,
 } from './scope.js';
-
-const operators: Record<string, Operator> = {
-  ...arithmeticOperators,
-  ...arrayOperators,
-  ...comparisonOperators,
-  ...dateOperators,
-  ...objectOperators,
-  ...stringOperators,
-};
 
 /**
  * @param variables What `$$name` may refer to.
@@ -46,11 +30,6 @@ export function compileExpression(expression: BsonValue, variables: Variables = 
   return operator?.startsWith('$')
     ? compileOperator(operator, expression, variables)
     : compileObject(expression, variables);
-}
-
-/** Whether MongoDB has an expression of this name, supported here or not. */
-export function isKnownOperator(name: string): boolean {
-  return Object.hasOwn(operators, name) || Object.hasOwn(scopedOperators, name) || knownOperators.has(name);
 }
 
 function compileObject(fields: BsonDocument, variables: Variables): Expression {
@@ -80,14 +59,12 @@ function compileObject(fields: BsonDocument, variables: Variables): Expression {
 function compileOperator(name: string, expression: BsonDocument, variables: Variables): Expression {
   if (expression.size !== 1) throw failureAt(15983, exactlyOne(expression));
   const argument = expression.get(name) as BsonValue;
-  if (name === '$literal' || name === '$const') return constant(argument);
-  const special = Object.hasOwn(scopedOperators, name) ? scopedOperators[name] : undefined;
-  if (special)
-    return special(argument, (inner, added = []) => compileExpression(inner, withNames(variables, added)));
-  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
-  if (!operator) {
-    if (knownOperators.has(name)) throw unsupported(`The expression ${name}`);
-    throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  const operator = expressions.find(name);
+  if (!operator) throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  if ('compile' in operator) {
+    return operator.compile(argument, (inner, added = []) =>
+      compileExpression(inner, withNames(variables, added)),
+    );
   }
   const operands = (Array.isArray(argument) ? argument : [argument]).map((each) =>
     compileExpression(each, variables),

@@ -1,7 +1,7 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError, failure, failureAt } from '../errors.js';
 import { compileExpression } from './expression.js';
-import { checkedName } from './operators/scoped.js';
+import { checkedName } from './values/variables.js';
 import { constant, type Expression, noNames, type Variables } from './scope.js';
 
 /**

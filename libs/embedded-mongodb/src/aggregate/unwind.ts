@@ -2,7 +2,7 @@ import { Long } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failureAt } from '../errors.js';
 import { fieldPath } from './field-path.js';
-import { isNullish } from './operators/operator.js';
+import { isNullish } from './operator.js';
 import { eachDocument, type Stage } from './stage.js';
 
 interface Options {

@@ -3,6 +3,7 @@ import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
 import { CommandError, failure, unsupported } from '../errors.js';
+import '../operators/index.js';
 import type { Dispatch } from '../wire/connection.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
 import { aggregate } from './aggregate.js';

@@ -3,7 +3,7 @@ import { noNames, scopeOf, type Variables } from '../aggregate/scope.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
 import { fieldCondition, refusedOperators } from './field.js';
-import { isTruthy } from './operators.js';
+import { isTruthy } from '../bson/truth.js';
 import { parsePath } from './path.js';
 import type { Predicate } from './predicate.js';
 

@@ -1,6 +1,7 @@
 import { BSONRegExp, BSONSymbol } from 'bson';
 import { compareValues, typeRank, valuesEqual } from '../bson/compare.js';
-import { isNaNValue, isZero, toDouble, truncate } from '../bson/numbers.js';
+import { isNaNValue, toDouble, truncate } from '../bson/numbers.js';
+import { isTruthy } from '../bson/truth.js';
 import {
   BsonUndefined,
   type BsonDocument,
@@ -154,12 +155,6 @@ export function isReference(document: BsonDocument): boolean {
 /** Whether a document names a field of a reference, so that its other names are fields too. */
 export function namesReference(document: BsonDocument): boolean {
   return ['$ref', '$id', '$db'].some((name) => document.has(name));
-}
-
-/** Whether MongoDB takes a value for true where it expects a boolean. */
-export function isTruthy(value: BsonValue | undefined): boolean {
-  if (isNumber(value)) return !isZero(value);
-  return value !== undefined && value !== null && value !== false && !(value instanceof BsonUndefined);
 }
 
 function equalTo(value: BsonValue): Test {

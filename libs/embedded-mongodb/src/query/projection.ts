@@ -1,9 +1,10 @@
-import { compileExpression, isKnownOperator } from '../aggregate/expression.js';
+import { compileExpression } from '../aggregate/expression.js';
 import { constant, noNames, scopeOf, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';
-import { isTruthy } from './operators.js';
+import { isTruthy } from '../bson/truth.js';
+import { expressions } from '../operators/registry.js';
 import { type Leaf, ProjectionTree } from './projection-tree.js';
 import { elementMatchStep, type FindStep, sliceStep } from './projection-steps.js';
 
@@ -119,7 +120,7 @@ class ProjectionReader {
   }
 
   private operator(path: string, operator: string, value: BsonDocument): void {
-    if (!isKnownOperator(operator)) throw failureAt(31325, `Unknown expression ${operator}`);
+    if (!expressions.knows(operator)) throw failureAt(31325, `Unknown expression ${operator}`);
     this.computed(path, value);
   }
 

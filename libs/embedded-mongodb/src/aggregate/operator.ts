@@ -1,5 +1,5 @@
-import { BsonUndefined, type BsonValue } from '../../bson/types.js';
-import type { Result } from '../scope.js';
+import { BsonUndefined, type BsonValue, typeName } from '../bson/types.js';
+import type { Expression, Result } from './scope.js';
 
 /** An operator over the values of its arguments. */
 export interface Operator {
@@ -13,6 +13,17 @@ export interface Operator {
    */
   folds?: 'leading' | 'adjacent' | 'all';
 }
+
+/** Compiles an argument, in which the added variables may be used besides those of its surroundings. */
+export type Compile = (expression: BsonValue, added?: readonly string[]) => Expression;
+
+/** An operator that evaluates only some of its arguments, or evaluates them with variables of its own. */
+export interface SpecialOperator {
+  compile(argument: BsonValue, compile: Compile): Expression;
+}
+
+/** An operator of expressions. */
+export type ExpressionOperator = Operator | SpecialOperator;
 
 export function unary(apply: (operand: Result) => Result): Operator {
   return { least: 1, most: 1, apply: ([operand]) => apply(operand) };
@@ -48,4 +59,9 @@ export function nullable(operator: Operator): Operator {
 /** Values that are present; only for use inside {@link nullable}. */
 export function present(value: Result): BsonValue {
   return value as BsonValue;
+}
+
+/** The name of a value's type in messages. */
+export function nameOf(value: Result): string {
+  return value === undefined ? 'missing' : typeName(value);
 }

@@ -1,8 +1,10 @@
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import type { Expression } from '../scope.js';
-import { isNullish } from './operator.js';
-import type { Compile } from './scoped.js';
+import { type Compile, isNullish } from '../../aggregate/operator.js';
+import type { Expression } from '../../aggregate/scope.js';
+import { expressions } from '../registry.js';
+
+expressions.define('$setField', { compile: setField });
 
 /** The parameters and the error for lack of each. */
 const required = [
@@ -12,7 +14,7 @@ const required = [
 ] as const;
 
 /** `$setField`: a document with one field set, whatever dots and dollar signs its name has; a missing value removes it. */
-export function setField(argument: BsonValue, compile: Compile): Expression {
+function setField(argument: BsonValue, compile: Compile): Expression {
   if (!isDocument(argument)) throw failureAt(4161100, '$setField only supports an object as its argument');
   for (const name of argument.keys()) {
     if (!required.some(([known]) => known === name))
