@@ -1,5 +1,8 @@
 import type { ExpressionOperator } from '../aggregate/operator.js';
+import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { unsupported } from '../errors.js';
+import type { Condition } from '../query/condition.js';
+import type { ClauseContext, Filter } from '../query/types.js';
 
 /**
  * The operators of one kind. Each is a file of its own, which registers itself when `operators/index.ts` loads it; see
@@ -50,3 +53,18 @@ export class Registry<Definition> {
 
 /** `{ $add: [1, 2] }`, wherever an expression may stand. */
 export const expressions = new Registry<ExpressionOperator>('The expression');
+
+/**
+ * Reads what an operator asks of a field: `{ field: { $gt: 1 } }`. The siblings are the operators beside it, itself included;
+ * `undefined` asks nothing.
+ */
+export type FieldOperator = (argument: BsonValue, siblings: BsonDocument) => Condition | undefined;
+
+/** Operators below a field of a filter. */
+export const fieldOperators = new Registry<FieldOperator>('The operator');
+
+/** Reads an operator that stands where a filter has its fields: `{ $or: [] }`. */
+export type ClauseOperator = (argument: BsonValue, context: ClauseContext) => Filter;
+
+/** Operators in the place of a filter's fields. */
+export const clauseOperators = new Registry<ClauseOperator>('The operator');

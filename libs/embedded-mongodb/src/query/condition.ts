@@ -64,4 +64,4 @@ export function conjunction(conditions: readonly Condition[]): Condition {
 }
 
 /** Never true. */
-export const nothing: Condition = { matchesAt: () => false, matchesElement: () => false };
+export const never: Condition = { matchesAt: () => false, matchesElement: () => false };

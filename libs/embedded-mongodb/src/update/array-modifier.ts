@@ -13,7 +13,7 @@ import {
 import { failure } from '../errors.js';
 import { isTopLevelOperator } from '../query/field.js';
 import { compileElementFilter } from '../query/filter.js';
-import { namesReference } from '../query/operators.js';
+import { namesReference } from '../query/reference.js';
 import { describeId, keep, lastName, type Modifier } from './modifier.js';
 
 type Order = (a: BsonValue, b: BsonValue) => number;

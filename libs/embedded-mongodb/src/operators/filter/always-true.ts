@@ -1,0 +1,4 @@
+import { opaque } from '../../query/filter.js';
+import { clauseOperators } from '../registry.js';
+
+clauseOperators.define('$alwaysTrue', () => ({ ...opaque, matches: () => true }));
