@@ -1,4 +1,6 @@
+import type { AccumulatorOperator } from '../aggregate/accumulator.js';
 import type { ExpressionOperator } from '../aggregate/operator.js';
+import type { StageOperator } from '../aggregate/stage.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { unsupported } from '../errors.js';
 import type { Condition } from '../query/condition.js';
@@ -68,3 +70,9 @@ export type ClauseOperator = (argument: BsonValue, context: ClauseContext) => Fi
 
 /** Operators in the place of a filter's fields. */
 export const clauseOperators = new Registry<ClauseOperator>('The operator');
+
+/** `{ $sum: 1 }` in a `$group`. */
+export const accumulators = new Registry<AccumulatorOperator>('The accumulator');
+
+/** Stages of pipelines. */
+export const stages = new Registry<StageOperator>('The stage');

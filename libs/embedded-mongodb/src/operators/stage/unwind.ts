@@ -1,9 +1,12 @@
 import { Long } from 'bson';
-import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
-import { failureAt } from '../errors.js';
-import { fieldPath } from './field-path.js';
-import { isNullish } from './operator.js';
-import { eachDocument, type Stage } from './stage.js';
+import { fieldPath } from '../../aggregate/field-path.js';
+import { isNullish } from '../../aggregate/operator.js';
+import { eachDocument, type Stage } from '../../aggregate/stage.js';
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
+import { failureAt } from '../../errors.js';
+import { stages } from '../registry.js';
+
+stages.define('$unwind', { parse: unwindStage });
 
 interface Options {
   path: string[];
@@ -12,7 +15,7 @@ interface Options {
 }
 
 /** `$unwind`: a document per element of an array; what is no array passes as if it were its only element. */
-export function unwindStage(argument: BsonValue): Stage {
+function unwindStage(argument: BsonValue): Stage {
   const { path, index, keepsEmpty } = parse(argument);
   const indexed = (document: BsonDocument, value: BsonValue): BsonDocument =>
     index ? withValue(document, index, value) : document;

@@ -1,25 +1,18 @@
-import { Int32 } from 'bson';
-import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failureAt } from '../errors.js';
-import { accumulators } from './accumulators.js';
-import { compileExpression } from './expression.js';
-import { groupKey } from './group-key.js';
-import { type Expression, type Result, type Scope, scopeOf, type Variables } from './scope.js';
-import type { Stage, StageContext } from './stage.js';
-import { sortStage } from './stages.js';
+import type { Accumulator } from '../../aggregate/accumulator.js';
+import { compileExpression } from '../../aggregate/expression.js';
+import { groupKey } from '../../aggregate/group-key.js';
+import { type Expression, type Scope, scopeOf, type Variables } from '../../aggregate/scope.js';
+import type { Stage, StageContext } from '../../aggregate/stage.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
+import { failureAt } from '../../errors.js';
+import { accumulators, stages } from '../registry.js';
+
+stages.define('$group', { parse: groupStage });
 
 interface Field {
   name: string;
   operand: Expression;
   create: () => Accumulator;
-}
-
-/** What gathers the values of one field of one group. */
-export interface Accumulator {
-  /** Set when no further value would change the result; then none is computed. */
-  readonly settled?: boolean;
-  add(value: Result): void;
-  result(): BsonValue;
 }
 
 /** `$group`: one document per distinct `_id`, in the order in which they were first met. */
@@ -55,32 +48,6 @@ export function groupStage(argument: BsonValue, { variables }: StageContext): St
   };
 }
 
-/** `$sortByCount`: how often each value of an expression occurs, the most frequent first. */
-export function sortByCountStage(argument: BsonValue, context: StageContext): Stage {
-  if (isDocument(argument) && !argument.keys().next().value?.startsWith('$'))
-    throw failureAt(
-      40147,
-      'the sortByCount field must be defined as a $-prefixed path or an expression inside an object',
-    );
-  if (typeof argument === 'string' && !argument.startsWith('$'))
-    throw failureAt(
-      40148,
-      'the sortByCount field must be defined as a $-prefixed path or an expression inside an object',
-    );
-  if (!isDocument(argument) && typeof argument !== 'string')
-    throw failureAt(40149, 'the sortByCount field must be specified as a string or as an object');
-  const one: BsonDocument = new Map([['$sum', new Int32(1)]]);
-  const group = groupStage(
-    new Map<string, BsonValue>([
-      ['_id', argument],
-      ['count', one],
-    ]),
-    context,
-  );
-  const sort = sortStage(new Map([['count', new Int32(-1)]]));
-  return (documents) => sort(group(documents));
-}
-
 /** A missing value counts as null, also where it is the only field of the `_id`; among several it is left out. */
 function compileId(id: BsonValue, variables: Variables): (scope: Scope) => BsonValue {
   const [entry, ...others] = isDocument(id) ? id : [];
@@ -101,5 +68,10 @@ function parseField(name: string, value: BsonValue, variables: Variables): Field
   if (!isDocument(value)) throw failureAt(40234, `The field '${name}' must be an accumulator object`);
   if (value.size !== 1) throw failureAt(40238, `The field '${name}' must specify one accumulator`);
   const [[operator, operand]] = value as unknown as [[string, BsonValue]];
-  return { name, ...accumulators(operator, operand, variables) };
+  const accumulator = accumulators.find(operator);
+  if (!accumulator) throw failureAt(15952, `unknown group operator '${operator}'`);
+  const { create, operand: read } = accumulator;
+  if (!read && Array.isArray(operand))
+    throw failureAt(40237, `The ${operator} accumulator is a unary operator`);
+  return { name, create, operand: compileExpression(read ? read(operand) : operand, variables) };
 }

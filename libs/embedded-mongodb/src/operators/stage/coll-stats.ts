@@ -1,28 +1,12 @@
-import { Long } from 'bson';
-import { describe } from '../bson/describe.js';
-import { toDouble } from '../bson/numbers.js';
-import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
-import { failure, failureAt, unsupported } from '../errors.js';
-import { usageOf } from '../index/usage.js';
-import type { Collection } from '../storage/collection.js';
-import { figure, storageFigures } from '../storage/figures.js';
+import type { Source } from '../../aggregate/stage.js';
+import { describe } from '../../bson/describe.js';
+import { toDouble } from '../../bson/numbers.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../../bson/types.js';
+import { failure, failureAt, unsupported } from '../../errors.js';
+import { figure, storageFigures } from '../../storage/figures.js';
+import { stages } from '../registry.js';
 
-/** The collection that a pipeline runs over; it may not exist. */
-export interface SourceContext {
-  namespace: string;
-  collection: Collection | undefined;
-}
-
-/** The documents that a pipeline begins with, in place of a collection's. */
-export type Source = (context: SourceContext) => BsonDocument[];
-
-/** Stages that come first and make documents of their own, by their names. */
-export const sourceStages: Readonly<Record<string, (argument: BsonValue) => Source>> = {
-  $collStats: collStats,
-  $indexStats: indexStats,
-};
-
-const host = 'localhost';
+stages.define('$collStats', { source: collStats });
 
 /** `$collStats`: figures of the collection; those about latency and executions are not gathered here. */
 function collStats(argument: BsonValue): Source {
@@ -48,7 +32,7 @@ function collStats(argument: BsonValue): Source {
   return ({ namespace, collection }) => {
     const result: BsonDocument = new Map<string, BsonValue>([
       ['ns', namespace],
-      ['host', host],
+      ['host', 'localhost'],
       ['localTime', new Date()],
     ]);
     const [wanted] = argument.keys();
@@ -75,27 +59,4 @@ function scaleOf(scale: BsonValue | undefined): number {
   const value = Math.trunc(toDouble(scale));
   if (value >= 1) return value;
   throw failureAt(51024, `BSON field 'scale' value must be >= 1, actual value '${describe(scale)}'`);
-}
-
-/** `$indexStats`: the indexes and how often each was used. */
-function indexStats(argument: BsonValue): Source {
-  if (!isDocument(argument) || argument.size > 0)
-    throw failureAt(28803, 'The $indexStats stage specification must be an empty object');
-  return ({ collection }) =>
-    (collection?.indexes ?? [])
-      .filter(({ ready }) => ready)
-      .map((index) => {
-        const { operations, since } = usageOf(index);
-        const accesses: BsonDocument = new Map<string, BsonValue>([
-          ['ops', Long.fromNumber(operations)],
-          ['since', since],
-        ]);
-        return new Map<string, BsonValue>([
-          ['name', index.name],
-          ['key', index.definition.key],
-          ['host', host],
-          ['accesses', accesses],
-          ['spec', index.definition.spec],
-        ]);
-      });
 }
