@@ -5,6 +5,8 @@ import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { unsupported } from '../errors.js';
 import type { Condition } from '../query/condition.js';
 import type { ClauseContext, Filter } from '../query/types.js';
+import type { Step } from '../update/apply.js';
+import type { Modifier } from '../update/modifier.js';
 
 /**
  * The operators of one kind. Each is a file of its own, which registers itself when `operators/index.ts` loads it; see
@@ -76,3 +78,11 @@ export const accumulators = new Registry<AccumulatorOperator>('The accumulator')
 
 /** Stages of pipelines. */
 export const stages = new Registry<StageOperator>('The stage');
+
+/** Reads what an operator does to the field at a path; most change that field alone, and leave its step to the caller. */
+export type UpdateOperator =
+  | { modifier(path: string, argument: BsonValue): Modifier }
+  | { step(path: string, argument: BsonValue): Step };
+
+/** Operators of updates: `{ $set: { field: 1 } }`. */
+export const updates = new Registry<UpdateOperator>('The operator');

@@ -5,7 +5,7 @@ import { failure } from '../errors.js';
 import { isReference } from '../query/reference.js';
 import { applySteps } from './apply.js';
 import { checkId } from './id.js';
-import { setTo } from './modifier.js';
+import { setTo } from './set-to.js';
 import type { Update } from './update.js';
 
 /**

@@ -1,12 +1,15 @@
-import { describeField } from '../bson/describe.js';
-import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failure } from '../errors.js';
-import type { Step } from './apply.js';
-import { describeId, keep, remove } from './modifier.js';
-import { arrayPosition, parseUpdatePath } from './path.js';
+import { describeField } from '../../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
+import { failure } from '../../errors.js';
+import type { Step } from '../../update/apply.js';
+import { describeId, keep, remove } from '../../update/modifier.js';
+import { arrayPosition, parseUpdatePath } from '../../update/path.js';
+import { updates } from '../registry.js';
+
+updates.define('$rename', { step: parseRename });
 
 /** `$rename`: first the value is written to its new place, then the old one is removed. */
-export function parseRename(from: string, argument: BsonValue): Step {
+function parseRename(from: string, argument: BsonValue): Step {
   if (typeof argument !== 'string') {
     throw failure(
       'BadValue',
