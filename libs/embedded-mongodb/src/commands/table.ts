@@ -101,6 +101,9 @@ const refused = new Set(
   ).split(' '),
 );
 
+/** The names of all commands, and of those that are refused. */
+export const commandNames = { supported: [...commands.keys()], refused: [...refused] };
+
 /** Carries out commands; whatever goes wrong becomes `{ ok: 0, errmsg, code, codeName }`. */
 export function dispatcher(engine: Engine): Dispatch {
   return async (request, connectionId) => {

@@ -63,8 +63,6 @@ import './expression/to-upper.js';
 import './expression/type.js';
 import './expression/year.js';
 import './filter/all.js';
-import './filter/always-false.js';
-import './filter/always-true.js';
 import './filter/and.js';
 import './filter/comment.js';
 import './filter/elem-match.js';

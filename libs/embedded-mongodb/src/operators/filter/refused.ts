@@ -2,6 +2,8 @@ import { clauseOperators, fieldOperators } from '../registry.js';
 
 /** Operators of MongoDB that a filter of this server lacks. */
 const names = [
+  '$alwaysTrue',
+  '$alwaysFalse',
   '$where',
   '$text',
   '$jsonSchema',

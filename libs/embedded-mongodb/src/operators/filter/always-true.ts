@@ -1,4 +1,0 @@
-import { opaque } from '../../query/filter.js';
-import { clauseOperators } from '../registry.js';
-
-clauseOperators.define('$alwaysTrue', () => ({ ...opaque, matches: () => true }));
