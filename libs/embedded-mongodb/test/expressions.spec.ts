@@ -73,6 +73,7 @@ describe('expressions', () => {
     [{ $add: ['a', null] }, 14],
     [{ $concat: ['$none', 'a', 1] }, 16_702],
     [{ $slice: [1, 1, null] }, 28_724],
+    [{ $setIntersection: [{ $filter: { input: [1], cond: '$none' } }, '$_id'] }, 17_047],
     [{ $switch: { branches: [{ case: false, then: 1 }] } }, 40_069],
   ])('%j fails with %d', async (expression, code) => {
     await expect(server.evaluate(expression)).rejects.toMatchObject({ code: new Int32(code) });

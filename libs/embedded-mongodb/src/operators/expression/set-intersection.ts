@@ -15,8 +15,6 @@ function intersection(operands: Iterable<Result>): Result {
     // Of two equal numbers that of the smaller set stays.
     const [kept, other] = result && result.length <= values.length ? [result, values] : [values, result];
     result = other ? kept.filter((value) => other.some((one) => valuesEqual(one, value))) : kept;
-    // Nothing is left that the rest could take away.
-    if (result.length === 0) break;
   }
   return result ?? [];
 }
