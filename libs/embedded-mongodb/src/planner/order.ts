@@ -44,8 +44,9 @@ export function* sortMatches(
       if (step) result = step;
       else yield undefined;
     }
+    versions.settle((result ?? []).map(({ record }) => record));
     for (const { record, place, score } of result ?? []) {
-      const bytes = versions.get(record, place);
+      const bytes = versions.take(record, place);
       yield bytes && { record, bytes, score };
     }
   } finally {
@@ -99,7 +100,14 @@ function* collect<Key>(
 ): Generator<Sorted<Key>[] | undefined> {
   let entries: Sorted<Key>[] = [];
   let bytes = 0;
-  const inOrder = (): Sorted<Key>[] => entries.sort((a, b) => keys.compare(a.key, b.key)).slice(0, keep);
+  // A document that moved within the index that finds it may have come twice.
+  const inOrder = (): Sorted<Key>[] => {
+    const seen = new Set<number>();
+    return entries
+      .sort((a, b) => keys.compare(a.key, b.key))
+      .filter(({ record }) => !seen.has(record) && seen.add(record))
+      .slice(0, keep);
+  };
   for (const match of scan.matches()) {
     if (match) {
       const key = keys.of(match);
