@@ -30,12 +30,13 @@ export class Query {
   readonly plan: Plan;
   readonly scan: Scan;
 
-  /** @throws CommandError where filter, sort or hint are wrong, or where a text search finds no text index */
+  /** @throws CommandError where filter, sort or hint are wrong, a text search finds no text index, or the store is closed */
   constructor(
     store: Store,
     readonly collection: Collection | undefined,
     readonly request: QueryRequest,
   ) {
+    store.checkOpen();
     this.filter = compileFilter(request.filter, request.variables);
     const sort = request.sort ? parseSort(request.sort) : [];
     if (!this.filter.text && sort.some(({ textScore }) => textScore)) {
