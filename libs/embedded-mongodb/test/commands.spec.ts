@@ -62,6 +62,13 @@ describe('commands', () => {
     [{ update: 'names', updates: [{ q: {}, u: {}, all: true }] }, 40_415],
     [{ delete: 'names', deletes: [{ q: {} }] }, 40_414],
     [{ delete: 'names', deletes: [{ q: {}, limit: 2 }] }, 9],
+    [
+      {
+        createIndexes: 'names',
+        indexes: [{ key: { a: 1 }, name: 'a', partialFilterExpression: { b: /c/ } }],
+      },
+      67,
+    ],
     [{ find: 'names', tailable: true }, 2],
     [{ find: 'names', awaitData: true }, 9],
     [{ find: 'names', readConcern: { level: 'snapshot' } }, 123],

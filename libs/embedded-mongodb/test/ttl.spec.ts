@@ -99,4 +99,16 @@ describe('a TTL index', () => {
     await visits().updateOne({ _id: 2 }, { $set: { s: 'done' } });
     expect(await left()).toEqual([3, 5, 6, 7, 8, 9, 10]);
   });
+
+  it('does not keep the server from ending in the middle of a sweep', async () => {
+    const other = await startEmbeddedMongodb({ memory: true, ttlIntervalMs: 1 });
+    const writer = await new MongoClient(other.uri).connect();
+    for (let n = 0; n < 4; n++) {
+      const items = writer.db('test').collection(`items${n}`);
+      await items.createIndex({ at: 1 }, { expireAfterSeconds: 0 });
+      await items.insertMany(Array.from({ length: 1_000 }, () => ({ at: old })));
+    }
+    await writer.close();
+    await expect(other.stop()).resolves.toBeUndefined();
+  });
 });

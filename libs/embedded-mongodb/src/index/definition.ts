@@ -1,4 +1,4 @@
-import { Int32 } from 'bson';
+import { BSONRegExp, Int32 } from 'bson';
 import { describe, describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
@@ -73,13 +73,16 @@ export function parseIndex(given: BsonDocument): IndexDefinition {
     );
   };
   try {
-    return parse(given);
+    const expression = given.get('partialFilterExpression');
+    if (isDocument(expression)) checkPartial(expression);
+    return storedIndex(given);
   } catch (error) {
     return inSpecification(error);
   }
 }
 
-function parse(given: BsonDocument): IndexDefinition {
+/** An index that has been parsed before, and is not refused for what is checked only since then. */
+export function storedIndex(given: BsonDocument): IndexDefinition {
   for (const option of given.keys()) {
     if (!knownOptions.has(option)) throw invalidOption(option, given, 'an index specification');
   }
@@ -297,7 +300,6 @@ function partialFilter(given: BsonDocument): Filter | undefined {
   if (isIdKey(given.get('key') as BsonDocument)) {
     throw failure('CannotCreateIndex', '_id index cannot be a partial index');
   }
-  checkPartial(expression);
   return compileFilter(expression);
 }
 
@@ -308,6 +310,9 @@ function checkPartial(expression: BsonDocument): void {
     }
     if (name === '$exists' && value !== true && !(isNumber(value) && toDouble(value) !== 0)) {
       throw failure('CannotCreateIndex', 'Expression not supported in partial index: $not\n    $exists');
+    }
+    if (!name.startsWith('$') && value instanceof BSONRegExp) {
+      throw failure('CannotCreateIndex', `Expression not supported in partial index: ${name} regex`);
     }
     const inner = Array.isArray(value) && (name === '$and' || name === '$or') ? value : [value];
     for (const each of inner) if (isDocument(each)) checkPartial(each);

@@ -38,8 +38,9 @@ export function* sortMatches(
       if (step) result = step;
       else yield undefined;
     }
+    versions.settle((result ?? []).map(({ record }) => record));
     for (const { record, place } of result ?? []) {
-      const bytes = versions.get(record, place);
+      const bytes = versions.take(record, place);
       yield bytes && { record, bytes };
     }
   } finally {
@@ -74,7 +75,14 @@ function* collect(
 ): Generator<Sorted[] | undefined> {
   let entries: Sorted[] = [];
   let bytes = 0;
-  const inOrder = (): Sorted[] => entries.sort((a, b) => a.key.compare(b.key)).slice(0, keep);
+  // A document that moved within the index that finds it may have come twice.
+  const inOrder = (): Sorted[] => {
+    const seen = new Set<number>();
+    return entries
+      .sort((a, b) => a.key.compare(b.key))
+      .filter(({ record }) => !seen.has(record) && seen.add(record))
+      .slice(0, keep);
+  };
   for (const match of scan.matches()) {
     if (match) {
       const key = keyOf(match);

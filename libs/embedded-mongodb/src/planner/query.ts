@@ -35,12 +35,13 @@ export class Query {
   /** Set where the query is only explained: that is no use of its index. */
   explained = false;
 
-  /** @throws CommandError where filter, sort or hint are wrong */
+  /** @throws CommandError where filter, sort or hint are wrong, or the store is closed */
   constructor(
     store: Store,
     readonly collection: Collection | undefined,
     given: QueryRequest,
   ) {
+    store.checkOpen();
     const request = naturalOrder(given);
     this.request = request;
     this.filter = compileFilter(request.filter, request.variables);

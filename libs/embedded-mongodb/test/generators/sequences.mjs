@@ -45,8 +45,11 @@ async function generate(run) {
     await useClassicEngine(sides.reference);
   }
   const sequence = new Sequence(run, new Random(run.seed), sides);
-  await sequence.go();
-  await sides.restarted.stop('SIGTERM');
+  try {
+    await sequence.go();
+  } finally {
+    await sides.restarted.stop('SIGTERM');
+  }
   await sides.steady.close();
   await steady.stop();
   await sides.reference?.close();
@@ -254,7 +257,7 @@ class Sequence {
         .toArray();
       if (documents.length > 0) await to.collection(name).insertMany(documents);
       const indexes = (await from.collection(name).indexes()).filter((each) => each.name !== '_id_');
-      for (const index of indexes) await to.command({ createIndexes: name, indexes: [index] });
+      for (const index of indexes) await outcome(to.command({ createIndexes: name, indexes: [index] }));
     }
   }
 
