@@ -37,12 +37,14 @@ export const errorCodes = {
   NotAReplicaSet: 123,
   CannotIndexParallelArrays: 171,
   InvalidPipelineOperator: 168,
+  QueryPlanKilled: 175,
   QueryFeatureNotAllowed: 224,
   NotImplemented: 238,
   ConversionFailure: 241,
   IndexBuildAborted: 276,
   BSONObjectTooLarge: 10334,
   DuplicateKey: 11000,
+  InterruptedAtShutdown: 11600,
   OutOfDiskSpace: 14031,
 } as const;
 

@@ -17,6 +17,8 @@ export interface EmbeddedMongodbOptions {
   socket?: string;
   /** TCP port on 127.0.0.1, in place of a socket; 0 takes a free one. Every local user can connect to it. */
   port?: number;
+  /** How often the documents that a TTL index names are removed. Unit: milliseconds. @default 60000 */
+  ttlIntervalMs?: number;
 }
 
 /** A running server. */
@@ -84,11 +86,11 @@ async function startInMemory(options: EmbeddedMongodbOptions): Promise<EmbeddedM
 /** Serves data at the address that the options name, or at the given socket. */
 async function serve(
   data: Pick<ServerOptions, 'dir' | 'temporary'>,
-  { port, socket: wanted }: EmbeddedMongodbOptions,
+  { port, socket: wanted, ttlIntervalMs }: EmbeddedMongodbOptions,
   defaultSocket: () => string,
 ): Promise<EmbeddedMongodb> {
   const socket = port === undefined ? (wanted ?? defaultSocket()) : undefined;
-  const worker = await startWorker({ ...data, socket, port });
+  const worker = await startWorker({ ...data, socket, port, ttlIntervalMs });
   return {
     uri:
       socket === undefined

@@ -6,7 +6,7 @@ import type { Engine } from './commands/context.js';
 import { dispatcher } from './commands/table.js';
 import { Catalog } from './storage/catalog.js';
 import { Store } from './storage/store.js';
-import { removeExpired, ttlIntervalMs } from './ttl.js';
+import { TtlMonitor } from './ttl.js';
 import { serveConnection } from './wire/connection.js';
 
 /** Where data is kept and clients are served. */
@@ -19,12 +19,18 @@ export interface ServerOptions {
   socket?: string;
   /** TCP port on 127.0.0.1, in place of a socket; 0 takes a free one. */
   port?: number;
+  /** How often expired documents are removed. Unit: milliseconds. */
+  ttlIntervalMs?: number;
 }
+
+/** How often unused cursors are looked for. Unit: milliseconds. */
+const cursorIntervalMs = 60_000;
 
 /** The server itself: its store, its listening socket, and its housekeeping. */
 export class MongoServer {
   private readonly sockets = new Set<Socket>();
-  private readonly housekeeping: NodeJS.Timeout;
+  private readonly cursorTimer: NodeJS.Timeout;
+  private readonly ttl: TtlMonitor;
   private connections = 0;
 
   private constructor(
@@ -32,11 +38,8 @@ export class MongoServer {
     private readonly listener: Server,
     private readonly options: ServerOptions,
   ) {
-    this.housekeeping = setInterval(() => {
-      engine.cursors.closeIdle();
-      // What fails, on a full disk above all, is tried again the next time.
-      removeExpired(engine).catch(() => undefined);
-    }, ttlIntervalMs);
+    this.cursorTimer = setInterval(() => engine.cursors.closeIdle(), cursorIntervalMs);
+    this.ttl = new TtlMonitor(engine, options.ttlIntervalMs);
     listener.on('connection', (socket) => this.accept(socket));
   }
 
@@ -62,7 +65,8 @@ export class MongoServer {
 
   /** Ends the connections, finishes the writes, and closes the data. */
   async stop(): Promise<void> {
-    clearInterval(this.housekeeping);
+    clearInterval(this.cursorTimer);
+    this.ttl.stop();
     const closed = new Promise((resolve) => this.listener.close(resolve));
     for (const socket of this.sockets) socket.destroy();
     await closed;

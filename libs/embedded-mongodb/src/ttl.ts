@@ -1,23 +1,76 @@
-import { Int32 } from 'bson';
 import type { BsonDocument, BsonValue } from './bson/types.js';
 import type { Engine } from './commands/context.js';
 import { changeMany } from './commands/modify.js';
 import { Pauses } from './commands/pauses.js';
+import { CommandError } from './errors.js';
+import type { Index } from './index/index.js';
 
 /** How often expired documents are removed, as in MongoDB. Unit: milliseconds. */
-export const ttlIntervalMs = 60_000;
+export const defaultTtlIntervalMs = 60_000;
 
-/** Removes the documents whose TTL index says that they have expired. */
-export async function removeExpired(engine: Engine, now = Date.now()): Promise<void> {
-  for (const { namespace, indexes } of engine.catalog.list()) {
-    for (const { ready, definition } of indexes) {
-      const [field] = definition.fields;
-      if (!ready || definition.expireAfterSeconds === undefined || !field) continue;
-      const latest = new Date(now - definition.expireAfterSeconds * 1_000);
-      const expired: BsonDocument = new Map<string, BsonValue>([['$lte', latest]]);
-      const filter: BsonDocument = new Map<string, BsonValue>([[field.path, expired]]);
-      const hint: BsonDocument = new Map([[field.path, new Int32(field.descending ? -1 : 1)]]);
-      await changeMany(engine, namespace, { filter, hint }, undefined, new Pauses(0));
+/** What ends a sweep of one index without being anybody's concern. */
+const expectedEnds = new Set(['QueryPlanKilled', 'InterruptedAtShutdown']);
+
+/** Removes expired documents again and again; an index that fails is reported, and keeps no other from its turn. */
+export class TtlMonitor {
+  private readonly timer: NodeJS.Timeout;
+  private running = false;
+
+  constructor(
+    private readonly engine: Engine,
+    intervalMs = defaultTtlIntervalMs,
+  ) {
+    this.timer = setInterval(() => void this.sweep(), intervalMs);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private async sweep(): Promise<void> {
+    if (this.running) return;
+    this.running = true;
+    try {
+      await removeExpired(this.engine, report);
+    } finally {
+      this.running = false;
     }
   }
+}
+
+/** Removes the documents whose TTL index says that they have expired. */
+export async function removeExpired(
+  engine: Engine,
+  onFailure: (namespace: string, index: string, error: unknown) => void,
+  now = Date.now(),
+): Promise<void> {
+  for (const { namespace, indexes } of engine.catalog.list()) {
+    for (const index of [...indexes]) {
+      try {
+        await removeExpiredOf(engine, namespace, index, now);
+      } catch (error) {
+        if (!(error instanceof CommandError && expectedEnds.has(error.codeName)))
+          onFailure(namespace, index.name, error);
+      }
+    }
+  }
+}
+
+async function removeExpiredOf(engine: Engine, namespace: string, index: Index, now: number): Promise<void> {
+  const { fields, expireAfterSeconds, spec } = index.definition;
+  const [field] = fields;
+  if (!index.ready || expireAfterSeconds === undefined || !field) return;
+  const latest = new Date(now - expireAfterSeconds * 1_000);
+  const expired: BsonDocument = new Map<string, BsonValue>([['$lte', latest]]);
+  // A partial index only speaks for the documents in it.
+  const conditions = [new Map([[field.path, expired]]), spec.get('partialFilterExpression') ?? new Map()];
+  const filter: BsonDocument = new Map([['$and', conditions]]);
+  await changeMany(engine, namespace, { filter, within: index }, undefined, new Pauses(0));
+}
+
+function report(namespace: string, index: string, error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  process.emitWarning(
+    `Expired documents of ${namespace} (index ${index}) were not removed: ${reason}. The next attempt follows.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { Decimal128, Double } from 'bson';
+import { Decimal128, Double, Int32, Long } from 'bson';
 import { compilePipeline } from '../src/aggregate/pipeline.js';
 import { type BsonDocument, isDocument } from '../src/bson/types.js';
 import { codeOf, doc, plain } from './support/bson.js';
@@ -100,5 +100,9 @@ describe('compilePipeline', () => {
       values.map((v) => ({ v })),
     );
     expect(String(mean[0]?.mean)).toBe('2251799813685248.299999999999999994');
+    const almost = [0.49999999999999994, 0.49999999999999994, 0.1].map((v) => ({ v: new Double(v) }));
+    const sum = (last: unknown): unknown =>
+      run([{ $group: { _id: null, sum: { $sum: '$v' } } }], [...almost, { v: last }])[0]?.sum;
+    expect([sum(Long.fromNumber(1)), sum(new Int32(1))]).toEqual([2.1, 2.0999999999999996]);
   });
 });

@@ -32,6 +32,14 @@ describe('commands', () => {
     await expect(run({ ...insert, writeConcern: { w: 'majority' } })).resolves.toMatchObject({ n: 1 });
   });
 
+  it('list the options of an index in the order of MongoDB', async () => {
+    const indexes = [{ name: 'x', sparse: true, key: { a: 1 }, unique: 1 }];
+    await run({ createIndexes: 'names', indexes });
+    const { cursor } = await run({ listIndexes: 'names' });
+    const expected = { v: 2, key: { a: 1 }, name: 'x', unique: true, sparse: true };
+    expect(JSON.stringify(cursor.firstBatch[1])).toBe(JSON.stringify(expected));
+  });
+
   it('create a collection that exists without complaint', async () => {
     await run({ create: 'names' });
     await expect(run({ create: 'names' })).resolves.toMatchObject({ ok: 1 });
@@ -54,6 +62,13 @@ describe('commands', () => {
     [{ update: 'names', updates: [{ q: {}, u: {}, all: true }] }, 40_415],
     [{ delete: 'names', deletes: [{ q: {} }] }, 40_414],
     [{ delete: 'names', deletes: [{ q: {}, limit: 2 }] }, 9],
+    [
+      {
+        createIndexes: 'names',
+        indexes: [{ key: { a: 1 }, name: 'a', partialFilterExpression: { b: /c/ } }],
+      },
+      67,
+    ],
     [{ find: 'names', tailable: true }, 2],
     [{ find: 'names', awaitData: true }, 9],
     [{ find: 'names', readConcern: { level: 'snapshot' } }, 123],
@@ -112,16 +127,13 @@ describe('dropIndexes', () => {
 });
 
 describe('find', () => {
-  it('sorts by no score that nothing has searched for', async () => {
-    const sort = { score: { $meta: 'textScore' } };
-    await expect(run({ find: 'names', sort })).rejects.toMatchObject({ code: 40218 });
-  });
-
-  it('searches for words in no collection without a text index', async () => {
-    const filter = { $text: { $search: 'ada' } };
-    await expect(run({ find: 'missing', filter })).rejects.toMatchObject({ code: 27 });
-    await run({ create: 'names' });
-    await expect(run({ find: 'names', filter })).rejects.toMatchObject({ code: 27 });
+  it.each<Document>([
+    { find: 'names', filter: { $text: { $search: 'ada' } } },
+    { find: 'names', sort: { score: { $meta: 'textScore' } } },
+    { find: 'names', projection: { score: { $meta: 'textScore' } } },
+    { createIndexes: 'names', indexes: [{ key: { a: 'text' }, name: 'a' }] },
+  ])('searches for no words, which would take stems: %j', async (command) => {
+    await expect(run(command)).rejects.toMatchObject({ code: 115 });
   });
 });
 

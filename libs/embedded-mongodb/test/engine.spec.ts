@@ -1,16 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { decodeDocument } from '../src/bson/decode.js';
 import { encodeDocument } from '../src/bson/encode.js';
 import { Command, type Engine } from '../src/commands/context.js';
 import { Cursors } from '../src/commands/cursors.js';
 import { createIndexes } from '../src/commands/indexes.js';
+import { del, update as updateCommand } from '../src/commands/update.js';
 import { parseIndex } from '../src/index/definition.js';
 import { Query } from '../src/planner/query.js';
+import { Versions } from '../src/planner/versions.js';
 import { Catalog } from '../src/storage/catalog.js';
 import type { Collection } from '../src/storage/collection.js';
 import { Store } from '../src/storage/store.js';
-import { doc } from './support/bson.js';
+import { doc, plain } from './support/bson.js';
 
 const documents = 5_000;
 
@@ -50,6 +53,49 @@ describe('the store', () => {
   });
 });
 
+describe('the documents of a sort', () => {
+  const change = (record: number, n: number): void => {
+    const bytes = notes.get(record) as Buffer;
+    notes.replace({ record, bytes }, Buffer.from(encodeDocument(doc({ _id: record - 1, n }))));
+  };
+  const nOf = (bytes: Buffer | undefined): unknown => bytes && plain(decodeDocument(bytes)).n;
+
+  it('are those that it read, whoever changed them before and afterwards', async () => {
+    const versions = new Versions(notes);
+    await store.write(() => change(1, -1));
+    const [first, second] = [versions.add(), versions.add()];
+    await store.write(() => change(1, -2));
+    const third = versions.add();
+    versions.settle([1, 2, 3]);
+    await store.write(() => {
+      for (const record of [1, 2, 3]) change(record, -3);
+      for (const record of [1, 2]) notes.remove({ record, bytes: notes.get(record) as Buffer });
+    });
+    expect([
+      nOf(versions.take(1, first)),
+      nOf(versions.take(2, second)),
+      nOf(versions.take(3, third)),
+    ]).toEqual([-1, 1, 2]);
+    versions.release();
+    expect(notes.witnesses.size).toBe(0);
+  });
+
+  it('are given up with an error where too many of them change, and for no others', async () => {
+    const versions = new Versions(notes, 100);
+    const places = [versions.add(), versions.add()];
+    versions.settle([1, 2]);
+    await store.write(() => {
+      for (let record = 3; record < 100; record++) change(record, -1);
+      for (let n = 0; n < 100; n++) change(2, n);
+    });
+    expect(nOf(versions.take(2, places[1] as number))).toBe(1);
+    const other = new Versions(notes, 30);
+    other.settle([1, 2]);
+    await store.write(() => [1, 2].forEach((record) => change(record, -1)));
+    expect(() => other.take(1, 0)).toThrow('while this sort was read');
+  });
+});
+
 describe('a document that an index refuses', () => {
   beforeEach(async () => {
     for (const index of [
@@ -78,15 +124,73 @@ describe('a document that an index refuses', () => {
 });
 
 describe('an index that is being built', () => {
-  const indexes = [{ key: { n: 1 }, name: 'n_1', unique: true }];
-  const create = (): Promise<unknown> =>
-    createIndexes(new Command(doc({ createIndexes: 'notes', indexes, $db: 'test' }), new Map(), 1), engine);
+  const create = (index: object = { key: { n: 1 }, unique: true }): Promise<unknown> => {
+    const indexes = [{ name: 'n_1', ...index }];
+    return createIndexes(
+      new Command(doc({ createIndexes: 'notes', indexes, $db: 'test' }), new Map(), 1),
+      engine,
+    );
+  };
 
   /** Resolves when the building of an index has begun. */
   async function begun(): Promise<void> {
     while (!notes.index('n_1')) await store.write(() => undefined);
     expect(notes.index('n_1')?.ready).toBe(false);
   }
+
+  /** One update or delete statement, while the index is being built. */
+  const update = (q: object, u: object): Promise<unknown> =>
+    updateCommand(
+      new Command(doc({ update: 'notes', updates: [{ q, u }], $db: 'test' }), new Map(), 1),
+      engine,
+    );
+  const remove = (q: object): Promise<unknown> =>
+    del(new Command(doc({ delete: 'notes', deletes: [{ q, limit: 1 }], $db: 'test' }), new Map(), 1), engine);
+  /** How many documents a query finds by the index, and whether a second one with the same value is refused. */
+  async function found(n: number): Promise<number> {
+    const query = new Query(store, notes, { filter: doc({ n }), hint: 'n_1' });
+    const count = [...query.matches()].filter(Boolean).length;
+    await expect(store.write(() => insert(-9, n))).rejects.toMatchObject({ code: 11_000 });
+    return count;
+  }
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['deleted', () => remove({ _id: -1 })],
+    ['updated', () => update({ _id: -1 }, { $set: { n: -5 } })],
+    ['replaced', () => update({ _id: -1 }, { n: -5 })],
+    ['given an array', () => update({ _id: -1 }, { n: [-5, -6] })],
+  ])('keeps what others hold when a duplicate is %s', async (_, resolve) => {
+    await store.write(() => insert(-1, 5));
+    const built = create();
+    await begun();
+    await Promise.all([built, resolve()]);
+    expect(await found(5)).toBe(1);
+  });
+
+  it('keeps a document whose duplicate is gone when the build ends', async () => {
+    await store.write(() => insert(-1, 5));
+    const built = create();
+    await begun();
+    await Promise.all([built, remove({ _id: 5 })]);
+    expect(await found(5)).toBe(1);
+  });
+
+  it('bothers no writer, and is not promised where a duplicate remains', async () => {
+    const failing = expect(create()).rejects.toMatchObject({ code: 11_000 });
+    await begun();
+    await store.write(() => insert(-1, 0));
+    await update({ _id: -1 }, { $set: { read: true } });
+    await failing;
+    expect(notes.counters.documents).toBe(documents + 1);
+  });
+
+  it('waits for what it cannot index to be gone', async () => {
+    await store.write(() => notes.insert(Buffer.from(encodeDocument(doc({ _id: -1, a: [], b: [] })))));
+    const built = create({ key: { a: 1, b: 1 } });
+    await begun();
+    await Promise.all([built, update({ _id: -1 }, { $set: { a: 1 } })]);
+    expect(notes.index('n_1')?.ready).toBe(true);
+  });
 
   it('is there for all who asked for it', async () => {
     await Promise.all([create(), create(), create()]);

@@ -1,25 +1,18 @@
 import { BsonUndefined, type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
+import { expressions } from '../operators/registry.js';
 import { fieldPath } from './field-path.js';
-import { arithmeticOperators } from './operators/arithmetic.js';
-import { arrayOperators } from './operators/array.js';
-import { comparisonOperators } from './operators/comparison.js';
-import { dateOperators } from './operators/date.js';
-import { knownOperators } from './operators/known.js';
-import { objectOperators } from './operators/object.js';
-import type { Operator } from './operators/operator.js';
-import { scopedOperators } from './operators/scoped.js';
-import { stringOperators } from './operators/string.js';
-import { constant, type Expression, fold, noNames, type Result, type Variables, withNames } from './scope.js';
-
-const operators: Record<string, Operator> = {
-  ...arithmeticOperators,
-  ...arrayOperators,
-  ...comparisonOperators,
-  ...dateOperators,
-  ...objectOperators,
-  ...stringOperators,
-};
+import type { Operator } from './operator.js';
+import {
+  constant,
+  type Expression,
+  fold,
+  noNames,
+  type Result,
+  type Scope,
+  type Variables,
+  withNames,
+} from './scope.js';
 
 /**
  * @param variables What `$$name` may refer to.
@@ -37,11 +30,6 @@ export function compileExpression(expression: BsonValue, variables: Variables = 
   return operator?.startsWith('$')
     ? compileOperator(operator, expression, variables)
     : compileObject(expression, variables);
-}
-
-/** Whether MongoDB has an expression of this name, supported here or not. */
-export function isKnownOperator(name: string): boolean {
-  return Object.hasOwn(operators, name) || Object.hasOwn(scopedOperators, name) || knownOperators.has(name);
 }
 
 function compileObject(fields: BsonDocument, variables: Variables): Expression {
@@ -71,20 +59,55 @@ function compileObject(fields: BsonDocument, variables: Variables): Expression {
 function compileOperator(name: string, expression: BsonDocument, variables: Variables): Expression {
   if (expression.size !== 1) throw failureAt(15983, exactlyOne(expression));
   const argument = expression.get(name) as BsonValue;
-  if (name === '$literal' || name === '$const') return constant(argument);
-  const special = Object.hasOwn(scopedOperators, name) ? scopedOperators[name] : undefined;
-  if (special)
-    return special(argument, (inner, added = []) => compileExpression(inner, withNames(variables, added)));
-  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
-  if (!operator) {
-    if (knownOperators.has(name)) throw unsupported(`The expression ${name}`);
-    throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  const operator = expressions.find(name);
+  if (!operator) throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  if ('compile' in operator) {
+    return operator.compile(argument, (inner, added = []) =>
+      compileExpression(inner, withNames(variables, added)),
+    );
   }
   const operands = (Array.isArray(argument) ? argument : [argument]).map((each) =>
     compileExpression(each, variables),
   );
   checkArity(name, operator, operands.length);
-  return fold(operands, (scope) => operator.apply(operands.map((each) => each(scope))));
+  return applied(operator, operands);
+}
+
+/** An operator over its arguments, constants computed as far as MongoDB does beforehand. */
+function applied(operator: Operator, given: readonly Expression[]): Expression {
+  const operands = given.every((each) => each.constant) ? given : withFolded(operator, given);
+  return fold(operands, (scope) => operator.apply(inTurn(operands, scope)));
+}
+
+function* inTurn(operands: readonly Expression[], scope: Scope): Generator<Result> {
+  for (const operand of operands) yield operand(scope);
+}
+
+function withFolded(operator: Operator, operands: readonly Expression[]): readonly Expression[] {
+  const computed = (run: readonly Expression[]): readonly Expression[] =>
+    run.length > 1 ? [applied(operator, run)] : run;
+  switch (operator.folds) {
+    case undefined:
+      return operands;
+    case 'all': {
+      const constants = operands.filter((each) => each.constant);
+      return [...operands.filter((each) => !each.constant), ...computed(constants)];
+    }
+    case 'leading': {
+      const end = operands.findIndex((each) => !each.constant);
+      return [...computed(operands.slice(0, end)), ...operands.slice(end)];
+    }
+    case 'adjacent': {
+      const result: Expression[] = [];
+      for (let from = 0; from < operands.length;) {
+        const next = operands.findIndex((each, index) => index >= from && !each.constant);
+        const end = next < 0 ? operands.length : next;
+        result.push(...computed(operands.slice(from, end)), ...operands.slice(end, end + 1));
+        from = end + 1;
+      }
+      return result;
+    }
+  }
 }
 
 function checkArity(name: string, { least, most }: Operator, given: number): void {
@@ -114,8 +137,6 @@ function compilePath(text: string, variables: Variables): Expression {
       return (scope) => valueAt(scope.root, rest);
     case 'REMOVE':
       return constant(undefined);
-    case 'NOW':
-      return constantNow();
     default:
       return compileVariable(variable, rest, variables);
   }
@@ -128,17 +149,11 @@ function compileVariable(name: string, rest: readonly string[], variables: Varia
   throw failureAt(17276, `Use of undefined variable: ${name}`);
 }
 
-/** One moment for the whole command. */
-function constantNow(): Expression {
-  const now = new Date();
-  return () => now;
-}
-
 /** The value at a path; through an array it is the array of what its documents have there. Numbers in it are names. */
 function valueAt(value: Result, names: readonly string[], depth = 0): Result {
   if (depth === names.length) return value;
   if (isDocument(value)) return valueAt(value.get(names[depth] as string), names, depth + 1);
-  if (!Array.isArray(value) || depth === 0) return undefined;
+  if (!Array.isArray(value)) return undefined;
   return value.flatMap((element): BsonValue[] => {
     const nested = isDocument(element) ? valueAt(element, names, depth) : undefined;
     return nested === undefined || nested instanceof BsonUndefined ? [] : [nested];

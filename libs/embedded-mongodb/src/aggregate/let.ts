@@ -1,7 +1,7 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError, failure, failureAt } from '../errors.js';
 import { compileExpression } from './expression.js';
-import { checkedName } from './operators/scoped.js';
+import { checkedName } from './values/variables.js';
 import { constant, type Expression, noNames, type Variables } from './scope.js';
 
 /**
@@ -12,7 +12,8 @@ import { constant, type Expression, noNames, type Variables } from './scope.js';
  * @see https://www.mongodb.com/docs/manual/reference/command/find/#std-label-find-let-syntax
  */
 export function compileLet(definitions: BsonDocument | undefined, outer: Variables = noNames): Variables {
-  const variables = new Map<string, Expression>(outer);
+  // One moment for the whole command.
+  const variables = new Map<string, Expression>([['NOW', constant(new Date())], ...outer]);
   if (!definitions) return variables;
   for (const [name, expression] of definitions) {
     checkName(name);

@@ -1,4 +1,5 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
+import type { Collection } from '../storage/collection.js';
 import type { Variables } from './scope.js';
 
 /** Documents on their way; `undefined` is a chance to pause, which every stage passes on at once. */
@@ -15,8 +16,40 @@ export interface StageContext {
   variables: Variables;
 }
 
-/** Reads a stage's argument. */
-export type StageParser = (argument: BsonValue, context: StageContext) => Stage;
+/** The stages at a pipeline's start that a query can answer, in the order in which a query applies them. */
+export interface PipelineHead {
+  filter?: BsonDocument;
+  sort?: BsonDocument;
+  skip?: number;
+  limit?: number;
+}
+
+/** The collection that a pipeline runs over; it may not exist. */
+export interface SourceContext {
+  namespace: string;
+  collection: Collection | undefined;
+}
+
+/** The documents that a pipeline begins with, in place of a collection's. */
+export type Source = (context: SourceContext) => BsonDocument[];
+
+/** A stage over the documents that come to it. */
+export interface OrdinaryStage {
+  /** Reads the stage's argument. */
+  parse(argument: BsonValue, context: StageContext): Stage;
+  /** Whether it may stand in an update: it makes one document of one. @default false */
+  updates?: boolean;
+  /** Moves the stage into the head, where a query would apply it in its turn: match, sort, skip, limit. */
+  intoHead?(head: PipelineHead, argument: BsonValue, variables: Variables): boolean;
+}
+
+/** A stage that comes first and makes documents of its own. */
+export interface SourceStage {
+  source(argument: BsonValue): Source;
+}
+
+/** A stage of pipelines. */
+export type StageOperator = OrdinaryStage | SourceStage;
 
 /** A stage that looks at one document after the other. */
 export function eachDocument(handle: (document: BsonDocument) => Iterable<BsonDocument>): Stage {

@@ -32,7 +32,8 @@ export class NumberSum {
       if (value instanceof Long && this.widest === 'int') this.widest = 'long';
       const whole = truncate(value) ?? 0n;
       this.integers += whole;
-      this.doubles.addInteger(whole);
+      if (value instanceof Long) this.doubles.addLong(whole);
+      else this.doubles.add(Number(whole));
     }
   }
 
@@ -82,11 +83,11 @@ class DoubleDouble {
     this.sum = sum;
   }
 
-  /** In two parts, as a double alone may not hold all digits. */
-  addInteger(value: bigint): void {
+  /** In two parts, as a double alone may not hold all digits; a part of zero still carries over what was missing. */
+  addLong(value: bigint): void {
     const high = (value / 2n ** 32n) * 2n ** 32n;
     this.add(Number(value - high));
-    if (high !== 0n) this.add(Number(high));
+    this.add(Number(high));
   }
 
   value(): number {

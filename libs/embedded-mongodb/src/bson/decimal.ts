@@ -65,11 +65,19 @@ export function exactDecimal(value: number): Decimal {
   return finite(negative, BigInt(scaled) * 5n ** BigInt(powerOfTwo), -powerOfTwo);
 }
 
+/** Digits that a double keeps where it is mixed with decimals. */
+const roundedDigits = 15;
+
 /** A double as a decimal of 15 significant digits, the way MongoDB mixes the two types in arithmetic. */
 export function roundedDecimal(value: number): Decimal {
-  if (!Number.isFinite(value) || value === 0) return exactDecimal(value);
-  const [digits = '', exponent] = Math.abs(value).toExponential(14).split('e');
-  return finite(value < 0, BigInt(digits.replace('.', '')), Number(exponent) - 14);
+  const exact = exactDecimal(value);
+  if (exact.kind !== 'finite' || exact.coefficient === 0n) return exact;
+  const excess = digitCount(exact.coefficient) - roundedDigits;
+  if (excess <= 0)
+    return finite(exact.negative, exact.coefficient * 10n ** BigInt(-excess), exact.exponent + excess);
+  const digits = roundHalfEven(exact.coefficient, excess);
+  const carried = digitCount(digits) > roundedDigits;
+  return finite(exact.negative, carried ? digits / 10n : digits, exact.exponent + excess + Number(carried));
 }
 
 export function addDecimals(a: Decimal, b: Decimal): Decimal {
@@ -121,14 +129,34 @@ export function remainderOfDecimals(a: Decimal, b: Decimal): Decimal {
   return finite(a.negative, rest < 0n ? -rest : rest, exponent);
 }
 
+export function negateDecimal(value: Decimal): Decimal {
+  return value.kind === 'nan' ? value : { ...value, negative: !value.negative };
+}
+
 /** The next whole number above or below. */
 export function wholeDecimal(value: Decimal, direction: 'up' | 'down'): Decimal {
   // Infinity has no next whole number; MongoDB gives NaN.
   if (value.kind !== 'finite') return { kind: 'nan' };
-  if (value.exponent >= 0) return value;
+  if (value.exponent >= 0) {
+    // Its digits are written out as far as they fit.
+    const tooLong = value.coefficient !== 0n && digitCount(value.coefficient) + value.exponent > precision;
+    return tooLong
+      ? { kind: 'nan' }
+      : finite(
+          value.negative,
+          value.coefficient * 10n ** BigInt(value.coefficient === 0n ? 0 : value.exponent),
+          0,
+        );
+  }
   const divisor = 10n ** BigInt(-value.exponent);
   const away = value.negative === (direction === 'down') && value.coefficient % divisor !== 0n;
   return finite(value.negative, value.coefficient / divisor + (away ? 1n : 0n), 0);
+}
+
+/** The nearest whole number, of two the even one. */
+export function nearestDecimal(value: Decimal): Decimal {
+  if (value.kind !== 'finite' || value.exponent >= 0) return value;
+  return finite(value.negative, roundHalfEven(value.coefficient, -value.exponent), 0);
 }
 
 /** Below, equal or above zero as `a` is to `b`; NaN is the least and equals itself, as in MongoDB's sort order. */

@@ -12,7 +12,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'bson';
-import { failure } from '../errors.js';
+import { failure, unsupported } from '../errors.js';
 import {
   type BsonArray,
   type BsonDocument,
@@ -23,22 +23,26 @@ import {
   ScopedCode,
 } from './types.js';
 
+/** Deepest nesting of a message. Unit: levels. */
+export const maxDepth = 200;
+
 /**
- * Deepest nesting that is read or written. Unit: levels.
+ * Deepest nesting of a stored document; the rest is room for the command around it. Unit: levels.
  *
  * @see https://www.mongodb.com/docs/manual/reference/limits/#mongodb-limit-Nested-Depth-for-BSON-Documents
  */
-export const maxDepth = 180;
+export const maxStoredDepth = 180;
 
 /** Milliseconds from 1970 that a JavaScript Date can hold, either way. */
-const maxDate = 8_640_000_000_000_000n;
+export const maxDate = 8_640_000_000_000_000n;
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Decodes a document and checks every length, type and string on the way, since the bytes may come from anyone.
  *
- * @throws CommandError InvalidBSON (22) on malformed bytes, Overflow (15) on nesting beyond {@link maxDepth}.
+ * @throws CommandError InvalidBSON (22) on malformed bytes, Overflow (15) on nesting beyond {@link maxDepth},
+ *   CommandNotSupported (115) for a document that names a field twice and for a date that JavaScript cannot hold.
  * @see https://bsonspec.org/spec.html
  */
 export function decodeDocument(bytes: Uint8Array): BsonDocument {
@@ -71,9 +75,11 @@ class Decoder {
 
   document(depth: number): BsonDocument {
     const result: BsonDocument = new Map();
+    let fields = 0;
     this.eachElement(depth, (type) => {
       const name = this.cstring();
       result.set(name, this.value(type, depth));
+      if (result.size !== ++fields) throw repeatedName(name);
     });
     return result;
   }
@@ -135,7 +141,7 @@ class Decoder {
       case BsonType.null:
         return null;
       case BsonType.regex:
-        return new BSONRegExp(this.cstring(), this.cstring());
+        return this.regex();
       case BsonType.dbPointer:
         return new DbPointer(this.string(), this.objectId());
       case BsonType.javascript:
@@ -210,9 +216,13 @@ class Decoder {
 
   private date(): Date {
     const millis = this.view.getBigInt64(this.take(8), true);
-    if (millis > maxDate || millis < -maxDate)
-      throw invalid('a date lies beyond the years -271821 to 275760');
+    if (millis > maxDate || millis < -maxDate) throw dateBeyondRange();
     return new Date(Number(millis));
+  }
+
+  private regex(): BSONRegExp {
+    const pattern = this.cstring();
+    return new BSONRegExp(pattern, checkedOptions(this.cstring()));
   }
 
   private binary(): Binary {
@@ -262,6 +272,22 @@ class Decoder {
     }
     return text;
   }
+}
+
+/** The refusal of a document with two fields of one name, of which MongoDB keeps both. */
+export function repeatedName(name: string): Error {
+  return unsupported(`A document that names the field '${name}' twice`);
+}
+
+/** The options of a regular expression as a value; the class that holds it knows some and puts them in order. */
+export function checkedOptions(options: string): string {
+  if (/^i?l?m?s?u?x?$/.test(options)) return options;
+  throw unsupported(`A regular expression with the options '${options}'`);
+}
+
+/** The refusal of a date that a JavaScript Date cannot hold. */
+export function dateBeyondRange(): Error {
+  return unsupported('A date beyond the years -271821 to 275760');
 }
 
 function invalid(reason: string): Error {

@@ -25,24 +25,20 @@ import {
 /** Where documents are written before their bytes are cut out; grown when one does not fit. */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 let at = 0;
+let depthLimit = maxDepth;
 
 /**
  * Encodes a document; `decodeDocument` gives back an equal one.
  *
- * @throws CommandError Overflow (15) on nesting beyond {@link maxDepth}.
+ * @param limit Deepest nesting. @default that of a message
+ * @throws CommandError Overflow (15) on nesting beyond the limit.
  * @see https://bsonspec.org/spec.html
  */
-export function encodeDocument(document: BsonDocument): Uint8Array {
+export function encodeDocument(document: BsonDocument, limit = maxDepth): Uint8Array {
   at = 0;
+  depthLimit = limit;
   writeDocument(document, 1);
   return Uint8Array.prototype.slice.call(scratch, 0, at) as Uint8Array;
-}
-
-/** Bytes that a document takes in BSON. */
-export function encodedSize(document: BsonDocument): number {
-  at = 0;
-  writeDocument(document, 1);
-  return at;
 }
 
 function writeDocument(document: BsonDocument, depth: number): void {
@@ -58,8 +54,8 @@ function writeArray(array: BsonArray, depth: number): void {
 }
 
 function open(depth: number): number {
-  if (depth > maxDepth)
-    throw failure('Overflow', `Document exceeds maximum nested object depth: ${maxDepth}`);
+  if (depth > depthLimit)
+    throw failure('Overflow', `Document exceeds maximum nested object depth: ${depthLimit}`);
   const start = at;
   room(4);
   at += 4;

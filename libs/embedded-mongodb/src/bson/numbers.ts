@@ -95,6 +95,7 @@ export function truncate(value: BsonNumber): bigint | undefined {
   let whole: bigint;
   if (value instanceof Decimal128) {
     const parts = fromDecimal128(value);
+    if (parts.kind === 'finite' && parts.coefficient === 0n) return 0n;
     if (parts.kind !== 'finite' || parts.exponent > 20) return undefined;
     whole = parts.coefficient * 10n ** BigInt(Math.max(0, parts.exponent));
     whole /= 10n ** BigInt(Math.max(0, -parts.exponent));

@@ -2,33 +2,37 @@ import { Int32 } from 'bson';
 import { compilePipeline, type Pipeline } from '../aggregate/pipeline.js';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
-import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
-import { failure, unsupported } from '../errors.js';
+import { describe } from '../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
+import { failure, failureAt, unsupported } from '../errors.js';
 import { toDouble } from '../bson/numbers.js';
 import { Query } from '../planner/query.js';
 import type { Reply } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
 import { counted } from './count.js';
-import { Cursor, cursorReply, defaultBatch } from './cursors.js';
+import { Cursor, cursorReply, defaultBatch, noScan } from './cursors.js';
 import { hintOf } from './find.js';
 
 /** A pipeline, and the query that answers its first stages. */
 export interface Aggregation {
   pipeline: Pipeline;
-  query: Query;
+  /** Answers the pipeline's head; without one the pipeline has documents of its own. */
+  query: Query | undefined;
   /** Whether nothing but the count of the query's matches is asked for: `{ $group: { _id: 1, n: { $sum: 1 } } }`. */
   counts: boolean;
 }
 
 /** The aggregation of an `aggregate` command. */
 export function aggregation(command: Command, { store, catalog }: Engine): Aggregation {
-  command.refuse('collation', 'bypassDocumentValidation');
+  command.refuse('bypassDocumentValidation');
+  command.refuseCollation();
   const stages = command.array('pipeline');
   if (!stages) throw failure('TypeMismatch', "'pipeline' option must be specified as an array");
   if (typeof command.body.get('aggregate') !== 'string')
     throw unsupported('An aggregation over no collection');
   const variables = command.variables();
   const pipeline = compilePipeline(stages, variables);
+  if (pipeline.source) return { pipeline, query: undefined, counts: false };
   const { head } = pipeline;
   const query = new Query(store, catalog.find(command.namespace), {
     filter: head.filter ?? new Map(),
@@ -45,7 +49,7 @@ export function aggregation(command: Command, { store, catalog }: Engine): Aggre
 /** @see https://www.mongodb.com/docs/manual/reference/command/aggregate/ */
 export async function aggregate(command: Command, engine: Engine): Promise<Reply> {
   const given = command.document('cursor');
-  if (!given && !command.flag('explain')) {
+  if (!given) {
     throw failure(
       'FailedToParse',
       `The 'cursor' option is required, except for aggregate with the explain argument`,
@@ -53,6 +57,12 @@ export async function aggregate(command: Command, engine: Engine): Promise<Reply
   }
   const { pipeline, query, counts } = aggregation(command, engine);
   const { namespace } = command;
+  const size = batchSizeOf(command, given);
+  if (!query) {
+    const source = pipeline.source?.({ namespace, collection: engine.catalog.find(namespace) }) ?? [];
+    const cursor = new Cursor(namespace, encoded(pipeline.run(source)), noScan);
+    return engine.cursors.first(cursor, size, false, command.pauses);
+  }
   if (counts) {
     const n = await counted(command, query);
     const found = isNumber(n) && toDouble(n) > 0;
@@ -64,8 +74,21 @@ export async function aggregate(command: Command, engine: Engine): Promise<Reply
   }
   const results = encoded(pipeline.run(decoded(query)));
   const cursor = new Cursor(namespace, results, query.scan);
-  const size = given?.get('batchSize');
-  return engine.cursors.first(cursor, isNumber(size) ? toDouble(size) : defaultBatch, false, command.pauses);
+  return engine.cursors.first(cursor, size, false, command.pauses);
+}
+
+function batchSizeOf({ name }: Command, cursor: BsonDocument): number {
+  const size = cursor.get('batchSize') ?? null;
+  if (size === null) return defaultBatch;
+  if (!isNumber(size)) {
+    throw failure(
+      'TypeMismatch',
+      `BSON field '${name}.batchSize' is the wrong type '${typeName(size)}', expected types '[long, int, decimal, double]'`,
+    );
+  }
+  if (toDouble(size) < 0)
+    throw failureAt(51024, `BSON field 'batchSize' value must be >= 0, actual value '${describe(size)}'`);
+  return Math.trunc(toDouble(size));
 }
 
 /** Whether a pipeline is what drivers send for `countDocuments`. */

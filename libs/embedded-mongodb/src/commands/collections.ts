@@ -1,12 +1,13 @@
 import { Binary, Double, Int32 } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import { describeDocument } from '../bson/describe.js';
-import { type BsonDocument, type BsonValue } from '../bson/types.js';
-import { failure, unsupported } from '../errors.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { failure, failureAt, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
 import type { Collection } from '../storage/collection.js';
+import { storageFigures } from '../storage/figures.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
-import { type Command, collectionFor, type Engine, namespaceOf } from './context.js';
+import { type Command, collectionFor, type Engine, isSimple, namespaceOf } from './context.js';
 import { cursorReply } from './cursors.js';
 
 /** Options of `create` that change nothing here. */
@@ -16,6 +17,7 @@ const harmlessOptions = new Set(['autoIndexId', 'storageEngine', 'indexOptionDef
 export async function create(command: Command, engine: Engine): Promise<Reply> {
   const { namespace } = command;
   for (const [option, value] of command.body) {
+    if (option === 'collation' && isDocument(value) && isSimple(value)) continue;
     const generic = option === 'create' || option.startsWith('$') || genericFields.has(option);
     if (!generic && !harmlessOptions.has(option) && value !== false && value !== null) {
       throw unsupported(`The option ${option} of create`);
@@ -97,7 +99,12 @@ export function listCollections(command: Command, { catalog }: Engine): Reply {
     .list(database)
     .map((collection) => describeCollection(collection, nameOnly))
     .filter((each) => filter.matches(each));
-  return cursorReply('firstBatch', listed.map(encodeDocument), 0n, `${database}.$cmd.listCollections`);
+  return cursorReply(
+    'firstBatch',
+    listed.map((each) => encodeDocument(each)),
+    0n,
+    `${database}.$cmd.listCollections`,
+  );
 }
 
 function describeCollection(
@@ -144,15 +151,10 @@ export function listDatabases(command: Command, { catalog }: Engine): Reply {
 export function collStats(command: Command, { catalog }: Engine): Reply {
   const { namespace } = command;
   const collection = catalog.find(namespace);
-  const { documents, size } = collection?.counters ?? { documents: 0, size: 0 };
-  return new Map<string, ReplyValue>([
-    ['ns', namespace],
-    ['count', new Int32(documents)],
-    ['size', new Double(size)],
-    ['storageSize', new Double(size)],
-    ['nindexes', new Int32(collection?.indexes.length ?? 0)],
-    ['capped', false],
-  ]);
+  const scale = command.integer('scale') ?? 1;
+  if (scale < 1) throw failureAt(51024, `BSON field 'scale' value must be >= 1, actual value '${scale}'`);
+  const figures = collection ? storageFigures(collection, scale) : [];
+  return new Map<string, ReplyValue>([['ns', namespace], ...figures]);
 }
 
 /** Figures of one database. @see https://www.mongodb.com/docs/manual/reference/command/dbStats/ */

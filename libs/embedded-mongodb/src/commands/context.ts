@@ -116,6 +116,12 @@ export class Command {
     }
   }
 
+  /** Refuses every collation but the simple one, which compares as this server always does. */
+  refuseCollation(): void {
+    const value = this.document('collation');
+    if (value && !isSimple(value)) throw unsupported(`The option collation of ${this.name}`);
+  }
+
   /** A field's value; null counts as absent. */
   private present(field: string): BsonValue | undefined {
     const value = this.body.get(field);
@@ -128,6 +134,11 @@ export class Command {
       `BSON field '${this.name}.${field}' is the wrong type '${typeName(value)}', expected type '${expected}'`,
     );
   }
+}
+
+/** Whether a collation is the one that compares strings by their bytes; an empty one stands for none. */
+export function isSimple(collation: BsonDocument): boolean {
+  return collation.size === 0 || (collation.size === 1 && collation.get('locale') === 'simple');
 }
 
 /** @throws CommandError InvalidNamespace (73) */

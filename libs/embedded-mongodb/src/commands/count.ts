@@ -1,26 +1,35 @@
 import { fieldPath } from '../aggregate/field-path.js';
 import { decodeDocument } from '../bson/decode.js';
+import { encodeDocument } from '../bson/encode.js';
 import { encodeKey } from '../storage/key.js';
 import { toDouble } from '../bson/numbers.js';
-import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
+import { describe } from '../bson/describe.js';
+import { type BsonNumber, type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
 import { failure, failureAt } from '../errors.js';
 import { Query } from '../planner/query.js';
 import type { Reply } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
 import { hintOf } from './find.js';
+import { maxDocumentBytes } from './insert.js';
 
 /** The query of a `count` command. */
 export function countQuery(command: Command, { store, catalog }: Engine): Query {
-  command.refuse('collation');
+  command.refuseCollation();
   const limit = command.body.get('limit') ?? null;
   if (limit !== null && !isNumber(limit)) throw failure('BadValue', 'limit value is not a valid number');
   return new Query(store, catalog.find(command.namespace), {
     filter: command.document('query') ?? new Map(),
     skip: command.integer('skip'),
     // A negative limit counts as its positive.
-    limit: isNumber(limit) ? Math.abs(toDouble(limit)) : 0,
+    limit: limit === null ? 0 : Math.abs(wholeLimit(limit)),
     hint: hintOf(command),
   });
+}
+
+function wholeLimit(limit: BsonNumber): number {
+  const value = toDouble(limit);
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return value;
+  throw failure('FailedToParse', `Expected an integer: limit: ${describe(limit)}`);
 }
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/count/ */
@@ -52,12 +61,17 @@ export async function distinct(command: Command, engine: Engine): Promise<Reply>
     }
     await command.pauses.breathe(query.scan);
   }
+  const bytes = [...values.values()].reduce<number>(
+    (sum, value) => sum + encodeDocument(new Map([['', value]])).length,
+    0,
+  );
+  if (bytes > maxDocumentBytes) throw failureAt(17217, 'distinct too big, 16mb cap');
   return new Map<string, BsonValue>([['values', [...values.values()]]]) as Reply;
 }
 
 /** The query of a `distinct` command. */
 export function distinctQuery(command: Command, { store, catalog }: Engine): Query {
-  command.refuse('collation');
+  command.refuseCollation();
   return new Query(store, catalog.find(command.namespace), {
     filter: command.document('query') ?? new Map(),
     hint: hintOf(command),

@@ -2,14 +2,23 @@ import { randomInt } from 'node:crypto';
 import { Long } from 'bson';
 import { failure } from '../errors.js';
 import { RawArray, type Reply } from '../wire/reply.js';
-import type { Pauses } from './pauses.js';
+import type { Pausable, Pauses } from './pauses.js';
 
 /** How long an unused cursor is kept. Unit: milliseconds. */
 const idleMs = 10 * 60_000;
 /** Most bytes of one batch: a document's limit, so that any reply holds at least one document. Unit: bytes. */
 const maxBatchBytes = 16 * 1024 * 1024;
+/** Largest document of an answer: a stored one, with room for what a pipeline adds. Unit: bytes. */
+const maxResultBytes = maxBatchBytes + 16 * 1024;
 /** Documents of a first batch when the client names no size. */
 export const defaultBatch = 101;
+
+/** What the cursor of documents at hand has in place of a scan: nothing to let go of. */
+export const noScan: Pausable & { end(): void } = {
+  release: () => undefined,
+  resume: () => undefined,
+  end: () => undefined,
+};
 
 /** Documents one after another, `undefined` as a chance to pause. */
 export type Results = Iterator<Uint8Array | undefined>;
@@ -23,18 +32,23 @@ export class Cursor {
   constructor(
     readonly namespace: string,
     results: Iterable<Uint8Array | undefined>,
-    private readonly scan: { release(): void },
+    private readonly scan: Pausable & { end(): void },
     /** Documents after which the cursor is known to be done. */
     private left = Infinity,
   ) {
     this.results = results[Symbol.iterator]();
   }
 
-  /** The next documents; fewer than asked for only when they would be too many bytes, or were the last. */
+  /**
+   * The next documents; fewer than asked for only when they would be too many bytes, or were the last.
+   *
+   * @throws CommandError QueryPlanKilled (175) where the collection or an index in use was dropped since the last batch
+   */
   async batch(size: number, pauses: Pauses): Promise<{ documents: Uint8Array[]; done: boolean }> {
     const documents: Uint8Array[] = [];
     let bytes = 0;
     let done = false;
+    this.scan.resume();
     while (documents.length < size) {
       const next = this.waiting ?? (await this.next(pauses));
       this.waiting = undefined;
@@ -42,6 +56,7 @@ export class Cursor {
         done = true;
         break;
       }
+      if (next.length > maxResultBytes) throw tooLarge(next.length);
       if (documents.length > 0 && bytes + next.length > maxBatchBytes) {
         this.waiting = next;
         break;
@@ -60,7 +75,7 @@ export class Cursor {
 
   close(): void {
     this.results.return?.();
-    this.scan.release();
+    this.scan.end();
   }
 
   private async next(pauses: Pauses): Promise<Uint8Array | undefined> {
@@ -133,6 +148,14 @@ export class Cursors {
     this.open.set(id, cursor);
     return id;
   }
+}
+
+/** The error for a document of an answer that is larger than a document may be. */
+function tooLarge(length: number): Error {
+  return failure(
+    'BSONObjectTooLarge',
+    `BSONObj size: ${length} is invalid. Size must be between 0 and ${maxResultBytes}(16MB)`,
+  );
 }
 
 /** The reply of a command that answers with a cursor. */

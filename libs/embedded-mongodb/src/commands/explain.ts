@@ -30,12 +30,27 @@ interface Explained {
 export async function explain(command: Command, engine: Engine): Promise<Reply> {
   const inner = command.document('explain');
   if (!inner) throw failure('TypeMismatch', "BSON field 'explain.explain' is missing but a required field");
+  return explanation(command, inner, command.body.get('verbosity') !== 'queryPlanner', engine);
+}
+
+/** The answer to an `aggregate` command with `explain: true`: its plan, and none of its documents. */
+export function explainAggregate(command: Command, engine: Engine): Promise<Reply> {
+  return explanation(command, command.body, false, engine);
+}
+
+async function explanation(
+  command: Command,
+  inner: BsonDocument,
+  executes: boolean,
+  engine: Engine,
+): Promise<Reply> {
   const explained = new Command(
     new Map([...inner, ['$db', command.database]]),
     new Map(),
     command.connectionId,
   );
   const { query, above } = explainedQuery(explained, engine);
+  query.explained = true;
   const planner: BsonDocument = new Map<string, BsonValue>([
     ['namespace', explained.namespace],
     ['indexFilterSet', false],
@@ -47,8 +62,7 @@ export async function explain(command: Command, engine: Engine): Promise<Reply> 
     ['explainVersion', '1'],
     ['queryPlanner', planner],
   ]) as Reply;
-  if (command.body.get('verbosity') !== 'queryPlanner')
-    reply.set('executionStats', await execution(command, query, above));
+  if (executes) reply.set('executionStats', await execution(command, query, above));
   reply.set('command', inner);
   return reply;
 }
@@ -67,6 +81,7 @@ function explainedQuery(command: Command, engine: Engine): Explained {
       return { query: distinctQuery(command, engine), above: [] };
     case 'aggregate': {
       const { query, counts } = aggregation(command, engine);
+      if (!query) throw unsupported('explain of a pipeline without documents of a collection');
       return { query, above: counts ? ['COUNT'] : [] };
     }
     case 'update': {
@@ -138,13 +153,6 @@ function accessStage(access: Access): Stage {
       ]);
     case 'idhack':
       return new Map([['stage', 'IDHACK']]);
-    case 'text':
-      return fetch(
-        new Map([
-          ['stage', 'TEXT_MATCH'],
-          ['indexName', access.index.name],
-        ]),
-      );
     case 'or':
       return fetch(
         new Map<string, BsonValue>([

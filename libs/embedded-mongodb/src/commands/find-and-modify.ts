@@ -22,7 +22,8 @@ export function findAndModifyRequest(command: Command): QueryRequest {
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/findAndModify/ */
 export async function findAndModify(command: Command, engine: Engine): Promise<Reply> {
-  command.refuse('collation', 'bypassDocumentValidation');
+  command.refuse('bypassDocumentValidation');
+  command.refuseCollation();
   const removes = command.looseFlag('remove');
   const update = command.body.get('update') ?? undefined;
   const returnsNew = command.looseFlag('new');

@@ -2,7 +2,7 @@ import { Long } from 'bson';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { type BsonValue } from '../bson/types.js';
-import { CommandError, failure } from '../errors.js';
+import { failure } from '../errors.js';
 import { Query } from '../planner/query.js';
 import { compileProjection, type Projection } from '../query/projection.js';
 import type { Reply } from '../wire/reply.js';
@@ -10,11 +10,12 @@ import { type Command, type Engine, namespaceOf } from './context.js';
 import { Cursor, defaultBatch } from './cursors.js';
 
 /** Options of `find` that would need what this server lacks. */
-const refusedOptions = ['collation', 'returnKey', 'showRecordId', 'min', 'max'];
+const refusedOptions = ['returnKey', 'showRecordId', 'min', 'max'];
 
 /** The query of a `find` command. */
 export function findQuery(command: Command, { store, catalog }: Engine): Query {
   command.refuse(...refusedOptions);
+  command.refuseCollation();
   if (command.flag('tailable'))
     throw failure('BadValue', 'tailable cursor requested on non capped collection');
   if (command.flag('awaitData'))
@@ -35,13 +36,6 @@ export async function find(command: Command, engine: Engine): Promise<Reply> {
   const given = command.document('projection');
   const projection =
     given && given.size > 0 ? compileProjection(given, 'find', query.request.variables) : undefined;
-  if (projection?.needsTextScore && !query.filter.text) {
-    throw new CommandError(
-      40218,
-      'Location40218',
-      'query requires text score metadata, but it is not available',
-    );
-  }
   const limit = limitOf(command) || Infinity;
   const cursor = new Cursor(command.namespace, project(query, projection), query.scan, limit);
   const size = command.integer('batchSize') ?? defaultBatch;
@@ -90,6 +84,6 @@ export function hintOf({ body }: Command): BsonValue | undefined {
 function* project(query: Query, projection: Projection | undefined): Generator<Uint8Array | undefined> {
   for (const match of query.matches()) {
     if (!match || !projection) yield match?.bytes;
-    else yield encodeDocument(projection.apply(decodeDocument(match.bytes), match.score));
+    else yield encodeDocument(projection.apply(decodeDocument(match.bytes)));
   }
 }

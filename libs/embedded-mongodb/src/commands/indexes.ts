@@ -7,13 +7,16 @@ import { CommandError, failure, failureAt } from '../errors.js';
 import { alreadyExists, type IndexDefinition, isIdKey, parseIndex } from '../index/definition.js';
 import type { Index } from '../index/index.js';
 import type { Collection } from '../storage/collection.js';
-import { recordOf, tableRange } from '../storage/layout.js';
+import { recordOf } from '../storage/layout.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
 import { cursorReply } from './cursors.js';
 
 /** Documents put into a new index in one turn of the writer. */
 const chunk = 500;
+
+/** Documents whose admission a build puts off at most: what is still refused then ends it, so that one write stays small. */
+const mostDeferred = 1_000;
 
 /** The indexes that are being built. */
 const builds = new WeakMap<Index, Promise<void>>();
@@ -81,7 +84,7 @@ async function addIndex(
 
 /** Puts the documents that are there into a new index, in turns; writes in between keep it up to date themselves. */
 async function fill({ store, catalog }: Engine, collection: Collection, index: Index): Promise<void> {
-  const cursor = store.walk(tableRange(collection.table), false, false);
+  const cursor = collection.walkPresent();
   for (let more = true; more;) {
     const records: number[] = [];
     while (records.length < chunk) {
@@ -100,9 +103,16 @@ async function fill({ store, catalog }: Engine, collection: Collection, index: I
           add(collection, index, records[next] as number);
       });
     }
+    if (index.deferred.size > mostDeferred) {
+      await store.write(() => {
+        checkWanted(collection, index);
+        addDeferred(collection, index);
+      });
+    }
   }
   await store.write(() => {
     checkWanted(collection, index);
+    addDeferred(collection, index);
     catalog.publish(collection, index);
   });
 }
@@ -111,6 +121,19 @@ function add(collection: Collection, index: Index, record: number): void {
   const bytes = collection.get(record);
   if (!bytes) return;
   index.insert(index.admit(bytes, record, collection.namespace), record);
+}
+
+/** Admits what was deferred and is still there, after all; it has no entries yet, or all of them. */
+function addDeferred(collection: Collection, index: Index): void {
+  const left = [...index.deferred].flatMap((record) => {
+    const bytes = collection.get(record);
+    return bytes ? [{ record, bytes }] : [];
+  });
+  // As in MongoDB, what can have no keys is reported before what has another's.
+  for (const { record, bytes } of left) index.entries(bytes, record);
+  for (const { record, bytes } of left)
+    index.insert(index.admitAtOnce(bytes, record, collection.namespace), record);
+  index.deferred.clear();
 }
 
 /** @throws CommandError IndexBuildAborted (276) where the index or its collection was dropped in the meantime */

@@ -1,9 +1,10 @@
 import { Int32, ObjectId } from 'bson';
 import { decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
-import type { BsonValue } from '../bson/types.js';
+import { BsonType, type BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
-import { asBuffer, findElement, validateDocument, valueEnd } from '../storage/raw.js';
+import { asBuffer, elements, findElement, validateDocument, valueEnd } from '../storage/raw.js';
+import { nextTimestamp } from '../update/clock.js';
 import { checkId } from '../update/id.js';
 import type { Reply } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
@@ -19,7 +20,8 @@ const chunk = 500;
 /** @see https://www.mongodb.com/docs/manual/reference/command/insert/ */
 export async function insert(command: Command, engine: Engine): Promise<Reply> {
   const { namespace } = command;
-  const given = command.sequences.get('documents') ?? command.documents('documents')?.map(encodeDocument);
+  const given =
+    command.sequences.get('documents') ?? command.documents('documents')?.map((each) => encodeDocument(each));
   const documents = checkBatch(given, 'insert.documents');
   const ordered = command.flag('ordered', true);
   const errors: BsonValue[] = [];
@@ -56,9 +58,10 @@ export function checkBatch<T>(batch: readonly T[] | undefined, field: string): r
 }
 
 /** Checks a document from outside and puts its `_id` first, making one where it has none. */
-export function prepare(bytes: Buffer): Buffer {
-  validateDocument(bytes);
-  checkSize(bytes.length);
+export function prepare(given: Buffer): Buffer {
+  validateDocument(given);
+  checkSize(given.length);
+  const bytes = stamped(given);
   const at = findElement(bytes, 0, idName);
   if (!at)
     return withElement(bytes, encodeDocument(new Map([['_id', new ObjectId()]])).subarray(4, -1), 4, 0);
@@ -66,6 +69,18 @@ export function prepare(bytes: Buffer): Buffer {
   const start = at.at - idName.length - 2;
   const end = valueEnd(bytes, at.type, at.at);
   return start === 4 ? bytes : withElement(bytes, bytes.subarray(start, end), start, end - start);
+}
+
+/** Puts the time in place of empty timestamps, as `withTimestamps` does. */
+function stamped(bytes: Buffer): Buffer {
+  let result = bytes;
+  for (const { type, at, name } of elements(bytes, 0)) {
+    if (type !== BsonType.timestamp || bytes.readBigUInt64LE(at) !== 0n) continue;
+    if (bytes.subarray(name, at - 1).equals(idName)) continue;
+    if (result === bytes) result = Buffer.from(bytes);
+    result.writeBigUInt64LE(nextTimestamp().toBigInt(), at);
+  }
+  return result;
 }
 
 const idName = Buffer.from('_id');

@@ -1,5 +1,5 @@
 import { ObjectId } from 'bson';
-import { decodeDocument, decodeField } from '../bson/decode.js';
+import { decodeDocument, decodeField, maxStoredDepth } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError } from '../errors.js';
@@ -83,7 +83,7 @@ export async function changeMany(
     await pauses.breathe(query.scan);
   }
   records.reverse();
-  while (records.length > 0 && !collection.dropped) {
+  while (records.length > 0) {
     const failed = await engine.store.write(() =>
       changeSome(engine, collection, query, records, change, tally),
     );
@@ -101,7 +101,8 @@ function changeSome(
   change: Update | undefined,
   tally: Tally,
 ): CommandError | undefined {
-  for (let turn = 0; turn < chunk && store.hasRoom && !collection.dropped; turn++) {
+  query.scan.checkAlive();
+  for (let turn = 0; turn < chunk && store.hasRoom; turn++) {
     const record = records.pop();
     if (record === undefined) return undefined;
     const bytes = collection.get(record);
@@ -132,7 +133,7 @@ function apply(collection: Collection, { record, bytes }: Match, change: Update 
 
 /** The bytes of a document about to be stored. */
 function encoded(document: BsonDocument): Buffer {
-  const bytes = asBuffer(encodeDocument(document));
+  const bytes = asBuffer(encodeDocument(document, maxStoredDepth));
   checkSize(bytes.length);
   return bytes;
 }

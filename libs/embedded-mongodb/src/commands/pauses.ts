@@ -3,9 +3,12 @@ import { failure } from '../errors.js';
 /** How long a command may run before other connections get their turn. Unit: milliseconds. */
 const turnMs = 5;
 
-/** What can be interrupted: {@link release} lets go of the store's snapshot. */
-interface Pausable {
+/** What can be interrupted. */
+export interface Pausable {
+  /** Lets go of the store's cursors. */
   release(): void;
+  /** @throws CommandError where it cannot go on */
+  resume(): void;
 }
 
 /** Runs generators that yield `undefined` as a chance to pause, so that a long scan does not hold up the others. */
@@ -21,7 +24,7 @@ export class Pauses {
   /**
    * Pauses when the turn is over.
    *
-   * @throws CommandError MaxTimeMSExpired (50)
+   * @throws CommandError MaxTimeMSExpired (50), or QueryPlanKilled (175) where what is read was dropped in the pause
    */
   async breathe(scan: Pausable): Promise<void> {
     const now = performance.now();
@@ -30,5 +33,6 @@ export class Pauses {
     scan.release();
     await new Promise((resolve) => setImmediate(resolve));
     this.turnEnds = performance.now() + turnMs;
+    scan.resume();
   }
 }

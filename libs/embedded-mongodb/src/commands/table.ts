@@ -3,13 +3,14 @@ import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
 import { CommandError, failure, unsupported } from '../errors.js';
+import '../operators/index.js';
 import type { Dispatch } from '../wire/connection.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
 import { aggregate } from './aggregate.js';
 import * as collections from './collections.js';
 import { Command, type Engine, type Handler } from './context.js';
 import { count, distinct } from './count.js';
-import { explain } from './explain.js';
+import { explain, explainAggregate } from './explain.js';
 import { findAndModify } from './find-and-modify.js';
 import { find, getMore, killCursors } from './find.js';
 import * as handshake from './handshake.js';
@@ -71,7 +72,7 @@ const commands = new Map<string, Entry>(
     count: entry(count, `query limit skip fields ${query}`),
     distinct: entry(distinct, `key query ${query}`),
     aggregate: entry(
-      aggregate,
+      (command, engine) => (command.flag('explain') ? explainAggregate : aggregate)(command, engine),
       `pipeline cursor allowDiskUse explain let bypassDocumentValidation fromMongos needsMerge ${query}`,
     ),
     explain: entry(explain, 'verbosity'),
@@ -81,7 +82,7 @@ const commands = new Map<string, Entry>(
     renameCollection: entry(collections.renameCollection, 'to dropTarget stayTemp'),
     listCollections: entry(collections.listCollections, 'filter nameOnly authorizedCollections cursor'),
     listDatabases: entry(collections.listDatabases, 'filter nameOnly authorizedDatabases'),
-    collStats: entry(collections.collStats),
+    collStats: entry(collections.collStats, 'scale'),
     dbStats: entry(collections.dbStats),
     createIndexes: entry(createIndexes, 'indexes commitQuorum ignoreUnknownIndexOptions v'),
     listIndexes: entry(listIndexes, 'cursor includeBuildUUIDs'),
@@ -100,11 +101,14 @@ const refused = new Set(
   ).split(' '),
 );
 
+/** The names of all commands, and of those that are refused. */
+export const commandNames = { supported: [...commands.keys()], refused: [...refused] };
+
 /** Carries out commands; whatever goes wrong becomes `{ ok: 0, errmsg, code, codeName }`. */
 export function dispatcher(engine: Engine): Dispatch {
-  return async ({ body, sequences }, connectionId) => {
+  return async (request, connectionId) => {
     try {
-      const command = new Command(body, sequences, connectionId);
+      const command = new Command(request.readBody(), request.sequences, connectionId);
       const reply = await handlerOf(command)(command, engine);
       if (isJournaled(command)) await engine.store.flushed();
       reply.set('ok', new Double(1));

@@ -15,7 +15,7 @@ import {
 import { failure, failureAt, unsupported } from '../errors.js';
 import { compileUpdate, type Update } from '../update/update.js';
 import type { Reply } from '../wire/reply.js';
-import type { Command, Engine } from './context.js';
+import { type Command, type Engine, isSimple } from './context.js';
 import { checkBatch } from './insert.js';
 import { changeMany, changeOne } from './modify.js';
 import { batchReply, writeError } from './write-result.js';
@@ -197,7 +197,7 @@ function checkType(
 
 function refuseCollation(statement: BsonDocument): void {
   const collation = statement.get('collation');
-  if (isDocument(collation) && collation.size > 0) throw unsupported('The option collation');
+  if (isDocument(collation) && !isSimple(collation)) throw unsupported('The option collation');
 }
 
 function hintOf(statement: BsonDocument): BsonValue | undefined {

@@ -1,4 +1,4 @@
-import { Int32 } from 'bson';
+import { BSONRegExp, Int32 } from 'bson';
 import { describe, describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
@@ -6,7 +6,6 @@ import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } fro
 import { CommandError, failure, unsupported } from '../errors.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import type { KeyField } from './keys.js';
-import { normalizeText, type TextOptions, textOptions } from './text.js';
 
 /** An index as `createIndexes` describes it, checked and understood. */
 export interface IndexDefinition {
@@ -15,23 +14,20 @@ export interface IndexDefinition {
   given: BsonDocument;
   /** As `listIndexes` shows it. */
   spec: BsonDocument;
-  /** The key pattern as it was given, a text index's included. */
+  /** The key pattern as it was given. */
   key: BsonDocument;
-  /** The components that sort, without those of a text index. */
+  /** The components, in their order. */
   fields: KeyField[];
   unique: boolean;
   sparse: boolean;
   /** Only documents that match are in the index. */
   partial?: Filter;
-  /** Set for a text index. */
-  text?: TextOptions;
   /** Age at which a document is removed. Unit: seconds. */
   expireAfterSeconds?: number;
 }
 
 /** Options that change nothing here, kept so that listIndexes shows them. */
 const ignoredOptions = ['background', 'storageEngine', 'dropDups', 'ns'];
-const textOnly = ['weights', 'default_language', 'language_override', 'textIndexVersion'];
 const knownOptions = new Set([
   ...[
     'v',
@@ -46,7 +42,7 @@ const knownOptions = new Set([
   ],
   ...['prepareUnique', 'clustered', 'wildcardProjection', 'bits', 'min', 'max', '2dsphereIndexVersion'],
   ...ignoredOptions,
-  ...textOnly,
+  ...['weights', 'default_language', 'language_override', 'textIndexVersion'],
 ]);
 const plugins = new Set(['text', 'hashed', '2d', '2dsphere', 'geoHaystack']);
 /** Operators that a partialFilterExpression may use. */
@@ -77,13 +73,16 @@ export function parseIndex(given: BsonDocument): IndexDefinition {
     );
   };
   try {
-    return parse(given);
+    const expression = given.get('partialFilterExpression');
+    if (isDocument(expression)) checkPartial(expression);
+    return storedIndex(given);
   } catch (error) {
     return inSpecification(error);
   }
 }
 
-function parse(given: BsonDocument): IndexDefinition {
+/** An index that has been parsed before, and is not refused for what is checked only since then. */
+export function storedIndex(given: BsonDocument): IndexDefinition {
   for (const option of given.keys()) {
     if (!knownOptions.has(option)) throw invalidOption(option, given, 'an index specification');
   }
@@ -102,19 +101,15 @@ function parse(given: BsonDocument): IndexDefinition {
   if (name === '') throw failure('CannotCreateIndex', 'index name cannot be empty');
   checkKey(key);
   refuseUnsupported(given);
-  const text = textOptions(key, given);
   const definition: IndexDefinition = {
     name,
     key,
     given,
-    spec: text ? normalizeText(given, text) : normalize(given),
-    fields: text
-      ? []
-      : [...key].map(([path, order]) => ({ path, descending: isNumber(order) && toDouble(order) < 0 })),
+    spec: normalize(given),
+    fields: [...key].map(([path, order]) => ({ path, descending: isNumber(order) && toDouble(order) < 0 })),
     unique: flag(given, 'unique'),
     sparse: flag(given, 'sparse'),
     partial: partialFilter(given),
-    text,
     expireAfterSeconds: timeToLive(key, given),
   };
   if (key.size === 1 && key.has('_id')) checkIdIndex(key, given);
@@ -180,9 +175,8 @@ export function alreadyExists(wanted: IndexDefinition, existing: readonly IndexD
   );
 }
 
-/** What tells two indexes of one collection apart; a collection has at most one text index. */
+/** What tells two indexes of one collection apart. */
 function sameSignature(a: IndexDefinition, b: IndexDefinition): boolean {
-  if (a.text && b.text) return true;
   const part = (index: IndexDefinition): BsonValue => index.spec.get('partialFilterExpression') ?? null;
   return (
     valuesEqual(a.spec.get('key') ?? null, b.spec.get('key') ?? null) &&
@@ -193,8 +187,7 @@ function sameSignature(a: IndexDefinition, b: IndexDefinition): boolean {
 }
 
 function sameOptions(a: IndexDefinition, b: IndexDefinition): boolean {
-  const weights = (index: IndexDefinition): BsonValue => index.spec.get('weights') ?? null;
-  return a.expireAfterSeconds === b.expireAfterSeconds && valuesEqual(weights(a), weights(b));
+  return a.expireAfterSeconds === b.expireAfterSeconds;
 }
 
 function checkKey(key: BsonDocument): void {
@@ -212,7 +205,7 @@ function checkKey(key: BsonDocument): void {
       );
     } else if (!plugins.has(order)) {
       throw failure('CannotCreateIndex', `Unknown index plugin '${order}'`);
-    } else if (order !== 'text') {
+    } else {
       throw unsupported(`The index type ${order}`);
     }
     checkPath(path);
@@ -307,7 +300,6 @@ function partialFilter(given: BsonDocument): Filter | undefined {
   if (isIdKey(given.get('key') as BsonDocument)) {
     throw failure('CannotCreateIndex', '_id index cannot be a partial index');
   }
-  checkPartial(expression);
   return compileFilter(expression);
 }
 
@@ -319,19 +311,23 @@ function checkPartial(expression: BsonDocument): void {
     if (name === '$exists' && value !== true && !(isNumber(value) && toDouble(value) !== 0)) {
       throw failure('CannotCreateIndex', 'Expression not supported in partial index: $not\n    $exists');
     }
+    if (!name.startsWith('$') && value instanceof BSONRegExp) {
+      throw failure('CannotCreateIndex', `Expression not supported in partial index: ${name} regex`);
+    }
     const inner = Array.isArray(value) && (name === '$and' || name === '$or') ? value : [value];
     for (const each of inner) if (isDocument(each)) checkPartial(each);
   }
 }
 
-/** `v` comes first, as listIndexes shows it. */
+/** In the order in which listIndexes shows it. */
 function normalize(given: BsonDocument): BsonDocument {
-  const rest = [...given].filter(([option]) => !['v', 'key', 'name', 'ns'].includes(option));
+  const placed = ['v', 'key', 'name', 'ns', 'unique', 'collation'];
+  const rest = [...given].filter(([option]) => !placed.includes(option));
   return new Map<string, BsonValue>([
     ['v', given.get('v') ?? new Int32(2)],
-    ...rest.filter(([option]) => option === 'unique'),
     ['key', given.get('key') as BsonValue],
     ['name', given.get('name') as BsonValue],
-    ...rest.filter(([option]) => option !== 'unique'),
+    ...(flag(given, 'unique') ? [['unique', true] as [string, BsonValue]] : []),
+    ...rest,
   ]);
 }

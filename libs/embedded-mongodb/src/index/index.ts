@@ -1,14 +1,12 @@
 import { decodeDocument, decodeField } from '../bson/decode.js';
 import { describe } from '../bson/describe.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
-import { failure } from '../errors.js';
-import { encodeKey } from '../storage/key.js';
-import { fitKey, recordValue, sharedKey, uniqueKey } from '../storage/layout.js';
+import { CommandError, failure } from '../errors.js';
+import { fitKey, recordOf, recordValue, sharedKey, uniqueKey } from '../storage/layout.js';
 import { type RawElement, valueEnd } from '../storage/raw.js';
 import type { Store } from '../storage/store.js';
 import type { IndexDefinition } from './definition.js';
 import { KeyExtractor } from './keys.js';
-import { documentWords } from './text.js';
 
 /** What an index has learned about its documents; it only ever grows, and lives in the catalog. */
 export interface IndexTraits {
@@ -22,6 +20,11 @@ export interface IndexTraits {
 export class Index {
   /** Whether all documents are in it, so that queries may use it. */
   ready = false;
+  /**
+   * Records that could not be admitted while the index is being built, and have no entries in it. As in MongoDB this is
+   * nobody's failure yet: what counts is whether they can be admitted when the build ends.
+   */
+  readonly deferred = new Set<number>();
   private readonly extractor: KeyExtractor;
 
   constructor(
@@ -40,7 +43,7 @@ export class Index {
 
   /** Whether some document has more than one key. */
   get multikey(): boolean {
-    return this.definition.text !== undefined || this.traits.arrays.includes(true);
+    return this.traits.arrays.includes(true);
   }
 
   /** The store's keys of a document's entries. */
@@ -49,33 +52,70 @@ export class Index {
   }
 
   /**
-   * The store's keys of the entries of a document that is about to be stored.
+   * The store's keys of the entries of a document that is about to be stored. An index that is being built defers a document
+   * that it has to refuse.
+   *
+   * @throws CommandError as {@link Index.admitAtOnce} does, where the index is ready
+   */
+  admit(bytes: Buffer, record: number, namespace: string): Buffer[] {
+    if (this.ready) return this.admitAtOnce(bytes, record, namespace);
+    return this.unlessRefused(
+      () => this.admitAtOnce(bytes, record, namespace),
+      () => this.deferred.add(record),
+    );
+  }
+
+  /**
+   * The store's keys of the entries of a document.
    *
    * @throws CommandError DuplicateKey (11000) when the index is unique and another document has one of the keys; another code
    *   where the document can have no keys.
    */
-  admit(bytes: Buffer, record: number, namespace: string): Buffer[] {
+  admitAtOnce(bytes: Buffer, record: number, namespace: string): Buffer[] {
     const keys = this.keys(bytes);
     if (this.definition.unique) this.checkUnique(bytes, record, keys, namespace);
     return keys.map((key) => this.entry(key, record));
   }
 
-  /** Adds the entries of a document that was admitted and has none yet. */
+  /** Adds the entries of a document that was admitted. */
   insert(entries: readonly Buffer[], record: number): void {
     for (const key of entries) this.store.put(key, this.valueOf(record));
   }
 
   remove(bytes: Buffer, record: number): void {
-    for (const key of this.entries(bytes, record)) this.store.remove(key);
+    for (const key of this.stored(bytes, record)) this.store.remove(key);
   }
 
   /** Changes the entries that differ between a stored document and the one that was admitted in its place. */
   replace(before: Buffer, entries: readonly Buffer[], record: number): void {
-    const old = new Map(this.entries(before, record).map((key) => [key.toString('latin1'), key]));
+    const old = new Map(this.stored(before, record).map((key) => [key.toString('latin1'), key]));
     for (const key of entries) {
       if (!old.delete(key.toString('latin1'))) this.store.put(key, this.valueOf(record));
     }
     for (const key of old.values()) this.store.remove(key);
+  }
+
+  /**
+   * The entries of a stored document. While the index is being built it may have none yet, and under its keys there may be
+   * those of another document.
+   */
+  private stored(bytes: Buffer, record: number): Buffer[] {
+    if (this.ready) return this.entries(bytes, record);
+    const { unique } = this.definition;
+    return this.unlessRefused(() => this.entries(bytes, record)).filter((key) => {
+      const value = this.store.get(key);
+      return value !== undefined && (!unique || recordOf(value) === record);
+    });
+  }
+
+  private unlessRefused(entries: () => Buffer[], onRefusal?: () => void): Buffer[] {
+    try {
+      return entries();
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      onRefusal?.();
+      return [];
+    }
   }
 
   private checkUnique(bytes: Buffer, record: number, keys: readonly Buffer[], namespace: string): void {
@@ -83,8 +123,7 @@ export class Index {
     const inOrder = [...keys.entries()].sort(([, a], [, b]) => a.compare(b));
     for (const [position, key] of inOrder) {
       const owner = this.store.get(uniqueKey(this.table, key));
-      if (owner && owner.readUIntBE(0, owner.length) !== record)
-        throw this.duplicate(bytes, position, namespace);
+      if (owner && recordOf(owner) !== record) throw this.duplicate(bytes, position, namespace);
     }
   }
 
@@ -99,9 +138,8 @@ export class Index {
 
   /** The fitted keys of a document; none when it does not belong into the index. */
   private keys(bytes: Buffer): Buffer[] {
-    const { partial, text } = this.definition;
+    const { partial } = this.definition;
     if (partial && !partial.matches(decodeDocument(bytes))) return [];
-    if (text) return this.fit([...documentWords(decodeDocument(bytes), text)].map((word) => encodeKey(word)));
     const { keys, arrays } = this.extractor.extract(bytes);
     this.learnArrays(arrays);
     return this.fit(keys);

@@ -1,18 +1,16 @@
 import { decodeDocument } from '../bson/decode.js';
-import { textScore } from '../index/text.js';
+import { failure } from '../errors.js';
+import type { Index } from '../index/index.js';
 import type { Filter } from '../query/filter.js';
 import type { Collection } from '../storage/collection.js';
-import { encodeKey } from '../storage/key.js';
-import { keyRange, recordOf } from '../storage/layout.js';
-import type { KeyRange, Store, StoreCursor } from '../storage/store.js';
+import { recordOf, tableBytes } from '../storage/layout.js';
+import type { Entry, KeyRange, Store, StoreCursor } from '../storage/store.js';
 import type { Access, IndexScan, Plan } from './plan.js';
 
 /** A document that a query found. */
 export interface Match {
   record: number;
   bytes: Buffer;
-  /** How well it answers a `$text` search. */
-  score?: number;
 }
 
 /** Work done so far, for `explain`. */
@@ -28,6 +26,14 @@ interface Found {
   bytes?: Buffer;
 }
 
+/** One of several ranges that are walked at once, with the entry that it comes next with. */
+interface Head {
+  cursor: StoreCursor;
+  entry: Entry;
+  /** How many bytes of a key do not count for the order. */
+  from: number;
+}
+
 /** What a generator yields after work that found nothing: a chance to pause. */
 const nothing = undefined;
 
@@ -37,23 +43,60 @@ const patience = 64;
 /**
  * Finds the documents that a plan's access leads to and the filter accepts, in the order of the access.
  *
- * Runs in steps: a step yields a match, or `undefined` as a chance to pause. {@link Scan.release} must be called before a pause,
- * and the walk then goes on where it was.
+ * Runs in steps: a step yields a match, or `undefined` as a chance to pause. {@link Scan.release} must be called before a pause and
+ * {@link Scan.resume} behind it; the walk then goes on where it was. What it finds is what is stored at that moment.
  */
 export class Scan {
   readonly work: Work = { keysExamined: 0, docsExamined: 0 };
   private readonly open = new Set<StoreCursor>();
+  private readonly namespace: string | undefined;
+  /** Pauses so far: what was read before the last one may have changed. */
+  private pauses = 0;
+  private ended = false;
 
   constructor(
     private readonly store: Store,
     private readonly collection: Collection | undefined,
     private readonly plan: Plan,
     private readonly filter: Filter,
-  ) {}
+  ) {
+    this.namespace = collection?.namespace;
+  }
 
-  /** Lets go of the store's snapshot. */
+  /** Lets go of the store's cursors for a pause. */
   release(): void {
+    this.pauses++;
     for (const cursor of this.open) cursor.release();
+  }
+
+  /** @throws CommandError as {@link Scan.checkAlive} does, unless all has been read */
+  resume(): void {
+    if (!this.ended) this.checkAlive();
+  }
+
+  /** Lets go of everything: nothing more is to be read. */
+  end(): void {
+    this.ended = true;
+    this.release();
+  }
+
+  /**
+   * @throws CommandError QueryPlanKilled (175) where the collection or an index of the plan is no longer what it was;
+   *   InterruptedAtShutdown (11600) where the store is closed
+   */
+  checkAlive(): void {
+    const { collection } = this;
+    this.store.checkOpen();
+    if (!collection) return;
+    if (collection.dropped) throw failure('QueryPlanKilled', `collection ${this.namespace} dropped`);
+    if (collection.namespace !== this.namespace) {
+      throw failure(
+        'QueryPlanKilled',
+        `collection renamed from '${this.namespace}' to '${collection.namespace}'`,
+      );
+    }
+    const gone = indexesOf(this.plan.access).find((index) => !collection.indexes.includes(index));
+    if (gone) throw failure('QueryPlanKilled', `query plan killed :: index '${gone.name}' dropped`);
   }
 
   *matches(): Generator<Match | undefined> {
@@ -61,7 +104,7 @@ export class Scan {
     const { access } = this.plan;
     let idle = 0;
     for (const found of this.access(access)) {
-      const match = found && this.examine(found, access);
+      const match = found && this.examine(found);
       if (match) {
         idle = 0;
         yield match;
@@ -78,27 +121,18 @@ export class Scan {
     return count;
   }
 
-  /** Reads a document again and checks it again, after a pause in which it may have changed. */
-  recheck(record: number): Buffer | undefined {
-    const bytes = this.collection?.get(record);
-    return bytes && (this.plan.exact || this.accepts(bytes)) ? bytes : undefined;
+  /** Whether the entries found say all of the filter; an index may have met its first array since the plan was made. */
+  private get exact(): boolean {
+    const { access, exact } = this.plan;
+    return exact && !(access.kind === 'ixscan' && access.index.multikey);
   }
 
-  private accepts(bytes: Buffer): boolean {
-    return this.filter.matches(decodeDocument(bytes));
-  }
-
-  private examine({ record, bytes }: Found, access: Access): Match | undefined {
+  private examine({ record, bytes }: Found): Match | undefined {
     const document = bytes ?? this.collection?.get(record);
     if (!document) return undefined;
     this.work.docsExamined++;
-    if (this.plan.exact) return { record, bytes: document };
-    const decoded = decodeDocument(document);
-    if (!this.filter.matches(decoded)) return undefined;
-    if (access.kind !== 'text') return { record, bytes: document };
-    const { text } = access.index.definition;
-    const score = text && textScore(decoded, access.terms, text);
-    return score === undefined ? undefined : { record, bytes: document, score };
+    if (this.exact) return { record, bytes: document };
+    return this.filter.matches(decodeDocument(document)) ? { record, bytes: document } : undefined;
   }
 
   private *access(access: Access): Generator<Found | undefined> {
@@ -115,17 +149,8 @@ export class Scan {
       case 'collscan':
         yield* this.scanCollection(access.reverse);
         return;
-      case 'text': {
-        const { index, terms } = access;
-        const ranges = terms.words.map((word) => {
-          const key = encodeKey(word);
-          return keyRange(index.table, key, Buffer.concat([key, Buffer.from([0xff])]));
-        });
-        yield* distinct(this.walkRanges(ranges, false, false));
-        return;
-      }
       case 'or':
-        yield* distinct(this.scanAll(access.branches));
+        yield* distinct(this.scanAll(access.branches), () => true);
         return;
       case 'ixscan':
         yield* this.scanIndex(access);
@@ -152,7 +177,7 @@ export class Scan {
       mergeFrom === undefined
         ? this.walkRanges(ranges, reverse, unique)
         : this.mergeRanges(scan, ranges, reverse ? [...bounds.ends].reverse() : bounds.ends);
-    return index.multikey ? distinct(found) : found;
+    return distinct(found, () => index.multikey);
   }
 
   private *walkRanges(ranges: readonly KeyRange[], reverse: boolean, unique: boolean): Generator<Found> {
@@ -173,25 +198,29 @@ export class Scan {
     ends: readonly number[][],
   ): Generator<Found> {
     const { unique } = scan.index.definition;
-    const tableBytes = 4;
-    const heads = ranges.flatMap((range, i) => {
+    let heads = ranges.flatMap((range, i): Head[] => {
       const cursor = this.track(this.store.walk(range, scan.reverse, unique));
-      const from = tableBytes + (ends[i]?.[(scan.mergeFrom as number) - 1] ?? 0);
       const entry = cursor.next();
-      return entry ? { cursor, from, entry, rest: entry.key.subarray(from) } : [];
+      return entry
+        ? [{ cursor, entry, from: tableBytes + (ends[i]?.[(scan.mergeFrom as number) - 1] ?? 0) }]
+        : [];
     });
-    while (heads.length > 0) {
-      const first = heads.reduce((a, b) => (a.rest.compare(b.rest) <= 0 === !scan.reverse ? a : b));
+    const rest = ({ entry, from }: Head): Buffer => entry.key.subarray(from);
+    for (let { pauses } = this; heads.length > 0;) {
+      if (pauses !== this.pauses)
+        heads = heads.filter((head) => this.isStored(head.entry, unique) || advance(head));
+      pauses = this.pauses;
+      if (heads.length === 0) return;
+      const first = heads.reduce((a, b) => (rest(a).compare(rest(b)) <= 0 === !scan.reverse ? a : b));
       this.work.keysExamined++;
       yield { record: recordOf(unique ? first.entry.value : first.entry.key) };
-      const entry = first.cursor.next();
-      if (entry) {
-        first.entry = entry;
-        first.rest = entry.key.subarray(first.from);
-      } else {
-        heads.splice(heads.indexOf(first), 1);
-      }
+      if (!advance(first)) heads.splice(heads.indexOf(first), 1);
     }
+  }
+
+  private isStored({ key, value }: Entry, unique: boolean): boolean {
+    const stored = this.store.get(key);
+    return stored !== undefined && (!unique || stored.equals(value));
   }
 
   private track(cursor: StoreCursor): StoreCursor {
@@ -200,10 +229,29 @@ export class Scan {
   }
 }
 
-/** Each record once: an array gives its document several entries. */
-function* distinct(entries: Iterable<Found | undefined>): Generator<Found | undefined> {
+/** Goes to the next entry, if there is one. */
+function advance(head: Head): boolean {
+  const entry = head.cursor.next();
+  if (entry) head.entry = entry;
+  return entry !== undefined;
+}
+
+function indexesOf(access: Access): Index[] {
+  if (access.kind === 'or') return access.branches.map(({ index }) => index);
+  return 'index' in access ? [access.index] : [];
+}
+
+/** Each record once where that is wanted: an array gives its document several entries. */
+function* distinct(
+  entries: Iterable<Found | undefined>,
+  wanted: () => boolean,
+): Generator<Found | undefined> {
   const seen = new Set<number>();
   for (const found of entries) {
+    if (!wanted()) {
+      yield found;
+      continue;
+    }
     if (!found || seen.has(found.record)) {
       yield nothing;
       continue;

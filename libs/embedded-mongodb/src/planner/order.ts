@@ -1,72 +1,60 @@
-import type { Double } from 'bson';
-import { decodeDocument } from '../bson/decode.js';
 import { CommandError } from '../errors.js';
 import { KeyExtractor } from '../index/keys.js';
-import { compileSort, type Sort, type SortField } from '../query/sort.js';
-import type { BsonDocument } from '../bson/types.js';
+import type { SortField } from '../query/sort.js';
+import type { Collection } from '../storage/collection.js';
 import type { Match, Scan } from './execute.js';
+import { Versions } from './versions.js';
 
 /** Most memory that the keys of one sort may take. Unit: bytes. */
 const maxSortBytes = 100 * 1024 * 1024;
 
 /** What is remembered of a document while others are still to come: fetching it again is cheaper than holding on to all. */
-interface Sorted<Key> {
-  key: Key;
+interface Sorted {
+  /** Sortable bytes. */
+  key: Buffer;
   record: number;
-  score?: number;
+  /** When it was read; see {@link Versions}. */
+  place: number;
 }
 
 /**
- * Sorts what a scan finds. With a limit only that many documents are remembered at a time.
+ * Sorts what a scan finds, each document as it was when the scan found it. With a limit only that many documents are remembered
+ * at a time.
  *
  * @param keep How many documents of the sorted order are wanted.
- * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed (292) when the keys outgrow the memory set aside for them.
+ * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed (292) when the keys, or the documents that others change until
+ *   the last one is given, outgrow the memory set aside for them.
  */
 export function* sortMatches(
+  collection: Collection,
   scan: Scan,
-  sort: { given: BsonDocument; fields: readonly SortField[] },
+  fields: readonly SortField[],
   keep: number,
 ): Generator<Match | undefined> {
-  const sorted = sort.fields.some(({ textScore }) => textScore)
-    ? collect(scan, keep, scoredKeys(compileSort(sort.given)))
-    : collect(scan, keep, rawKeys(sort.fields));
-  let result: Sorted<unknown>[] | undefined;
-  for (const step of sorted) {
-    if (step) result = step;
-    else yield undefined;
-  }
-  for (const { record, score } of result ?? []) {
-    const bytes = scan.recheck(record);
-    yield bytes && { record, bytes, score };
+  const versions = new Versions(collection);
+  try {
+    let result: Sorted[] | undefined;
+    for (const step of collect(scan, versions, keep, sortKeys(fields))) {
+      if (step) result = step;
+      else yield undefined;
+    }
+    versions.settle((result ?? []).map(({ record }) => record));
+    for (const { record, place } of result ?? []) {
+      const bytes = versions.take(record, place);
+      yield bytes && { record, bytes };
+    }
+  } finally {
+    versions.release();
   }
 }
 
-/** How keys are made and compared. */
-interface Keys<Key> {
-  of(match: Match): Key;
-  compare(a: Key, b: Key): number;
-  size(key: Key): number;
-}
-
-/** Keys in sortable bytes, made without decoding the document; an array counts with its first element in the sort's order. */
-function rawKeys(fields: readonly SortField[]): Keys<Buffer> {
+/** Makes keys in sortable bytes without decoding a document; an array counts with its first element in the sort's order. */
+function sortKeys(fields: readonly SortField[]): (match: Match) => Buffer {
   const extractor = new KeyExtractor(fields);
-  return {
-    of({ bytes }) {
-      const [first, ...others] = parallelArraysRefused(() => extractor.extract(bytes).keys);
-      return others.reduce((least, key) => (key.compare(least) < 0 ? key : least), first as Buffer);
-    },
-    compare: (a, b) => a.compare(b),
-    size: (key) => key.length,
+  return ({ bytes }) => {
+    const [first, ...others] = parallelArraysRefused(() => extractor.extract(bytes).keys);
+    return others.reduce((least, key) => (key.compare(least) < 0 ? key : least), first as Buffer);
   };
-}
-
-function scoredKeys(sort: Sort): Keys<ReturnType<Sort['key']>> {
-  return {
-    of: ({ bytes, score }) => sort.key(decodeDocument(bytes), score),
-    compare: (a, b) => sort.compare(a, b),
-    size: (key: readonly unknown[]) => key.length * 100,
-  } satisfies Keys<(Double | unknown)[] & ReturnType<Sort['key']>>;
 }
 
 function parallelArraysRefused<T>(extract: () => T): T {
@@ -79,19 +67,31 @@ function parallelArraysRefused<T>(extract: () => T): T {
 }
 
 /** Yields `undefined` as a chance to pause, and the sorted entries last. */
-function* collect<Key>(scan: Scan, keep: number, keys: Keys<Key>): Generator<Sorted<Key>[] | undefined> {
-  let entries: Sorted<Key>[] = [];
+function* collect(
+  scan: Scan,
+  versions: Versions,
+  keep: number,
+  keyOf: (match: Match) => Buffer,
+): Generator<Sorted[] | undefined> {
+  let entries: Sorted[] = [];
   let bytes = 0;
-  const inOrder = (): Sorted<Key>[] => entries.sort((a, b) => keys.compare(a.key, b.key)).slice(0, keep);
+  // A document that moved within the index that finds it may have come twice.
+  const inOrder = (): Sorted[] => {
+    const seen = new Set<number>();
+    return entries
+      .sort((a, b) => a.key.compare(b.key))
+      .filter(({ record }) => !seen.has(record) && seen.add(record))
+      .slice(0, keep);
+  };
   for (const match of scan.matches()) {
     if (match) {
-      const key = keys.of(match);
-      bytes += keys.size(key) + 64;
-      entries.push({ key, record: match.record, score: match.score });
+      const key = keyOf(match);
+      bytes += key.length + 64;
+      entries.push({ key, record: match.record, place: versions.add() });
       // Trimming at twice the size keeps the cost per document constant.
       if (entries.length >= 2 * keep + 1_000) {
         entries = inOrder();
-        bytes = entries.reduce((sum, entry) => sum + keys.size(entry.key) + 64, 0);
+        bytes = entries.reduce((sum, entry) => sum + entry.key.length + 64, 0);
       }
       if (bytes > maxSortBytes) throw sortTooLarge();
     }

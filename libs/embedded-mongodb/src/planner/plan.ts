@@ -3,9 +3,8 @@ import { describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
-import { CommandError, failure } from '../errors.js';
+import { CommandError } from '../errors.js';
 import type { Index } from '../index/index.js';
-import { parseSearch, type TextTerms } from '../index/text.js';
 import type { Filter } from '../query/filter.js';
 import type { SortField } from '../query/sort.js';
 import type { Collection } from '../storage/collection.js';
@@ -20,7 +19,6 @@ export type Access =
   | { kind: 'eof' }
   | { kind: 'collscan'; reverse: boolean }
   | { kind: 'idhack'; index: Index; key: Buffer }
-  | { kind: 'text'; index: Index; terms: TextTerms }
   | { kind: 'or'; branches: IndexScan[] }
   | IndexScan;
 
@@ -50,6 +48,8 @@ export interface PlanRequest {
   sort: readonly SortField[];
   /** An index's name or key pattern, or `{ $natural: ±1 }`. */
   hint?: BsonValue;
+  /** The index to walk, whether or not it holds all that match. */
+  within?: Index;
 }
 
 /** Most ranges that are merged into one order; beyond that, sorting is cheaper. */
@@ -60,8 +60,8 @@ const smallScan = 500;
 
 /** Decides how to answer a query: the index that narrows it down the most, and among equals the one that sorts. */
 export function plan(store: Store, collection: Collection, request: PlanRequest): Plan {
-  const { filter, hint } = request;
-  if (filter.text) return textPlan(collection, request, filter.text.search);
+  const { filter, hint, within } = request;
+  if (within) return toPlan(candidate(within, filterBounds(filter), request), filter);
   const natural = isDocument(hint) ? hint.get('$natural') : undefined;
   if (natural !== undefined) return scanAll(request, isNumber(natural) && toDouble(natural) < 0);
   const byId = hint === undefined && idPoint(request.given);
@@ -70,8 +70,10 @@ export function plan(store: Store, collection: Collection, request: PlanRequest)
   const indexes =
     hint === undefined ? usable(collection, request, bounds) : [hinted(collection, request, hint, bounds)];
   const candidates = indexes.map((index) => candidate(index, bounds, request));
+  // Without either, the order of insertion is MongoDB's, and the documents themselves are the shortest way to it.
   const worthwhile = candidates.filter(
-    ({ scan, sorted }) => hint !== undefined || scan.bounds.components.length > 0 || sorted,
+    ({ scan, sorted }) =>
+      hint !== undefined || scan.bounds.components.length > 0 || (sorted && request.sort.length > 0),
   );
   if (worthwhile.length > 0) {
     const best = worthwhile.reduce((a, b) => (better(store, b, a) ? b : a));
@@ -169,9 +171,9 @@ function sortOrder(
   let next = 0;
   let first: number | undefined;
   let reverse: boolean | undefined;
-  for (const { path, descending, textScore } of sort) {
+  for (const { path, descending } of sort) {
     const position = fields.findIndex((field) => field.path === path);
-    if (textScore || position < 0) return undefined;
+    if (position < 0) return undefined;
     if (isConstant(position)) continue;
     while (next < position && (first === undefined ? next < points : isConstant(next))) next++;
     if (next !== position || isArray(position)) return undefined;
@@ -190,8 +192,8 @@ function sortOrder(
 /** Indexes that hold every document the filter can match. */
 function usable(collection: Collection, request: PlanRequest, bounds: readonly PathBounds[]): Index[] {
   return collection.indexes.filter((index) => {
-    const { text, partial, sparse, fields } = index.definition;
-    if (!index.ready || text) return false;
+    const { partial, sparse, fields } = index.definition;
+    if (!index.ready) return false;
     if (partial && !implies(request, bounds, index)) return false;
     return (
       !sparse || fields.some(({ path }) => bounds.some((each) => each.path === path && !each.includesMissing))
@@ -236,7 +238,7 @@ function hinted(
       ready &&
       (typeof hint === 'string' ? name === hint : isDocument(hint) && valuesEqual(definition.key, hint)),
   );
-  if (!index || index.definition.text) {
+  if (!index) {
     throw plannerError(request, 'BadValue', 2, 'hint provided does not correspond to an existing index');
   }
   if (index.definition.partial && !implies(request, bounds, index)) {
@@ -275,25 +277,4 @@ function orPlan(store: Store, collection: Collection, request: PlanRequest): Pla
     }
   }
   return undefined;
-}
-
-function textPlan(collection: Collection, request: PlanRequest, search: string): Plan {
-  const index = collection.indexes.find(({ ready, definition }) => ready && definition.text);
-  if (!index) throw failure('IndexNotFound', 'text index required for $text query');
-  const bounds = filterBounds(request.filter);
-  const given = (path: string): boolean =>
-    bounds.some((each) => each.path === path && each.intervals.length === 1 && each.intervals.every(isPoint));
-  if (!index.definition.text?.prefix.every(given)) {
-    throw plannerError(
-      request,
-      'NoQueryExecutionPlans',
-      291,
-      'failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)',
-    );
-  }
-  return {
-    access: { kind: 'text', index, terms: parseSearch(search) },
-    sorted: request.sort.length === 0,
-    exact: false,
-  };
 }

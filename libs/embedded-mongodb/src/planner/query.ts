@@ -1,12 +1,14 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import type { Variables } from '../aggregate/scope.js';
-import { failure, failureAt } from '../errors.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
+import type { Index } from '../index/index.js';
+import { countUse } from '../index/usage.js';
 import type { Collection } from '../storage/collection.js';
 import type { Store } from '../storage/store.js';
 import { type Match, Scan } from './execute.js';
 import { sortMatches } from './order.js';
+import { naturalOrder } from './natural.js';
 import { plan, type Plan } from './plan.js';
 
 /** What is asked of a collection. */
@@ -17,6 +19,8 @@ export interface QueryRequest {
   /** 0 or absent: all. */
   limit?: number;
   hint?: BsonValue;
+  /** Only the documents in this index are meant: it is walked whether or not it holds all that match. */
+  within?: Index;
   /** The command's `let`. @default none */
   variables?: Variables;
 }
@@ -26,29 +30,37 @@ export class Query {
   readonly filter: Filter;
   readonly plan: Plan;
   readonly scan: Scan;
+  /** What was asked for, a natural order being a hint. */
+  readonly request: QueryRequest;
+  /** Set where the query is only explained: that is no use of its index. */
+  explained = false;
 
-  /** @throws CommandError where filter, sort or hint are wrong, or where a text search finds no text index */
+  /** @throws CommandError where filter, sort or hint are wrong, or the store is closed */
   constructor(
     store: Store,
     readonly collection: Collection | undefined,
-    readonly request: QueryRequest,
+    given: QueryRequest,
   ) {
+    store.checkOpen();
+    const request = naturalOrder(given);
+    this.request = request;
     this.filter = compileFilter(request.filter, request.variables);
     const sort = request.sort ? parseSort(request.sort) : [];
-    if (!this.filter.text && sort.some(({ textScore }) => textScore)) {
-      throw failureAt(40218, 'query requires text score metadata, but it is not available');
-    }
-    if (this.filter.text && !collection) {
-      throw failure('IndexNotFound', 'text index required for $text query (no such collection)');
-    }
     this.plan = collection
-      ? plan(store, collection, { given: request.filter, filter: this.filter, sort, hint: request.hint })
+      ? plan(store, collection, {
+          given: request.filter,
+          filter: this.filter,
+          sort,
+          hint: request.hint,
+          within: request.within,
+        })
       : { access: { kind: 'eof' }, sorted: true, exact: true };
     this.scan = new Scan(store, collection, this.plan, this.filter);
   }
 
   /** The matches in order, without those skipped and behind the limit; `undefined` is a chance to pause. */
   *matches(): Generator<Match | undefined> {
+    this.countUse();
     const { skip = 0, limit = 0 } = this.request;
     let toSkip = skip;
     let left = limit > 0 ? limit : Infinity;
@@ -64,7 +76,7 @@ export class Query {
       }
     } finally {
       // Also where the reader stops early: what is left open slows down every write from then on.
-      this.scan.release();
+      this.scan.end();
     }
   }
 
@@ -84,6 +96,7 @@ export class Query {
       return;
     }
     if (access.kind === 'ixscan' && exact) {
+      this.countUse();
       yield bounded(this.scan.count(access));
       return;
     }
@@ -95,9 +108,16 @@ export class Query {
     yield count;
   }
 
+  private countUse(): void {
+    const { access } = this.plan;
+    if (this.explained) return;
+    const indexes = access.kind === 'or' ? access.branches.map(({ index }) => index) : [];
+    for (const index of 'index' in access ? [access.index] : new Set(indexes)) countUse(index);
+  }
+
   private ordered(keep: number): Generator<Match | undefined> {
     const { sort } = this.request;
-    if (this.plan.sorted || !sort) return this.scan.matches();
-    return sortMatches(this.scan, { given: sort, fields: parseSort(sort) }, keep);
+    if (this.plan.sorted || !sort || !this.collection) return this.scan.matches();
+    return sortMatches(this.collection, this.scan, parseSort(sort), keep);
   }
 }

@@ -10,6 +10,8 @@ export interface Condition {
   matchesElement(value: BsonValue | undefined): boolean;
   /** What an index over a path can know of it. */
   predicates?(path: string): Predicate[];
+  /** Whether it looks into the array it asks for: its predicates then hold for a path and not for an element of an array. */
+  whole?: boolean;
   /** Whether the predicates say all of it where no array lies on the path and a missing field counts as null. */
   exact?: boolean;
 }
@@ -38,6 +40,7 @@ export function wholeCondition(test: Test, predicates?: (path: string) => Predic
     matchesAt: (document, path) => someAt(document, path, false, test),
     matchesElement: test,
     predicates,
+    whole: true,
   };
 }
 
@@ -55,9 +58,10 @@ export function conjunction(conditions: readonly Condition[]): Condition {
     matchesAt: (document, path) => conditions.every((each) => each.matchesAt(document, path)),
     matchesElement: (value) => conditions.every((each) => each.matchesElement(value)),
     predicates: (path) => conditions.flatMap((each) => each.predicates?.(path) ?? []),
+    whole: conditions.some((each) => each.whole),
     exact: conditions.every((each) => each.exact ?? false),
   };
 }
 
 /** Never true. */
-export const nothing: Condition = { matchesAt: () => false, matchesElement: () => false };
+export const never: Condition = { matchesAt: () => false, matchesElement: () => false };

@@ -1,32 +1,13 @@
-import { compileExpression } from '../aggregate/expression.js';
-import { noNames, scopeOf, type Variables } from '../aggregate/scope.js';
+import { noNames, type Variables } from '../aggregate/scope.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failure, unsupported } from '../errors.js';
-import { fieldCondition, refusedOperators } from './field.js';
-import { isTruthy } from './operators.js';
+import { failure } from '../errors.js';
+import { clauseOperators } from '../operators/registry.js';
+import { fieldCondition } from './field.js';
 import { parsePath } from './path.js';
-import type { Predicate } from './predicate.js';
-import { parseText, type TextQuery } from './text.js';
+import type { ClauseContext, Filter } from './types.js';
 
 export type { Interval, Predicate } from './predicate.js';
-
-/** A compiled filter. */
-export interface Filter {
-  /** Whether a document matches; `$text` counts as matched, since only the text index can tell. */
-  matches(document: BsonDocument): boolean;
-  /** All of them hold for every match. */
-  readonly predicates: readonly Predicate[];
-  /** For each `$or` that every match has to meet, its branches. */
-  readonly alternatives: readonly (readonly Filter[])[];
-  readonly text?: TextQuery;
-  /**
-   * Whether the predicates say all of it, for documents without arrays on their paths: such a document matches if, and only
-   * if, every path's value, a missing one counted as null, lies inside an interval of each predicate over it.
-   */
-  readonly exact: boolean;
-  /** Whether it holds an `$expr`. */
-  readonly evaluates?: boolean;
-}
+export type { ClauseContext, Filter } from './types.js';
 
 /**
  * @param variables The command's `let`, for `$expr`.
@@ -44,78 +25,32 @@ export function compileElementFilter(filter: BsonDocument): Filter {
   });
 }
 
-/** Where clauses stand. */
-export interface ClauseContext {
-  /** Makes the error for `$expr` and `$text`, where they may not stand. */
-  onTopLevel?: (operator: string) => Error;
-  /** The command's `let`. @default none */
-  variables?: Variables;
-}
-
 /** A filter, or one inside another. */
 export function compileClauses(filter: BsonDocument, context: ClauseContext = {}): Filter {
-  return both(
+  return allOf(
     [...filter].map(([key, value]) =>
-      key.startsWith('$') ? topLevel(key, value, context) : field(key, value),
+      key.startsWith('$') ? topLevel(key, value, context) : fieldFilter(key, value),
     ),
   );
 }
 
-const everyDocument: Filter = { matches: () => true, predicates: [], alternatives: [], exact: true };
+/** Matches everything. */
+export const everyDocument: Filter = { matches: () => true, predicates: [], alternatives: [], exact: true };
 
-/** Conditions that no predicate describes. */
-const opaque: Filter = { ...everyDocument, exact: false };
+/** What a filter is about which an index can know nothing. */
+export const opaque: Filter = { ...everyDocument, exact: false };
 
 function topLevel(operator: string, argument: BsonValue, context: ClauseContext): Filter {
-  const { onTopLevel, variables } = context;
-  if (onTopLevel && (operator === '$expr' || operator === '$text')) throw onTopLevel(operator);
-  switch (operator) {
-    case '$and':
-      return both(clauses(operator, argument, context));
-    case '$or': {
-      const branches = withoutText(operator, clauses(operator, argument, context));
-      if (branches.length === 1) return branches[0] as Filter;
-      return {
-        matches: (document) => branches.some((each) => each.matches(document)),
-        predicates: [],
-        alternatives: [branches],
-        exact: false,
-      };
-    }
-    case '$nor': {
-      const branches = withoutText(operator, clauses(operator, argument, context));
-      return { ...opaque, matches: (document) => !branches.some((each) => each.matches(document)) };
-    }
-    case '$expr': {
-      const evaluate = compileExpression(argument, variables);
-      return {
-        ...opaque,
-        evaluates: true,
-        matches: (document) => isTruthy(evaluate(scopeOf(document))),
-      };
-    }
-    case '$text':
-      return { ...opaque, text: parseText(argument) };
-    case '$ref':
-    case '$id':
-    case '$db':
-      // The fields of a DBRef, which are always compared as they are.
-      return field(operator, new Map([['$eq', argument]]));
-    case '$comment':
-      return everyDocument;
-    case '$alwaysTrue':
-    case '$alwaysFalse':
-      return { ...opaque, matches: () => operator === '$alwaysTrue' };
-    default:
-      if (refusedOperators.has(operator)) throw unsupported(`The operator ${operator}`);
-      throw failure(
-        'BadValue',
-        `unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
-      );
-  }
+  const parse = clauseOperators.find(operator);
+  if (parse) return parse(argument, context);
+  throw failure(
+    'BadValue',
+    `unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
+  );
 }
 
-function clauses(operator: string, argument: BsonValue, context: ClauseContext): Filter[] {
+/** The filters that `$and`, `$or` or `$nor` holds. */
+export function compileBranches(operator: string, argument: BsonValue, context: ClauseContext): Filter[] {
   if (!Array.isArray(argument)) throw failure('BadValue', `${operator} must be an array`);
   if (argument.length === 0) throw failure('BadValue', `${operator} must be a nonempty array`);
   return argument.map((each) => {
@@ -124,10 +59,9 @@ function clauses(operator: string, argument: BsonValue, context: ClauseContext):
   });
 }
 
-function both(filters: readonly Filter[]): Filter {
+/** The filter that all of the filters match. */
+export function allOf(filters: readonly Filter[]): Filter {
   if (filters.length === 1) return filters[0] as Filter;
-  const texts = filters.flatMap((each) => each.text ?? []);
-  if (texts.length > 1) throw failure('BadValue', 'Too many text expressions');
   // As in MongoDB, expressions come last: what the others rule out cannot make them fail.
   const inOrder = [...filters].sort((a, b) => Number(a.evaluates ?? false) - Number(b.evaluates ?? false));
   return {
@@ -136,16 +70,11 @@ function both(filters: readonly Filter[]): Filter {
     predicates: filters.flatMap((each) => each.predicates),
     alternatives: filters.flatMap((each) => each.alternatives),
     exact: filters.every((each) => each.exact),
-    text: texts[0],
   };
 }
 
-function withoutText(operator: string, branches: Filter[]): Filter[] {
-  if (branches.some((each) => each.text)) throw unsupported(`$text inside ${operator}`);
-  return branches;
-}
-
-function field(name: string, argument: BsonValue): Filter {
+/** What is asked of one field, as a filter. */
+export function fieldFilter(name: string, argument: BsonValue): Filter {
   const asked = fieldCondition(argument);
   const path = parsePath(name);
   return {

@@ -14,7 +14,6 @@ import type { Interval } from './predicate.js';
 const zeroId = new ObjectId(new Uint8Array(12));
 const lastId = new ObjectId(new Uint8Array(12).fill(0xff));
 const emptyBinary = new Binary(new Uint8Array(0), 0);
-const lastDate = 8_640_000_000_000_000;
 
 /** The least value of a type and the first one beyond it, or its greatest one. */
 const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
@@ -25,7 +24,8 @@ const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
   binData: { low: emptyBinary, lowInclusive: true, high: zeroId, highInclusive: false },
   objectId: { low: zeroId, lowInclusive: true, high: lastId, highInclusive: true },
   bool: { low: false, lowInclusive: true, high: true, highInclusive: true },
-  date: { low: new Date(-lastDate), lowInclusive: true, high: new Date(lastDate), highInclusive: true },
+  // A stored date may lie beyond those of JavaScript, so the types around it bound them.
+  date: { low: true, lowInclusive: false, high: new Timestamp(Long.UZERO), highInclusive: false },
   timestamp: {
     low: new Timestamp(Long.ZERO),
     lowInclusive: true,
@@ -76,7 +76,8 @@ export function rangeIntervals(
 ): Interval[] | undefined {
   const bracket = bracketOf(typeName(bound));
   if (!bracket) return undefined;
-  if (bound === null) return [bracket];
+  // Null is neither below nor above anything either.
+  if (bound === null) return operator === '$gte' || operator === '$lte' ? [bracket] : [];
   // NaN is neither below nor above anything, but equals itself.
   if (isNaNValue(bound)) return operator === '$gte' || operator === '$lte' ? [point(bound)] : [];
   if (operator === '$gt' || operator === '$gte') {

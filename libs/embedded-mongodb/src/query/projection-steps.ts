@@ -1,6 +1,6 @@
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
-import { elementMatcher } from './field.js';
+import { elementMatcher } from '../operators/filter/elem-match.js';
 
 /** The part of a projection that runs after the others; `original` is the document before any of them. */
 export type FindStep = (projected: BsonDocument, original: BsonDocument) => BsonDocument;

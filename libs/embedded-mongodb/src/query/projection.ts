@@ -1,18 +1,16 @@
-import { Double } from 'bson';
-import { compileExpression, isKnownOperator } from '../aggregate/expression.js';
+import { compileExpression } from '../aggregate/expression.js';
 import { constant, noNames, scopeOf, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';
-import { isTruthy } from './operators.js';
+import { isTruthy } from '../bson/truth.js';
+import { expressions } from '../operators/registry.js';
 import { type Leaf, ProjectionTree } from './projection-tree.js';
 import { elementMatchStep, type FindStep, sliceStep } from './projection-steps.js';
 
 /** A compiled projection. */
 export interface Projection {
-  /** Whether `{ $meta: 'textScore' }` occurs. */
-  readonly needsTextScore: boolean;
-  apply(document: BsonDocument, textScore?: number): BsonDocument;
+  apply(document: BsonDocument): BsonDocument;
 }
 
 /** Where a projection stands: `find` alone knows `$slice` and `$elemMatch`, and takes an empty one. */
@@ -21,7 +19,7 @@ export type ProjectionPlace = 'find' | 'aggregate';
 /** One field of the specification, read. */
 interface Entry {
   path: string;
-  leaf: Leaf | 'elemMatch' | 'slice' | 'textScore';
+  leaf: Leaf | 'elemMatch' | 'slice';
   step?: FindStep;
 }
 
@@ -35,7 +33,7 @@ export function compileProjection(
   variables: Variables = noNames,
 ): Projection {
   if (spec.size === 0) {
-    if (place === 'find') return { needsTextScore: false, apply: (document) => document };
+    if (place === 'find') return { apply: (document) => document };
     throw failureAt(
       51272,
       'Invalid $project :: caused by :: projection specification must have at least one field',
@@ -50,13 +48,10 @@ export function compileProjection(
     if (kept) tree.add(path.split('.'), kept);
   }
   const steps = entries.flatMap(({ step }) => step ?? []);
-  const scores = entries.filter(({ leaf }) => leaf === 'textScore').map(({ path }) => path);
   return {
-    needsTextScore: scores.length > 0,
-    apply(document, textScore) {
+    apply(document) {
       const base = including ? tree.include(document) : tree.exclude(document);
       tree.compute(base, scopeOf(document));
-      for (const path of scores) base.set(path, new Double(textScore ?? 0));
       return steps.reduce((result, step) => step(result, document), base);
     },
   };
@@ -65,7 +60,7 @@ export function compileProjection(
 /** What the tree does with a field, if anything. */
 function leafOf(path: string, leaf: Entry['leaf'], including: boolean): Leaf | undefined {
   if (leaf === 'slice') return including ? 'include' : undefined;
-  if (leaf === 'elemMatch' || leaf === 'textScore') return undefined;
+  if (leaf === 'elemMatch') return undefined;
   // `_id` alone may be included or excluded against the rule of the others.
   if (path === '_id' && leaf === (including ? 'exclude' : 'include'))
     return including ? { compute: constant(undefined) } : undefined;
@@ -88,7 +83,7 @@ class ProjectionReader {
     return { entries, including: this.including ?? this.defaultsToInclusion() };
   }
 
-  /** Without a deciding field, `_id: 1` and `$elemMatch` keep nothing else, `$slice`, `$meta` and `_id: 0` everything. */
+  /** Without a deciding field, `_id: 1` and `$elemMatch` keep nothing else, `$slice` and `_id: 0` everything. */
   private defaultsToInclusion(): boolean {
     if (this.entries.some(({ path, leaf }) => path === '_id' && leaf === 'include')) return true;
     return this.has('elemMatch') && !this.has('slice');
@@ -111,7 +106,7 @@ class ProjectionReader {
       throw failureAt(51270, 'An empty sub-projection is not a valid value. Found empty object at path');
     }
     if (value.size > 1) this.nested(path, value);
-    else if (operator === '$meta') this.meta(path, value);
+    else if (operator === '$meta') throw unsupported('The projection of $meta');
     else if (this.place === 'find' && operator === '$slice') this.slice(path, value);
     else if (this.place === 'find' && operator === '$elemMatch') this.elementMatch(path, value);
     else if (operator.startsWith('$')) this.operator(path, operator, value);
@@ -125,7 +120,7 @@ class ProjectionReader {
   }
 
   private operator(path: string, operator: string, value: BsonDocument): void {
-    if (!isKnownOperator(operator)) throw failureAt(31325, `Unknown expression ${operator}`);
+    if (!expressions.knows(operator)) throw failureAt(31325, `Unknown expression ${operator}`);
     this.computed(path, value);
   }
 
@@ -161,12 +156,6 @@ class ProjectionReader {
     }
     this.including = true;
     this.entries.push({ path, leaf: { compute: compileExpression(value, this.variables) } });
-  }
-
-  private meta(path: string, value: BsonDocument): void {
-    if (value.get('$meta') !== 'textScore') throw unsupported(`The $meta ${String(value.get('$meta'))}`);
-    this.checkCollision(path);
-    this.entries.push({ path, leaf: 'textScore' });
   }
 
   /** What is not the `$slice` of a find may still be the expression of that name. */

@@ -10,15 +10,13 @@ import { compoundKeys } from './sort-keys.js';
 export interface SortField {
   path: string;
   descending: boolean;
-  /** Set by `{ $meta: 'textScore' }`; the path then means nothing. */
-  textScore: boolean;
 }
 
 /** A compiled sort. */
 export interface Sort {
   readonly fields: readonly SortField[];
   /** The values that decide a document's place, one per field. */
-  key(document: BsonDocument, textScore?: number): BsonValue[];
+  key(document: BsonDocument): BsonValue[];
   /** Compares two keys, each field in its direction. */
   compare(a: readonly BsonValue[], b: readonly BsonValue[]): number;
 }
@@ -34,18 +32,12 @@ export function parseSort(spec: BsonDocument): SortField[] {
  */
 export function compileSort(spec: BsonDocument): Sort {
   const fields = parseSort(spec);
-  const scored = fields.some((field) => field.textScore);
   const paths = fields.map((field) => parsePath(field.path));
   const compare = (a: readonly BsonValue[], b: readonly BsonValue[]): number => compareKeys(fields, a, b);
   return {
     fields,
     compare,
-    key(document, textScore = 0) {
-      const key = leastKey(document, paths, compare);
-      return scored
-        ? key.map((value, slot) => (fields[slot]?.textScore ? new Double(textScore) : value))
-        : key;
-    },
+    key: (document) => leastKey(document, paths, compare),
   };
 }
 
@@ -62,15 +54,14 @@ function parseField(path: string, direction: BsonValue): SortField {
     const kind = direction.get('$meta');
     if (direction.size !== 1 || kind === undefined)
       throw failureAt(17312, '$meta is the only expression supported by $sort right now');
-    if (kind !== 'textScore') throw unsupported(`Sorting by $meta ${String(kind)}`);
-    return { path, descending: true, textScore: true };
+    throw unsupported(`Sorting by $meta ${String(kind)}`);
   }
   if (!isNumber(direction)) throw failureAt(15974, `Illegal key in $sort specification: ${path}`);
   const number = direction instanceof Double ? Math.trunc(direction.value) : toDouble(direction);
   if (number !== 1 && number !== -1) {
     throw failureAt(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
   }
-  return { path, descending: number === -1, textScore: false };
+  return { path, descending: number === -1 };
 }
 
 function checkPath(path: string): void {

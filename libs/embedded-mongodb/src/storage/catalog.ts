@@ -4,7 +4,7 @@ import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { toDouble } from '../bson/numbers.js';
 import type { BsonArray, BsonDocument, BsonNumber, BsonValue } from '../bson/types.js';
-import { idIndex, type IndexDefinition, parseIndex } from '../index/definition.js';
+import { idIndex, type IndexDefinition, storedIndex } from '../index/definition.js';
 import { Index, type IndexTraits } from '../index/index.js';
 import { Collection } from './collection.js';
 import { keyRange, tablePrefix, tableRange } from './layout.js';
@@ -162,7 +162,7 @@ export class Catalog {
 
   private indexOf(collection: Collection, table: number, entry: BsonDocument): Index {
     const given = entry.get('given') as BsonDocument;
-    const definition = given.get('name') === '_id_' ? idIndex() : parseIndex(given);
+    const definition = given.get('name') === '_id_' ? idIndex() : storedIndex(given);
     return new Index(this.store, definition, table, traitsOf(entry), () => this.save(collection));
   }
 

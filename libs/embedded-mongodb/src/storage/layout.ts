@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { KeyRange } from './store.js';
 
 /** Bytes of a table's number. */
-const tableBytes = 4;
+export const tableBytes = 4;
 
 /** Bytes of a record's number: enough for 2^48 documents per collection. */
 const recordBytes = 6;

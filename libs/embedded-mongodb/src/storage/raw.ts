@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { BsonType } from '../bson/types.js';
-import { failure } from '../errors.js';
-import { maxDepth } from '../bson/decode.js';
+import { failure, unsupported } from '../errors.js';
+import { checkedOptions, dateBeyondRange, maxDate, maxStoredDepth, repeatedName } from '../bson/decode.js';
 
 /**
  * One element of a document, by its place in the document's bytes: storage, indexes and sorts read single fields of many
@@ -97,37 +97,54 @@ export function* elements(
 /**
  * Checks that bytes from outside are a well-formed document, so that everything behind it may read without checks.
  *
- * @throws CommandError InvalidBSON (22) on malformed bytes, Overflow (15) on nesting beyond {@link maxDepth}.
+ * @throws CommandError InvalidBSON (22) on malformed bytes, Overflow (15) on nesting beyond {@link maxStoredDepth},
+ *   CommandNotSupported (115) for a field that is named twice and for a date that JavaScript cannot hold.
  * @see https://bsonspec.org/spec.html
  */
 export function validateDocument(bytes: Buffer): void {
   if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
     throw invalid('the length of a document is wrong');
-  validateElements(bytes, 0, bytes.length, 1);
+  validateElements(bytes, BsonType.object, 0, bytes.length, 1);
 }
 
-function validateElements(bytes: Buffer, start: number, limit: number, depth: number): number {
-  if (depth > maxDepth)
-    throw failure('Overflow', `Document exceeds maximum nested object depth: ${maxDepth}`);
+function validateElements(bytes: Buffer, type: number, start: number, limit: number, depth: number): number {
+  if (depth > maxStoredDepth)
+    throw failure(
+      'Overflow',
+      `cannot insert document because it exceeds ${maxStoredDepth} levels of nesting`,
+    );
   if (start + 5 > limit) throw invalid('a document is cut off');
   const length = bytes.readInt32LE(start);
   const end = start + length;
   if (length < 5 || end > limit) throw invalid('the length of a document is wrong');
+  const names = new Set<string>();
   let at = start + 4;
-  for (;;) {
+  for (let fields = 0; ; fields++) {
     if (at >= end) throw invalid('a document has no end');
-    const type = bytes[at++] as number;
-    if (type === 0) break;
-    at = validateValue(bytes, type, cstringEnd(bytes, at, end), end, depth);
+    const elementType = bytes[at++] as number;
+    if (elementType === 0) break;
+    const valueStart = cstringEnd(bytes, at, end);
+    const name = bytes.toString('latin1', at, valueStart - 1);
+    if (type === BsonType.array) checkPosition(name, fields);
+    else if (names.add(name).size === fields) throw repeatedName(bytes.toString('utf8', at, valueStart - 1));
+    at = validateValue(bytes, elementType, valueStart, end, depth);
   }
   if (at !== end) throw invalid('a document ends before its declared length');
   return end;
 }
 
+/** Fields are found by their names, so the elements of an array must have those of their positions. */
+function checkPosition(name: string, position: number): void {
+  if (name !== String(position)) throw unsupported('An array whose elements are not numbered from 0');
+}
+
 function validateValue(bytes: Buffer, type: number, at: number, limit: number, depth: number): number {
   switch (type) {
-    case BsonType.double:
     case BsonType.date:
+      within(at + 8, limit);
+      checkDate(bytes.readBigInt64LE(at));
+      return at + 8;
+    case BsonType.double:
     case BsonType.timestamp:
     case BsonType.long:
     case BsonType.objectId:
@@ -147,17 +164,21 @@ function validateValue(bytes: Buffer, type: number, at: number, limit: number, d
       return stringEnd(bytes, at, limit);
     case BsonType.object:
     case BsonType.array:
-      return validateElements(bytes, at, limit, depth + 1);
+      return validateElements(bytes, type, at, limit, depth + 1);
     case BsonType.binData:
       return binaryEnd(bytes, at, limit);
-    case BsonType.regex:
-      return cstringEnd(bytes, cstringEnd(bytes, at, limit), limit);
+    case BsonType.regex: {
+      const options = cstringEnd(bytes, at, limit);
+      const end = cstringEnd(bytes, options, limit);
+      checkedOptions(bytes.toString('utf8', options, end - 1));
+      return end;
+    }
     case BsonType.dbPointer:
       return within(stringEnd(bytes, at, limit) + 12, limit);
     case BsonType.javascriptWithScope: {
       within(at + 4, limit);
       const end = within(at + bytes.readInt32LE(at), limit);
-      if (validateElements(bytes, stringEnd(bytes, at + 4, end), end, depth + 1) !== end) {
+      if (validateElements(bytes, BsonType.object, stringEnd(bytes, at + 4, end), end, depth + 1) !== end) {
         throw invalid('the length of code with scope is wrong');
       }
       return end;
@@ -165,6 +186,10 @@ function validateValue(bytes: Buffer, type: number, at: number, limit: number, d
     default:
       throw invalid(`unrecognized BSON type ${type}`);
   }
+}
+
+function checkDate(millis: bigint): void {
+  if (millis > maxDate || millis < -maxDate) throw dateBeyondRange();
 }
 
 function within(end: number, limit: number): number {

@@ -5,10 +5,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { failure } from '../errors.js';
 import { type Entry, type KeyRange, StoreCursor } from './cursor.js';
+import { checkDataFile } from './data-file.js';
 import { Journal, newSalt, saltLength } from './journal.js';
 import { HeldTransaction } from './transaction.js';
 
-export type { KeyRange, StoreCursor } from './cursor.js';
+export type { Entry, KeyRange, StoreCursor } from './cursor.js';
 
 /** Most work that is acknowledged at once. Unit: milliseconds. */
 const groupBudgetMs = 50;
@@ -55,6 +56,7 @@ export class Store {
     private readonly temporary: boolean,
   ) {
     const encoding = { encoding: 'binary', keyEncoding: 'binary' } as const;
+    checkDataFile(join(path, 'data.mdb'), join(path, 'journal'));
     // Memory mode has nothing to survive: it leaves out every flush to disk.
     this.root = open<Buffer, Buffer>({
       path,
@@ -123,7 +125,7 @@ export class Store {
    * to write does so in several jobs; see {@link Store.hasRoom}.
    */
   write<T>(job: () => T): Promise<T> {
-    if (this.closed) return Promise.reject(new Error('The store is closed.'));
+    if (this.closed) return Promise.reject(closing());
     return new Promise<T>((resolve, reject) => {
       this.queue.push({ run: job as () => unknown, resolve: resolve as (value: unknown) => void, reject });
       if (this.running) return;
@@ -135,6 +137,11 @@ export class Store {
   /** Whether a job may go on writing. What is written at once must stay small, since all of it is in memory. */
   get hasRoom(): boolean {
     return this.journal.pending < groupBytes;
+  }
+
+  /** @throws CommandError InterruptedAtShutdown (11600): nothing can be read any more */
+  checkOpen(): void {
+    if (this.closed) throw closing();
   }
 
   /** Resolves when all that is acknowledged is on the disk; at once in memory mode, which has nothing to survive. */
@@ -263,6 +270,10 @@ interface Job {
 interface Outcome {
   job: Job;
   result: unknown;
+}
+
+function closing(): Error {
+  return failure('InterruptedAtShutdown', 'The store is closed.');
 }
 
 /** The codes of a file that finds no room on the disk, in the user's quota or by a limit: names from Node, numbers from LMDB. */

@@ -1,7 +1,7 @@
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { type Change, keep, type Modifier, type ModifierContext, remove } from './modifier.js';
+import { type FieldChange, keep, type Modifier, type ModifierContext, remove } from './modifier.js';
 import { dollarPrefixed } from './id.js';
 import { arrayPosition } from './path.js';
 
@@ -73,7 +73,7 @@ function changeAt(
   depth: number,
   modifier: Modifier,
   context: ModifierContext,
-): Change {
+): FieldChange {
   if (depth === names.length) return modifier.change(value, context);
   const name = names[depth] as string;
   const child = childOf(value, name);

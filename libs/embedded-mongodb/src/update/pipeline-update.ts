@@ -2,12 +2,10 @@ import { compilePipelineStages } from '../aggregate/pipeline.js';
 import type { Variables } from '../aggregate/scope.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { failure } from '../errors.js';
+import { stages as registered } from '../operators/registry.js';
 import { checkId } from './id.js';
 import { replaceKeepingId } from './replacement.js';
 import type { Update } from './update.js';
-
-/** The stages that turn one document into one document. */
-const allowed = new Set(['$addFields', '$set', '$project', '$unset', '$replaceRoot', '$replaceWith']);
 
 /**
  * An update by a pipeline: every document goes through the stages, and keeps its `_id`.
@@ -29,7 +27,8 @@ export function pipelineUpdate(stages: readonly BsonValue[], variables: Variable
 }
 
 function checkAllowed(name: string): void {
-  if (!allowed.has(name)) {
+  const stage = registered.find(name);
+  if (!stage || !('updates' in stage) || !stage.updates) {
     throw failure('InvalidOptions', `${name} is not allowed to be used within an update`);
   }
 }

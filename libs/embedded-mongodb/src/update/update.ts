@@ -2,12 +2,10 @@ import { noNames, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
-import { addToSet, pop, pull, pullAll, push } from './array-modifier.js';
-import { arithmetic, currentDate, extreme, type Modifier, setOnInsert, setTo, unset } from './modifier.js';
+import { type UpdateOperator, updates } from '../operators/registry.js';
 import { applySteps, orderSteps, reservePath, type Step } from './apply.js';
 import { parseUpdatePath } from './path.js';
 import { pipelineUpdate } from './pipeline-update.js';
-import { parseRename } from './rename.js';
 import { replacementUpdate } from './replacement.js';
 
 /** What an update made of a document. */
@@ -37,24 +35,6 @@ export interface UpdateOptions {
   variables?: Variables;
 }
 
-type Parser = (path: string, argument: BsonValue) => Modifier;
-
-const parsers: Record<string, Parser> = {
-  $set: (_path, argument) => setTo(argument),
-  $setOnInsert: (_path, argument) => setOnInsert(argument),
-  $unset: () => unset(),
-  $inc: (path, argument) => arithmetic('$inc', path, argument),
-  $mul: (path, argument) => arithmetic('$mul', path, argument),
-  $min: (_path, argument) => extreme('$min', argument),
-  $max: (_path, argument) => extreme('$max', argument),
-  $currentDate: (_path, argument) => currentDate(argument),
-  $push: (_path, argument) => push(argument),
-  $addToSet: (_path, argument) => addToSet(argument),
-  $pop: pop,
-  $pull: (_path, argument) => pull(argument),
-  $pullAll: (_path, argument) => pullAll(argument),
-};
-
 /**
  * @param update Operators (`{ $set: … }`), a whole document to put in place, or a pipeline.
  * @see https://www.mongodb.com/docs/manual/reference/operator/update/
@@ -78,8 +58,8 @@ function modification(update: BsonDocument, options: UpdateOptions): Update {
   const steps: Step[] = [];
   const reserved = new Map<string, readonly string[]>();
   for (const [operator, fields] of update) {
-    if (operator === '$bit') throw unsupported('The operator $bit');
-    if (!Object.hasOwn(parsers, operator) && operator !== '$rename') {
+    const definition = updates.find(operator);
+    if (!definition) {
       throw failure(
         'FailedToParse',
         `Unknown modifier: ${operator}. Expected a valid update modifier or pipeline-style update specified as an array`,
@@ -91,7 +71,7 @@ function modification(update: BsonDocument, options: UpdateOptions): Update {
         `Modifiers operate on fields but we found type ${typeName(fields)} instead. For example: {$mod: {<field>: ...}} not {${describeField(operator, fields)}}`,
       );
     }
-    for (const [path, argument] of fields) steps.push(parseStep(operator, path, argument, reserved));
+    for (const [path, argument] of fields) steps.push(parseStep(definition, path, argument, reserved));
   }
   const ordered = orderSteps(steps);
   return {
@@ -101,16 +81,19 @@ function modification(update: BsonDocument, options: UpdateOptions): Update {
 }
 
 function parseStep(
-  operator: string,
+  operator: UpdateOperator,
   path: string,
   argument: BsonValue,
   reserved: Map<string, readonly string[]>,
 ): Step {
   const names = parseUpdatePath(path);
-  const modifier = parsers[operator]?.(path, argument);
+  if ('modifier' in operator) {
+    const modifier = operator.modifier(path, argument);
+    reservePath(reserved, names);
+    return { path, names, modifier };
+  }
   reservePath(reserved, names);
-  if (modifier) return { path, names, modifier };
-  const rename = parseRename(path, argument);
-  reservePath(reserved, rename.names);
-  return rename;
+  const step = operator.step(path, argument);
+  reservePath(reserved, step.names);
+  return step;
 }

@@ -2,10 +2,10 @@ import { BSONRegExp } from 'bson';
 import { valuesEqual } from '../bson/compare.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { isReference } from '../query/operators.js';
+import { isReference } from '../query/reference.js';
 import { applySteps } from './apply.js';
 import { checkId } from './id.js';
-import { setTo } from './modifier.js';
+import { setTo } from './set-to.js';
 import type { Update } from './update.js';
 
 /**

@@ -14,7 +14,8 @@ const requiredFlags = 0xffff;
 
 /** A command as it came over the wire. */
 export interface Request {
-  body: BsonDocument;
+  /** @throws CommandError where the command is malformed or beyond a limit */
+  readBody(): BsonDocument;
   /** Document sequences of OP_MSG by their field, undecoded. */
   sequences: Map<string, Buffer[]>;
   /** Whether the client waits for an answer. */
@@ -27,7 +28,6 @@ export interface Request {
  * Reads a message.
  *
  * @throws ProtocolError where it is none that this server knows.
- * @throws CommandError InvalidBSON (22) where its documents are malformed.
  * @see https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/
  */
 export function readRequest(frame: Frame): Request {
@@ -48,13 +48,12 @@ function readMessage({ header, body }: Frame): Request {
     throw new ProtocolError('unknown message flags');
   const end = flags & checksumPresent ? body.length - 4 : body.length;
   const sequences = new Map<string, Buffer[]>();
-  let command: BsonDocument | undefined;
+  let command: Buffer | undefined;
   for (let at = 4; at < end;) {
     const kind = body[at++];
     if (kind === 0 && !command) {
-      const document = documentAt(body, at, end);
-      command = decodeDocument(document);
-      at += document.length;
+      command = documentAt(body, at, end);
+      at += command.length;
     } else if (kind === 1) {
       at = readSequence(body, at, end, sequences);
     } else {
@@ -62,8 +61,9 @@ function readMessage({ header, body }: Frame): Request {
     }
   }
   if (!command) throw new ProtocolError('a message has no command');
+  const bytes = command;
   return {
-    body: command,
+    readBody: () => decodeDocument(bytes),
     sequences,
     wantsReply: (flags & moreToCome) === 0,
     answer: (reply) =>
@@ -107,7 +107,7 @@ function readQuery({ header, body }: Frame): Request {
   }
   command.set('$db', namespace.slice(0, -'.$cmd'.length));
   return {
-    body: command,
+    readBody: () => command,
     sequences: new Map(),
     wantsReply: true,
     answer(reply) {

@@ -155,7 +155,11 @@ async function outcome(run) {
     return { lines, upserted: lines.upserted };
   } catch (error) {
     if (error.code === undefined) throw error;
-    return { error: error.code, message: error.errmsg ?? error.message, lines: [describeError(error)] };
+    return {
+      error: Number(error.code),
+      message: error.errmsg ?? error.message,
+      lines: [describeError(error)],
+    };
   }
 }
 

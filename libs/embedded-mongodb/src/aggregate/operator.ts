@@ -1,0 +1,67 @@
+import { BsonUndefined, type BsonValue, typeName } from '../bson/types.js';
+import type { Expression, Result } from './scope.js';
+
+/** An operator over the values of its arguments. */
+export interface Operator {
+  least: number;
+  most: number;
+  /** Takes the values one by one: what it has not asked for when it is done is never evaluated. */
+  apply(operands: Iterable<Result>): Result;
+  /**
+   * Which constants among the arguments MongoDB computes beforehand: those at the beginning; those next to each other; or all,
+   * moved to the end. That decides about types, rounding and which errors show.
+   */
+  folds?: 'leading' | 'adjacent' | 'all';
+}
+
+/** Compiles an argument, in which the added variables may be used besides those of its surroundings. */
+export type Compile = (expression: BsonValue, added?: readonly string[]) => Expression;
+
+/** An operator that evaluates only some of its arguments, or evaluates them with variables of its own. */
+export interface SpecialOperator {
+  compile(argument: BsonValue, compile: Compile): Expression;
+}
+
+/** An operator of expressions. */
+export type ExpressionOperator = Operator | SpecialOperator;
+
+export function unary(apply: (operand: Result) => Result): Operator {
+  return { least: 1, most: 1, apply: ([operand]) => apply(operand) };
+}
+
+export function binary(apply: (a: Result, b: Result) => Result): Operator {
+  return { least: 2, most: 2, apply: ([a, b]) => apply(a, b) };
+}
+
+export function variadic(
+  apply: (operands: Iterable<Result>) => Result,
+  { least = 0, most = Infinity, folds }: Partial<Pick<Operator, 'least' | 'most' | 'folds'>> = {},
+): Operator {
+  return { least, most, apply, folds };
+}
+
+/** Whether a value counts as absent: missing, null or undefined. */
+export function isNullish(value: Result): value is null | undefined {
+  return value === undefined || value === null || value instanceof BsonUndefined;
+}
+
+/** An argument that is absent makes the whole expression null, whatever the others are. */
+export function nullable(operator: Operator): Operator {
+  return {
+    ...operator,
+    apply(operands) {
+      const values = [...operands];
+      return values.some(isNullish) ? null : operator.apply(values);
+    },
+  };
+}
+
+/** Values that are present; only for use inside {@link nullable}. */
+export function present(value: Result): BsonValue {
+  return value as BsonValue;
+}
+
+/** The name of a value's type in messages. */
+export function nameOf(value: Result): string {
+  return value === undefined ? 'missing' : typeName(value);
+}

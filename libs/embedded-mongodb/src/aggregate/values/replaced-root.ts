@@ -1,0 +1,24 @@
+import { describe, describeDocument } from '../../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
+import { failureAt } from '../../errors.js';
+import { compileExpression } from '../expression.js';
+import { type Result, scopeOf } from '../scope.js';
+import { eachDocument, type Stage, type StageContext } from '../stage.js';
+
+/** A stage that puts what an expression gives in place of each document. */
+export function replaceBy(expression: BsonValue, what: string, { variables }: StageContext): Stage {
+  const evaluate = compileExpression(expression, variables);
+  return eachDocument((document) => {
+    const root = evaluate(scopeOf(document));
+    if (isDocument(root)) return [root];
+    throw notADocument(what, root, document);
+  });
+}
+
+function notADocument(what: string, value: Result, document: BsonDocument): Error {
+  const [shown, type] = value === undefined ? ['MISSING', 'missing'] : [describe(value), typeName(value)];
+  return failureAt(
+    40228,
+    `${what} must evaluate to an object, but resulting value was: ${shown}. Type of resulting value: '${type}'. Input document: ${describeDocument(document)}`,
+  );
+}

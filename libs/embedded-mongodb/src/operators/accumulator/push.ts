@@ -1,0 +1,18 @@
+import type { Accumulator } from '../../aggregate/accumulator.js';
+import type { Result } from '../../aggregate/scope.js';
+import type { BsonArray, BsonValue } from '../../bson/types.js';
+import { accumulators } from '../registry.js';
+
+accumulators.define('$push', { create: () => new Push() });
+
+class Push implements Accumulator {
+  private readonly values: BsonArray = [];
+
+  add(value: Result): void {
+    if (value !== undefined) this.values.push(value);
+  }
+
+  result(): BsonValue {
+    return this.values;
+  }
+}

@@ -1,0 +1,63 @@
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
+import { failureAt } from '../../errors.js';
+import { type Compile, isNullish } from '../../aggregate/operator.js';
+import type { Expression } from '../../aggregate/scope.js';
+import { expressions } from '../registry.js';
+
+expressions.define('$setField', { compile: setField });
+
+/** The parameters and the error for lack of each. */
+const required = [
+  ['field', 4161102],
+  ['value', 4161103],
+  ['input', 4161109],
+] as const;
+
+/** `$setField`: a document with one field set, whatever dots and dollar signs its name has; a missing value removes it. */
+function setField(argument: BsonValue, compile: Compile): Expression {
+  if (!isDocument(argument)) throw failureAt(4161100, '$setField only supports an object as its argument');
+  for (const name of argument.keys()) {
+    if (!required.some(([known]) => known === name))
+      throw failureAt(4161101, `$setField found an unknown argument: ${name}`);
+  }
+  for (const [name, code] of required) {
+    if (!argument.has(name)) throw failureAt(code, `$setField requires '${name}' to be specified`);
+  }
+  const name = constantName(argument.get('field') as BsonValue, compile);
+  const [value, input] = ['value', 'input'].map((each) => compile(argument.get(each) as BsonValue));
+  return (scope) => {
+    const document = input?.(scope);
+    if (isNullish(document)) return null;
+    if (!isDocument(document))
+      throw failureAt(4161105, `$setField requires 'input' to evaluate to type Object`);
+    const result: BsonDocument = new Map(document);
+    const set = value?.(scope);
+    if (set === undefined) result.delete(name);
+    else result.set(name, set);
+    return result;
+  };
+}
+
+/** A string, or one in a `$literal`: a name that is computed is refused, as in MongoDB. */
+function constantName(argument: BsonValue, compile: Compile): string {
+  const literal = isDocument(argument) ? (argument.get('$literal') ?? argument.get('$const')) : argument;
+  const evaluate = compile(argument);
+  if (typeof argument === 'string' && argument.startsWith('$')) {
+    const path = `$CURRENT.${argument.slice(1)}`;
+    throw failureAt(
+      4161108,
+      `'${path}' is a field path reference which is not allowed in this context. Did you mean {$literal: '${path}'}?`,
+    );
+  }
+  if (literal === undefined || !evaluate.constant) {
+    throw failureAt(
+      4161106,
+      `$setField requires 'field' to evaluate to a constant, but got a non-constant argument`,
+    );
+  }
+  if (typeof literal === 'string') return literal;
+  throw failureAt(
+    4161107,
+    `$setField requires 'field' to evaluate to type String, but got ${typeName(literal)}`,
+  );
+}

@@ -1,0 +1,9 @@
+import { Int32 } from 'bson';
+import { unary } from '../../aggregate/operator.js';
+import { required } from '../../aggregate/values/strings.js';
+import { expressions } from '../registry.js';
+
+expressions.define(
+  '$strLenBytes',
+  unary((value) => new Int32(Buffer.byteLength(required('$strLenBytes', value, 34473)))),
+);

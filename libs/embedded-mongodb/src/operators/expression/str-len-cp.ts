@@ -1,0 +1,9 @@
+import { Int32 } from 'bson';
+import { unary } from '../../aggregate/operator.js';
+import { required } from '../../aggregate/values/strings.js';
+import { expressions } from '../registry.js';
+
+expressions.define(
+  '$strLenCP',
+  unary((value) => new Int32([...required('$strLenCP', value, 34471)].length)),
+);

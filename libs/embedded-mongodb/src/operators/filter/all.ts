@@ -1,0 +1,31 @@
+import { BSONRegExp } from 'bson';
+import { isDocument } from '../../bson/types.js';
+import { failure } from '../../errors.js';
+import { conjunction, never } from '../../query/condition.js';
+import { equality } from '../../query/equality.js';
+import { operatorConditions } from '../../query/field.js';
+import { namesReference } from '../../query/reference.js';
+import { regex } from '../../query/regex-condition.js';
+import { fieldOperators } from '../registry.js';
+
+/** Every one of the values, or of the `$elemMatch` in their place, is found anywhere in the field. */
+fieldOperators.define('$all', (argument) => {
+  if (!Array.isArray(argument)) throw failure('BadValue', '$all needs an array');
+  if (argument.length === 0) return never;
+  const first = argument[0];
+  const nested = isDocument(first) && first.keys().next().value === '$elemMatch';
+  return conjunction(
+    argument.map((each) => {
+      if (nested) {
+        if (!isDocument(each) || each.keys().next().value !== '$elemMatch') {
+          throw failure('BadValue', '$all/$elemMatch has to be consistent');
+        }
+        return conjunction(operatorConditions(each));
+      }
+      if (isDocument(each) && each.keys().next().value?.startsWith('$') && !namesReference(each)) {
+        throw failure('BadValue', 'no $ expressions in $all');
+      }
+      return each instanceof BSONRegExp ? regex(each) : equality(each);
+    }),
+  );
+});

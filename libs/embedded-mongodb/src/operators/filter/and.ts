@@ -1,0 +1,4 @@
+import { allOf, compileBranches } from '../../query/filter.js';
+import { clauseOperators } from '../registry.js';
+
+clauseOperators.define('$and', (argument, context) => allOf(compileBranches('$and', argument, context)));

@@ -1,0 +1,4 @@
+import { range } from '../../query/range.js';
+import { fieldOperators } from '../registry.js';
+
+fieldOperators.define('$gte', (argument) => range('$gte', argument));

@@ -1,0 +1,11 @@
+import { BSONRegExp } from 'bson';
+import { failure } from '../../errors.js';
+import { negation } from '../../query/condition.js';
+import { checkComparable, equality } from '../../query/equality.js';
+import { fieldOperators } from '../registry.js';
+
+fieldOperators.define('$ne', (argument) => {
+  checkComparable(argument);
+  if (argument instanceof BSONRegExp) throw failure('BadValue', `Can't have regex as arg to $ne.`);
+  return negation([equality(argument)]);
+});

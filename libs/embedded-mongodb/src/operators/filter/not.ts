@@ -1,0 +1,14 @@
+import { BSONRegExp } from 'bson';
+import { isDocument } from '../../bson/types.js';
+import { failure } from '../../errors.js';
+import { negation } from '../../query/condition.js';
+import { operatorConditions } from '../../query/field.js';
+import { regex } from '../../query/regex-condition.js';
+import { fieldOperators } from '../registry.js';
+
+fieldOperators.define('$not', (argument) => {
+  if (argument instanceof BSONRegExp) return negation([regex(argument)]);
+  if (!isDocument(argument)) throw failure('BadValue', '$not needs a regex or a document');
+  if (argument.size === 0) throw failure('BadValue', '$not cannot be empty');
+  return negation(operatorConditions(argument));
+});

@@ -1,0 +1,8 @@
+import { failure } from '../../errors.js';
+import { fieldOperators } from '../registry.js';
+
+/** Read by `$regex`. */
+fieldOperators.define('$options', (_argument, siblings) => {
+  if (!siblings.has('$regex')) throw failure('BadValue', '$options needs a $regex');
+  return undefined;
+});

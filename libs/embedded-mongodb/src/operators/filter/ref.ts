@@ -1,0 +1,8 @@
+import type { BsonValue } from '../../bson/types.js';
+import { fieldFilter } from '../../query/filter.js';
+import { clauseOperators } from '../registry.js';
+
+/** The fields of a DBRef, which are always compared as they are. */
+for (const name of ['$ref', '$id', '$db']) {
+  clauseOperators.define(name, (argument: BsonValue) => fieldFilter(name, new Map([['$eq', argument]])));
+}

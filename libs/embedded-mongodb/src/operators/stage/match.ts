@@ -1,0 +1,22 @@
+import { eachDocument, type Stage, type StageContext } from '../../aggregate/stage.js';
+import { type BsonValue, isDocument } from '../../bson/types.js';
+import { failureAt } from '../../errors.js';
+import { compileFilter } from '../../query/filter.js';
+import { stages } from '../registry.js';
+
+stages.define('$match', {
+  parse: matchStage,
+  // A match behind a sort gives the same before it, and leaves less to sort.
+  intoHead(head, argument, variables) {
+    if (!isDocument(argument) || head.skip !== undefined || head.limit !== undefined) return false;
+    compileFilter(argument, variables);
+    head.filter = head.filter ? new Map([['$and', [head.filter, argument]]]) : argument;
+    return true;
+  },
+});
+
+function matchStage(argument: BsonValue, { variables }: StageContext): Stage {
+  if (!isDocument(argument)) throw failureAt(15959, 'the match filter must be an expression in an object');
+  const filter = compileFilter(argument, variables);
+  return eachDocument((document) => (filter.matches(document) ? [document] : []));
+}

@@ -1,0 +1,30 @@
+import { stages } from '../registry.js';
+
+/** Stages of MongoDB that this server lacks. */
+stages.refuse(
+  '$bucket',
+  '$bucketAuto',
+  '$changeStream',
+  '$changeStreamSplitLargeEvent',
+  '$currentOp',
+  '$densify',
+  '$documents',
+  '$fill',
+  '$geoNear',
+  '$graphLookup',
+  '$listLocalSessions',
+  '$listSampledQueries',
+  '$listSearchIndexes',
+  '$listSessions',
+  '$lookup',
+  '$merge',
+  '$out',
+  '$planCacheStats',
+  '$redact',
+  '$search',
+  '$searchMeta',
+  '$setWindowFields',
+  '$shardedDataDistribution',
+  '$unionWith',
+  '$vectorSearch',
+);

@@ -1,0 +1,29 @@
+import { allDocuments, type Stage } from '../../aggregate/stage.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
+import { failureAt } from '../../errors.js';
+import { compileSort, parseSort, sortDocuments } from '../../query/sort.js';
+import { stages } from '../registry.js';
+
+stages.define('$sort', {
+  parse: sortStage,
+  // Of two sorts in a row the last one decides.
+  intoHead(head, argument) {
+    if (head.skip !== undefined || head.limit !== undefined) return false;
+    head.sort = sortSpec(argument);
+    parseSort(head.sort);
+    return true;
+  },
+});
+
+/** Sorts all documents; those with equal keys keep their order. */
+export function sortStage(argument: BsonValue): Stage {
+  const sort = compileSort(sortSpec(argument));
+  return allDocuments((documents) => sortDocuments(documents, sort));
+}
+
+/** The specification of a `$sort`. */
+function sortSpec(argument: BsonValue): BsonDocument {
+  if (!isDocument(argument)) throw failureAt(15973, 'the $sort key specification must be an object');
+  if (argument.size === 0) throw failureAt(15976, '$sort stage must have at least one sort key');
+  return argument;
+}

@@ -1,0 +1,31 @@
+import { describeField } from '../../bson/describe.js';
+import { toDouble } from '../../bson/numbers.js';
+import { type BsonValue, isNumber, typeName } from '../../bson/types.js';
+import { failure } from '../../errors.js';
+import { keep, type Modifier } from '../../update/modifier.js';
+import { updates } from '../registry.js';
+
+updates.define('$pop', { modifier: pop });
+
+/** `$pop`: 1 takes off the last element, -1 the first. */
+function pop(path: string, argument: BsonValue): Modifier {
+  const end = isNumber(argument) ? toDouble(argument) : NaN;
+  if (Number.isNaN(end))
+    throw failure('FailedToParse', `Expected a number in: ${describeField(path, argument)}`);
+  if (!Number.isInteger(end))
+    throw failure('FailedToParse', `Expected an integer: ${describeField(path, argument)}`);
+  if (end !== 1 && end !== -1) throw failure('FailedToParse', `$pop expects 1 or -1, found: ${end}`);
+  return {
+    missing: 'check',
+    change(current) {
+      if (!Array.isArray(current)) {
+        throw failure(
+          'TypeMismatch',
+          `Path '${path}' contains an element of non-array type '${current === undefined ? 'missing' : typeName(current)}'`,
+        );
+      }
+      if (current.length === 0) return keep;
+      return end === 1 ? current.slice(0, -1) : current.slice(1);
+    },
+  };
+}

@@ -1,0 +1,4 @@
+import { updates } from '../registry.js';
+
+/** Operators of MongoDB that an update of this server lacks. */
+updates.refuse('$bit');

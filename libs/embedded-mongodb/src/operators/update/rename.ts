@@ -1,0 +1,84 @@
+import { describeField } from '../../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
+import { failure } from '../../errors.js';
+import type { Step } from '../../update/apply.js';
+import { describeId, keep, remove } from '../../update/modifier.js';
+import { arrayPosition, parseUpdatePath } from '../../update/path.js';
+import { updates } from '../registry.js';
+
+updates.define('$rename', { step: parseRename });
+
+/** `$rename`: first the value is written to its new place, then the old one is removed. */
+function parseRename(from: string, argument: BsonValue): Step {
+  if (typeof argument !== 'string') {
+    throw failure(
+      'BadValue',
+      `The 'to' field for $rename must be a string: ${describeField(from, argument)}`,
+    );
+  }
+  const source = parseUpdatePath(from);
+  const target = parseUpdatePath(argument);
+  if (from === argument) {
+    throw failure(
+      'BadValue',
+      `The source and target field for $rename must differ: ${describeField(from, argument)}`,
+    );
+  }
+  if (from.startsWith(`${argument}.`) || argument.startsWith(`${from}.`)) {
+    throw failure(
+      'BadValue',
+      `The source and target field for $rename must not be on the same path: ${describeField(from, argument)}`,
+    );
+  }
+  const removal: Step = {
+    path: from,
+    names: source,
+    modifier: { missing: 'ignore', change: (current) => (current === undefined ? keep : remove) },
+  };
+  return {
+    path: argument,
+    names: target,
+    after: removal,
+    modifier: {
+      missing: 'create',
+      change(_current, { document }) {
+        const value = valueAt(document, source, 'source');
+        if (value === undefined) return keep;
+        valueAt(document, target, 'destination');
+        return value;
+      },
+    },
+  };
+}
+
+/** Renaming into, out of or through an array is an error. */
+function valueAt(
+  document: BsonDocument,
+  names: readonly string[],
+  role: 'source' | 'destination',
+): BsonValue | undefined {
+  let value: BsonValue | undefined = document;
+  for (const [index, name] of names.entries()) {
+    const position = arrayPosition(name);
+    if (Array.isArray(value) && role === 'source' && position !== undefined && position >= value.length) {
+      return undefined;
+    }
+    if (Array.isArray(value) && (role === 'destination' || position !== undefined)) {
+      throw failure(
+        'BadValue',
+        `The ${role} field cannot be an array element, '${names.join('.')}' in doc with ${describeId(document).slice(1, -1)} has an array field called '${names[index - 1] ?? ''}'`,
+      );
+    }
+    if (value === undefined) return undefined;
+    if (!isDocument(value)) {
+      if (role === 'destination') return undefined;
+      const part = names[index - 1] ?? '';
+      throw failure(
+        'PathNotViable',
+        `cannot use the part (${part} of ${names.join('.')}) to traverse the element ({${describeField(part, value)}})`,
+      );
+    }
+    value = value.get(name);
+  }
+  return value;
+}

@@ -1,0 +1,9 @@
+import { identical, keep } from '../../update/modifier.js';
+import { updates } from '../registry.js';
+
+updates.define('$setOnInsert', {
+  modifier: (_path, argument) => ({
+    missing: 'create',
+    change: (current, { insert }) => (insert && !identical(current, argument) ? argument : keep),
+  }),
+});

@@ -1,0 +1,32 @@
+import { describeDocument } from '../bson/describe.js';
+import { toDouble } from '../bson/numbers.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
+import { failure } from '../errors.js';
+import type { QueryRequest } from './query.js';
+
+/**
+ * The request with a sort by `$natural` as what it is: a hint to walk the collection itself, in that direction.
+ *
+ * @throws CommandError BadValue (2) for a direction other than 1 and -1, or another hint or field beside it
+ */
+export function naturalOrder(request: QueryRequest): QueryRequest {
+  const { sort, hint } = request;
+  const hinted = isDocument(hint) && hint.has('$natural') ? direction(hint, 'hint') : undefined;
+  if (!sort?.has('$natural')) return request;
+  const sorted = direction(sort, 'sort');
+  if (hint !== undefined && hinted === undefined)
+    throw failure('BadValue', 'index hint not allowed with $natural sort order');
+  if (hinted !== undefined && hinted !== sorted)
+    throw failure('BadValue', '$natural hint must be in the same direction as $natural sort order');
+  return { ...request, sort: undefined, hint: sort };
+}
+
+function direction(given: BsonDocument, what: string): 1 | -1 {
+  const value: BsonValue | undefined = given.get('$natural');
+  const number = isNumber(value) ? toDouble(value) : NaN;
+  if (given.size === 1 && (number === 1 || number === -1)) return number;
+  throw failure(
+    'BadValue',
+    `$natural ${what} cannot be set to a value other than -1 or 1: ${describeDocument(given)}`,
+  );
+}

@@ -1,0 +1,44 @@
+import { BSONRegExp, BSONSymbol } from 'bson';
+import { BsonUndefined, type BsonValue, isDocument } from '../bson/types.js';
+import { failure } from '../errors.js';
+import { condition, type Condition } from './condition.js';
+import { equalTo } from './equality.js';
+import { setIntervals } from './intervals.js';
+import type { Test } from './path.js';
+import { isReference } from './reference.js';
+import { regexTest } from './regex-condition.js';
+
+/** `$in`: one of the values, or a string that one of the regular expressions finds something in. */
+export function membership(operator: '$in' | '$nin', argument: BsonValue): Condition {
+  if (!Array.isArray(argument)) throw failure('BadValue', `${operator} needs an array`);
+  for (const each of argument) {
+    if (isDocument(each) && [...each.keys()][0]?.startsWith('$') && !isReference(each)) {
+      throw failure('BadValue', `cannot nest $ under ${operator}`);
+    }
+    if (each instanceof BsonUndefined)
+      throw failure('BadValue', 'InMatchExpression equality cannot be undefined');
+  }
+  const tests = argument.map(
+    (each) => (each instanceof BSONRegExp ? regexTest(each).test : undefined) ?? equalTo(each),
+  );
+  const bounded = !argument.some((each) => each instanceof BSONRegExp);
+  return condition(
+    oneOf(argument, tests),
+    bounded
+      ? {
+          intervals: setIntervals(argument),
+          includesMissing: argument.includes(null),
+          exact: !argument.some(Array.isArray),
+        }
+      : undefined,
+  );
+}
+
+/** Many strings or ids are common in `$in`; those are found by one look-up. */
+function oneOf(values: readonly BsonValue[], tests: readonly Test[]): Test {
+  if (values.length > 8 && values.every((each) => typeof each === 'string')) {
+    const known = new Set<BsonValue | undefined>(values);
+    return (value) => known.has(value instanceof BSONSymbol ? value.value : value);
+  }
+  return (value) => tests.some((test) => test(value));
+}

@@ -1,0 +1,81 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+
+/** LMDB's own marks of a page of its head. */
+const magic = 0xbeefc0de;
+const formatVersion = 2;
+
+/** Where LMDB keeps what: offsets in a head's page, and in every page. Unit: bytes. */
+const at = { flags: 18, magic: 24, version: 28, pageSize: 48, freeRoot: 88, mainRoot: 136, transaction: 152 };
+const headBytes = 160;
+const pageHeaderBytes = 20;
+const metaFlag = 8;
+const treeFlags = 3;
+/** What LMDB writes for the root of a tree without pages. */
+const noPage = 0xffff_ffff_ffff_ffffn;
+
+/**
+ * Checks the head of LMDB's file before LMDB maps it into memory, since it believes what it reads there and ends the process where
+ * that is wrong. A file that is missing or empty is fine as long as nothing was ever written: LMDB makes it.
+ *
+ * @param journal Path of the journal beside the file.
+ * @throws Error where the file is not one of LMDB's, or was cut off
+ */
+export function checkDataFile(path: string, journal: string): void {
+  const file = openIfThere(path);
+  try {
+    const size = file === undefined ? 0 : fstatSync(file).size;
+    if (file !== undefined && size > 0) checkHeads(file, size, path);
+    else if (statSync(journal, { throwIfNoEntry: false })?.size) throw damaged(path, 'it is empty');
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** LMDB writes two heads in turn; the one of the later transaction counts. */
+function checkHeads(file: number, size: number, path: string): void {
+  const first = readHead(file, 0);
+  const pageSize = first?.readUInt32LE(at.pageSize) ?? 0;
+  const isPageSize = pageSize >= 512 && pageSize <= 65_536 && (pageSize & (pageSize - 1)) === 0;
+  const second = isPageSize ? readHead(file, pageSize) : undefined;
+  if (!first || !second) throw damaged(path, 'its head is not that of a data file');
+  const counts = (head: Buffer): bigint => head.readBigUInt64LE(at.transaction);
+  const head = counts(first) > counts(second) ? first : second;
+  for (const root of [at.freeRoot, at.mainRoot])
+    checkRoot(file, head.readBigUInt64LE(root), pageSize, size, path);
+}
+
+function readHead(file: number, position: number): Buffer | undefined {
+  const head = Buffer.alloc(headBytes);
+  if (readSync(file, head, 0, headBytes, position) < headBytes) return undefined;
+  const isHead =
+    head.readUInt16LE(at.flags) === metaFlag &&
+    head.readUInt32LE(at.magic) === magic &&
+    head.readUInt32LE(at.version) === formatVersion;
+  return isHead ? head : undefined;
+}
+
+/** The page on which a tree begins carries its own number, and says what kind of page it is. */
+function checkRoot(file: number, page: bigint, pageSize: number, size: number, path: string): void {
+  if (page === noPage) return;
+  const position = page * BigInt(pageSize);
+  if (position + BigInt(pageSize) > BigInt(size)) throw damaged(path, 'it has been cut off');
+  const header = Buffer.alloc(pageHeaderBytes);
+  readSync(file, header, 0, pageHeaderBytes, Number(position));
+  if (header.readBigUInt64LE(0) !== page || (header.readUInt16LE(at.flags) & treeFlags) === 0)
+    throw damaged(path, 'a page of it holds something else');
+}
+
+function damaged(path: string, reason: string): Error {
+  return new Error(
+    `The data file ${path} cannot be opened: ${reason}. Put a backup of its folder in place, or remove the folder to start without data.`,
+  );
+}

@@ -1,0 +1,81 @@
+import { Decimal128, Double, EJSON, Int32, Long, ObjectId } from 'bson';
+import type { Document } from 'mongodb';
+import { startTestServer, type TestServer } from './support/server.js';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+const decimal = (text: string): Decimal128 => Decimal128.fromString(text);
+const typed = (value: unknown): string => EJSON.stringify({ value }, { relaxed: false });
+const ten = new Date(10);
+const values = { a: [{ b: 1 }, { b: 2 }, { b: [3, 4] }, 5, [{ b: 6 }]] };
+
+// What is expected is what a MongoDB 7.0 gives.
+describe('expressions', () => {
+  it.each<[Document, unknown]>([
+    [{ $let: { vars: { x: '$a' }, in: '$$x.b' } }, [1, 2, [3, 4]]],
+    [{ $let: { vars: { x: '$$ROOT' }, in: '$$x.a.b' } }, [1, 2, [3, 4]]],
+    [{ $map: { input: [['$a']], as: 'x', in: '$$x.b' } }, [[]]],
+    [{ $filter: { input: ['$a'], as: 'x', cond: { $eq: ['$$x.b', [1, 2, [3, 4]]] } } }, 'itself'],
+  ])('follow the path of a variable through arrays: %j', async (expression, expected) => {
+    const found = await server.evaluate(expression, values);
+    const plain: unknown = JSON.parse(JSON.stringify(found));
+    expect(plain).toEqual(expected === 'itself' ? [values.a] : expected);
+  });
+
+  it('store the values of such a path in an update', async () => {
+    const names = await server.filled([{ _id: 1, ...values } as Document]);
+    await names.updateOne({}, [{ $set: { copy: { $let: { vars: { x: '$a' }, in: '$$x.b' } } } }]);
+    expect(await names.findOne({}, { projection: { _id: 0, copy: 1 } })).toEqual({ copy: [1, 2, [3, 4]] });
+  });
+
+  it.each<[Document, unknown]>([
+    [{ $mod: [7, new Double(2)] }, new Int32(1)],
+    [{ $mod: [Long.fromNumber(7), new Double(2)] }, Long.fromNumber(1)],
+    [{ $mod: [7, new Double(2.5)] }, new Double(2)],
+    [{ $mod: [new Double(7), 2] }, new Double(1)],
+    [{ $mod: [7, new Double(2 ** 40)] }, new Double(7)],
+    [{ $add: [ten, new Double(0.5)] }, new Date(11)],
+    [{ $add: [ten, new Double(-0.5)] }, new Date(9)],
+    [{ $add: [ten, new Double(0.5), new Double(0.5)] }, new Date(12)],
+    [{ $add: [new Double(0.5), new Double(0.5), ten] }, new Date(11)],
+    [{ $add: [ten, decimal('0.5')] }, new Date(10)],
+    [{ $add: [ten, decimal('1.5')] }, new Date(12)],
+    [{ $subtract: [ten, new Double(0.5)] }, new Date(9)],
+    [{ $subtract: [ten, new Double(-0.5)] }, new Date(11)],
+    [{ $subtract: [ten, decimal('2.5')] }, new Date(8)],
+    [{ $year: new ObjectId('7fffffff0000000000000000') }, new Int32(2038)],
+    [{ $year: new ObjectId('800000000000000000000000') }, new Int32(1901)],
+    [{ $eq: ['$$NOW', '$$NOW'] }, true],
+    [{ $dayOfYear: new Date(-8_640_000_000_000_000) }, new Int32(110)],
+    [{ $floor: decimal('1E+3') }, decimal('1000')],
+    [{ $ceil: decimal('9E+40') }, decimal('NaN')],
+    [{ $subtract: [decimal('0.5'), Long.MIN_VALUE] }, decimal('9223372036854775808.5')],
+    [{ $add: [new Double(9_007_199_254_740_985), decimal('0')] }, decimal('9007199254740980')],
+    [{ $add: [2_147_483_647, 1, -1] }, new Int32(2_147_483_647)],
+    [{ $multiply: [-7, 0, { $add: ['$n', new Double(1)] }] }, new Double(0)],
+    [{ $setUnion: [{ $literal: [new Double(1)] }, [{ $add: ['$n', 0] }]] }, [new Int32(1)]],
+    [{ $add: [null, 'a'] }, null],
+    [{ $add: ['$none', { $divide: [1, { $subtract: ['$n', '$n'] }] }] }, null],
+  ])('%j gives a value of the type that MongoDB gives', async (expression, expected) => {
+    expect(typed(await server.evaluate(expression, { n: 1 }))).toBe(typed(expected));
+  });
+
+  it.each<[Document, number]>([
+    [{ $add: [new Date(8_640_000_000_000_000), 1] }, 115],
+    [{ $add: [ten, new Double(1e19)] }, 15],
+    [{ $subtract: [ten, new Double(NaN)] }, 15],
+    [{ $let: { vars: { CURRENT: '$a' }, in: '$b' } }, 115],
+    [{ $add: ['a', null] }, 14],
+    [{ $concat: ['$none', 'a', 1] }, 16_702],
+    [{ $slice: [1, 1, null] }, 28_724],
+    [{ $setIntersection: [{ $filter: { input: [1], cond: '$none' } }, '$_id'] }, 17_047],
+    [{ $switch: { branches: [{ case: false, then: 1 }] } }, 40_069],
+  ])('%j fails with %d', async (expression, code) => {
+    await expect(server.evaluate(expression)).rejects.toMatchObject({ code: new Int32(code) });
+  });
+});

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { commandNames } from '../src/commands/table.js';
+import {
+  accumulators,
+  clauseOperators,
+  expressions,
+  fieldOperators,
+  stages,
+  updates,
+} from '../src/operators/registry.js';
+
+const root = new URL('../', import.meta.url);
+const readme = readFileSync(new URL('README.md', root), 'utf8');
+const rows = readme
+  .slice(readme.indexOf('## Operators, stages and commands'))
+  .split('\n')
+  .filter((line) => line.startsWith('| '));
+
+/** The names in the README's rows of one kind, refused ones apart from the others. */
+function listed(kind: string): { supported: string[]; refused: string[] } {
+  const cells = rows
+    .map((row) => row.split('|').map((cell) => cell.trim()))
+    .filter(([, name]) => name === kind);
+  const names = (wanted: boolean): string[] =>
+    cells
+      .filter(([, , , by]) => (by === 'refused') === wanted)
+      .flatMap(([, , text = '']) => text.match(/[\w$]+/g) ?? []);
+  return { supported: names(false), refused: names(true) };
+}
+
+const unique = (names: string[]): string[] => [...new Set(names)].sort();
+
+describe('the README', () => {
+  it.each([
+    ['Filters', [fieldOperators, clauseOperators]],
+    ['Updates', [updates]],
+    ['Stages', [stages]],
+    ['Accumulators', [accumulators]],
+    ['Expressions', [expressions]],
+  ])('lists every operator of the kind %s', (kind, registries) => {
+    const names = registries.map((registry) => registry.names);
+    const { supported, refused } = listed(kind);
+    expect(unique(supported)).toEqual(unique(names.flatMap((each) => each.supported)));
+    expect(unique(refused)).toEqual(unique(names.flatMap((each) => each.refused)));
+  });
+
+  it('lists every command', () => {
+    const { supported, refused } = listed('Commands');
+    expect(unique(supported)).toEqual(unique(commandNames.supported));
+    expect(unique(refused)).toEqual(unique(commandNames.refused));
+  });
+});
+
+describe('the files of operators', () => {
+  it.each([
+    ['filter', [fieldOperators, clauseOperators]],
+    ['update', [updates]],
+    ['stage', [stages]],
+    ['accumulator', [accumulators]],
+    ['expression', [expressions]],
+  ])('have the names of the operators in %s', (folder, registries) => {
+    const supported = unique(registries.flatMap((registry) => registry.names.supported));
+    const paths = supported
+      // The fields of a reference share a file.
+      .filter((name) => name !== '$id' && name !== '$db')
+      .map(
+        (name) =>
+          `${name
+            .slice(1)
+            .replace(/CP$/, 'Cp')
+            .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.ts`,
+      );
+    expect(readdirSync(new URL(`src/operators/${folder}/`, root)).sort()).toEqual(
+      [...paths, 'refused.ts'].sort(),
+    );
+  });
+});
