@@ -2,7 +2,7 @@
  * Builds indexes, most of them unique, while several connections write, and checks what came of it: a build fails if a duplicate is
  * there when it ends, succeeds if there never was one, and an index that was built holds every document and lets no duplicate in.
  *
- *   npm run check:builds -w libs/embedded-mongodb -- --seed 1 --size 25
+ *   npm run check:builds -w libs/embedded-mongodb -- --seed 1 --size 15
  *
  * `--size` is the number of builds. Where `REFERENCE_MONGODB_URI` names a real MongoDB, the same happens to it as well.
  */
@@ -263,4 +263,4 @@ function byId(documents) {
   return [...documents].sort((a, b) => a._id - b._id);
 }
 
-await main(25, generate);
+await main(15, generate);

@@ -3,7 +3,7 @@
  * restarted, in order or by SIGKILL, and on one that is not. Both have to answer the same all the while, hold the same in the
  * same order, and find by every index what they find without.
  *
- *   npm run check:sequences -w libs/embedded-mongodb -- --seed 1 --size 1000
+ *   npm run check:sequences -w libs/embedded-mongodb -- --seed 1 --size 700
  *
  * `--size` is the number of statements. Where `REFERENCE_MONGODB_URI` names a real MongoDB, it has to answer the same as well.
  */
@@ -312,4 +312,4 @@ function text(value) {
   return BSON.EJSON.stringify(value, { relaxed: false });
 }
 
-await main(1_000, generate);
+await main(700, generate);
