@@ -18,6 +18,8 @@ export interface IsolationSource {
   (caller: TenantContext, request: IsolationRequest): unknown;
   /** Whether the value can be told without a token. @default false: an action with this source requires one */
   readonly anonymous?: boolean;
+  /** Path parameter that the value comes from, if it comes from one. */
+  readonly param?: string;
 }
 
 /** The fields that scope one action, and where their values come from. */
@@ -53,6 +55,7 @@ export function claim(name: string): IsolationSource {
 export function routeParam(name: string): IsolationSource {
   return Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[name], {
     anonymous: true,
+    param: name,
   });
 }
 

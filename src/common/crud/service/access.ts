@@ -1,7 +1,12 @@
 import { Types } from 'mongoose';
 import { ClaimRequiredError, InvalidIdError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
-import { assertScope, type TenantScope } from '../../tenancy/index.js';
+import {
+  assertScope,
+  type IsolationFields,
+  type IsolationSource,
+  type TenantScope,
+} from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { StoreFilter } from '../store/crud.store.js';
@@ -22,11 +27,7 @@ export class Access {
    * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one, and Error if the scope is none
    */
   fields(action: CrudAction, scope: TenantScope): Record<string, unknown> {
-    assertScope(scope);
-    const values = scope.valuesOf(this.definition.isolation[action]);
-    return Object.fromEntries(
-      Object.entries(values).map(([field, value]) => [field, this.cast(field, value)]),
-    );
+    return this.valuesOf(this.definition.isolation[action], scope);
   }
 
   /** The filter of the records that a caller reaches with an action. */
@@ -43,11 +44,38 @@ export class Access {
     };
   }
 
-  /** A value as the store holds it in a field. @throws ClaimRequiredError if the field cannot hold it */
-  cast(field: string, value: unknown): unknown {
+  /**
+   * The filter of the records that a caller may read from elsewhere, as their referrer or child: of the parent that they are
+   * below of only if the request names one. Whether that parent can be read is for `Parents` to say.
+   */
+  reading(scope: TenantScope): StoreFilter {
+    const { isolation, parent, visible } = this.definition;
+    const isNamed = ([field, { param }]: [string, IsolationSource]) =>
+      field !== parent?.field || param !== parent.param || param in scope.params;
+    const fields = Object.fromEntries(Object.entries(isolation.get).filter(isNamed));
+    return { ...visible, ...this.valuesOf(fields, scope) };
+  }
+
+  private valuesOf(sources: IsolationFields, scope: TenantScope): Record<string, unknown> {
+    assertScope(scope);
+    const values = Object.entries(scope.valuesOf(sources));
+    return Object.fromEntries(
+      values.map(([field, value]) => [field, this.cast(field, value, sources[field]?.param)]),
+    );
+  }
+
+  /**
+   * A value as the store holds it in a field.
+   *
+   * @param param path parameter that it comes from
+   * @throws ClaimRequiredError, or InvalidIdError of the parameter, if the field cannot hold it
+   */
+  cast(field: string, value: unknown, param?: string): unknown {
+    const type = this.definition.schema.path(field);
     try {
-      return this.definition.schema.path(field).cast(value) as unknown;
+      return type.cast(value) as unknown;
     } catch {
+      if (param !== undefined && type.instance === 'ObjectId') throw new InvalidIdError(param);
       throw new ClaimRequiredError(field);
     }
   }

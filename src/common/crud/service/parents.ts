@@ -20,8 +20,20 @@ export class Parents {
     const id = this.access.fields(action, scope)[parent.field as string];
     // A scope that isolates nothing reaches the children of every parent.
     if (id === undefined) return;
-    const { store, access, definition } = this.registry.of(parent.entity);
-    if (await store.exists(access.filter('get', scope, id as string))) return;
-    throw new RecordNotFoundError(definition.label);
+    if (await this.areReadable(scope, { [parent.field]: id })) return;
+    throw new RecordNotFoundError(this.registry.of(parent.entity).definition.label);
+  }
+
+  /** Whether the caller can read all that a record is below of, up to the top: each level may isolate by other fields. */
+  async areReadable(scope: TenantScope, record: object): Promise<boolean> {
+    const { parent } = this.definition;
+    if (!parent) return true;
+    const { access, definition, parents, store } = this.registry.of(parent.entity);
+    const _id = (record as Record<string, unknown>)[parent.field as string];
+    if (_id === undefined || _id === null) return false;
+    const filter = { ...access.reading(scope), _id };
+    if (!definition.parent) return store.exists(filter);
+    const above = await store.findOne(filter);
+    return above !== undefined && parents.areReadable(scope, above);
   }
 }

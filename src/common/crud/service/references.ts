@@ -87,13 +87,13 @@ export class References {
       .filter((id) => Types.ObjectId.isValid(id))
       .map((id) => new Types.ObjectId(id));
     const filter = {
-      ...target.access.filter('get', scope),
+      ...target.access.reading(scope),
       ...(check === 'sameScope' && this.sharedScope(target, action, scope)),
       _id: { $in: ids },
     };
     const there = new Set<string>();
-    for await (const { _id } of target.store.find(filter, { skip: 0, limit: ids.length }))
-      there.add(String(_id));
+    for await (const record of target.store.find(filter, { skip: 0, limit: ids.length }))
+      if (await target.parents.areReadable(scope, record)) there.add(String(record._id));
     const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
     return found.filter(({ id }) => !there.has(id)).map(({ pointer }) => ({ pointer, detail }));
   }
