@@ -1,8 +1,7 @@
 import { Query } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
 import { CrudController, CrudModule, crudOptions } from '../src/common/crud/index.js';
-import { IsListOf, IsNested, IsReference, IsText } from '../src/common/fields/index.js';
+import { IsNested, IsText } from '../src/common/fields/index.js';
 import { CurrentScope, type TenantScope } from '../src/common/tenancy/index.js';
 import { createResourceApp } from './support/resource-app.js';
 import type { TestApp } from './support/test-app.js';
@@ -74,29 +73,4 @@ describe('a resource whose hook and controller work on parts of a request', () =
     });
     expect((await app.get('/members?limit=0')).status).toBe(400);
   });
-});
-
-class TeamInput {
-  @IsListOf(IsReference(() => Member), { max: 5 })
-  members!: string[];
-}
-
-@Schema({ timestamps: true })
-class Team extends TeamInput {
-  @Prop({ type: Types.ObjectId })
-  owner?: Types.ObjectId;
-}
-
-it('a list of references that a delete would unset stops the start', () => {
-  const teams = crudOptions({
-    entity: Team,
-    input: TeamInput,
-    name: 'teams',
-    references: { members: { to: Member, onDelete: 'unset' } },
-  });
-  expect(() => CrudModule.forFeature(teams)).toThrow(
-    new Error(
-      'CrudModule.forFeature(Team): references.members.onDelete cannot be "unset", since the field holds a list. Use "restrict" or "cascade".',
-    ),
-  );
 });

@@ -95,21 +95,17 @@ export function checkFields(checked: Checked): void {
     if (!(FITTING.identifier ?? []).includes(instance)) {
       fail(`references.${path} is of the schema type ${instance}, which holds no identifier.`);
     }
-    if (onDelete === 'unset' && isInList(schema, path)) {
-      fail(
-        `references.${path}.onDelete cannot be "unset", since the field holds a list. Use "restrict" or "cascade".`,
-      );
-    }
-    if (onDelete === 'unset' && type.isRequired) {
+    // A list only loses an entry.
+    if (onDelete === 'unset' && type.isRequired && type.instance !== 'Array') {
       fail(`references.${path}.onDelete cannot be "unset", since the schema requires the field.`);
     }
+    const list = listAround(path, schema);
+    if (onDelete === 'unset' && list !== undefined) {
+      fail(
+        `references.${path}.onDelete cannot be "unset", since "${list}" is a list of objects. Write "restrict", "cascade" or "ignore".`,
+      );
+    }
   }
-}
-
-/** Whether a path is a list, or leads through one. */
-function isInList(schema: Schema, path: string): boolean {
-  const parts = path.split('.');
-  return parts.some((_part, i) => schema.path(parts.slice(0, i + 1).join('.'))?.instance === 'Array');
 }
 
 type Entries = SchemaType & { embeddedSchemaType?: SchemaType };
@@ -150,6 +146,13 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly, 
       `the input field "${name}" is of the kind "${field.kind}", which a schema type ${type.instance} cannot hold.`,
     );
   }
+}
+
+/** The list of objects that a path leads into; undefined if it leads into none. */
+function listAround(path: string, schema: Schema): string | undefined {
+  const names = path.split('.');
+  const prefixes = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));
+  return prefixes.find((prefix) => (schema.path(prefix) as SchemaType | undefined)?.instance === 'Array');
 }
 
 function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: readonly string[]): void {

@@ -44,7 +44,8 @@ export interface CrudReference {
   check?: 'exists' | 'sameScope' | false;
   /**
    * Effect of deleting the record referred to: `restrict` refuses the delete with 409; `cascade` deletes the records that
-   * refer to it, with their hooks; `unset` removes the reference from them; `ignore` leaves it.
+   * refer to it, with their hooks; `unset` removes the reference from them, or its
+   * entry from a list; `ignore` leaves it.
    *
    * @default 'ignore'
    */

@@ -56,22 +56,27 @@ export class References {
    * Makes way for the deletion of a record: refuses it where a reference restricts it, then deletes or unlinks what refers
    * to it.
    *
+   * @param within records whose removal this one is part of: they go anyway, and have been looked below
    * @throws StillReferencedError before anything has been changed
    */
-  async release(id: Types.ObjectId, scope: TenantScope): Promise<void> {
-    await this.refuseRestricted(id, new Set());
-    await this.unlink(id, scope);
+  async release(id: Types.ObjectId, scope: TenantScope, within: ReadonlySet<string>): Promise<void> {
+    await this.refuseRestricted(id, new Set(), within.size === 0);
+    await this.unlink(id, scope, within);
   }
 
   /** Deletes or unlinks what refers to a record, without looking for restrictions; for those that came in between. */
-  async unlink(id: Types.ObjectId, { caller }: TenantScope): Promise<void> {
+  async unlink(id: Types.ObjectId, { caller }: TenantScope, outer: ReadonlySet<string>): Promise<void> {
     const scope = unrestrictedScope(caller);
+    const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       if (reference.onDelete === 'restrict') continue;
-      for await (const record of resource.store.find({ [reference.path]: id })) {
-        const filter = { _id: record._id };
-        if (reference.onDelete === 'cascade') await resource.writes.remove(filter, { scope });
-        else await resource.writes.change(filter, { set: {}, unset: [reference.path] }, { scope });
+      for await (const { _id } of resource.store.find({ [reference.path]: id })) {
+        // References may go round in a circle.
+        if (within.has(keyOf(resource.definition, _id))) continue;
+        // Since it was read, the record may have been made to refer to another one.
+        const filter = { _id, [reference.path]: id };
+        if (reference.onDelete === 'cascade') await resource.writes.remove(filter, { scope, within });
+        else await resource.writes.unlink(filter, reference.path, id, { scope });
       }
     }
   }
@@ -104,8 +109,9 @@ export class References {
     return Object.fromEntries(fields.filter(([field]) => target.definition.schema.path(field)));
   }
 
-  private async refuseRestricted(id: Types.ObjectId, seen: Set<string>): Promise<void> {
-    const key = `${this.definition.name}/${id.toHexString()}`;
+  /** @param isDeep whether to look at the records that a cascade would delete, too */
+  private async refuseRestricted(id: Types.ObjectId, seen: Set<string>, isDeep = true): Promise<void> {
+    const key = keyOf(this.definition, id);
     if (seen.has(key)) return;
     seen.add(key);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
@@ -113,12 +119,17 @@ export class References {
       if (reference.onDelete === 'restrict' && (await resource.store.exists(filter))) {
         throw new StillReferencedError(this.definition.label.toLowerCase(), resource.definition.name);
       }
-      if (reference.onDelete !== 'cascade') continue;
+      if (reference.onDelete !== 'cascade' || !isDeep) continue;
       for await (const { _id } of resource.store.find(filter)) {
         await resource.references.refuseRestricted(_id, seen);
       }
     }
   }
+}
+
+/** Tells a record from all others of the application. */
+function keyOf({ name }: CrudDefinition, id: Types.ObjectId): string {
+  return `${name}/${id.toHexString()}`;
 }
 
 /** The identifiers that a value, set at one path, puts at the path of a reference; lists on the way are walked. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { EntityEvent } from '../../events/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
@@ -18,6 +19,10 @@ export interface WriteContext<Update> {
   scope?: TenantScope;
   /** @default 'update' */
   action?: 'update' | 'del';
+  /** Records whose removal this one is part of, as keys of {@link References}. @default none */
+  within?: ReadonlySet<string>;
+  /** Whether the change only takes a reference away, so that the others that it leaves are not looked up. @default false */
+  unlinks?: boolean;
   /** The body that the hooks are told. @default none */
   changes?: Changes<Update>;
 }
@@ -87,10 +92,27 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.decide(filter, needs, plan, { ...context, changes });
   }
 
+  /** Takes a reference away from the record that matches: the field, or the entry of a list, between the hooks of an update. */
+  async unlink(
+    filter: StoreFilter,
+    path: string,
+    id: Types.ObjectId,
+    context: WriteContext<Update>,
+  ): Promise<Stored<Entity> | undefined> {
+    if (this.resource.definition.schema.path(path).instance !== 'Array') {
+      return this.change(filter, { set: {}, unset: [path] }, context);
+    }
+    const plan = (previous: Stored<Entity> | undefined) => {
+      const others = [valueAt(previous, path) ?? []].flat().filter((entry) => String(entry) !== String(id));
+      return Promise.resolve({ set: { [path]: others }, unset: [] });
+    };
+    return this.decide(filter, true, plan, { ...context, unlinks: true });
+  }
+
   /** Removes the record that matches, between the hooks of a delete; undefined if none matches. */
   async remove(
     filter: StoreFilter,
-    { scope = unrestrictedScope() }: WriteContext<Update> = {},
+    { scope = unrestrictedScope(), within = new Set() }: WriteContext<Update> = {},
   ): Promise<Stored<Entity> | undefined> {
     const { hooks, references, store } = this.resource;
     const needs = hooks.has('beforeDel') || references.matterOnDelete;
@@ -100,12 +122,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
       if (found) {
         const record = this.resource.definition.presenter.present(found);
         await hooks.before('beforeDel', { ...this.context(scope), action: 'del', record });
-        await references.release(found._id, scope);
+        await references.release(found._id, scope, within);
       }
       const removed = await store.delete(found ? unchanged(filter, found) : filter);
       if (!removed && found) continue;
       if (!removed) return undefined;
-      if (found) await references.unlink(found._id, scope);
+      if (found) await references.unlink(found._id, scope, within);
       const event = this.event(scope, 'del', removed, []);
       await hooks.after('afterDel', event, { ...this.context(scope), ...this.copy(event, scope, removed) });
       return removed;
@@ -117,7 +139,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
     filter: StoreFilter,
     needsCurrent: boolean,
     plan: (previous: Stored<Entity> | undefined) => Promise<Required<StoreChange>>,
-    { scope = unrestrictedScope(), action = 'update', changes = {} as Changes<Update> }: WriteContext<Update>,
+    {
+      scope = unrestrictedScope(),
+      action = 'update',
+      changes = {} as Changes<Update>,
+      unlinks = false,
+    }: WriteContext<Update>,
   ): Promise<Stored<Entity> | undefined> {
     const { hooks, references, store } = this.resource;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -125,7 +152,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       if (needsCurrent && !current) return undefined;
       let change = await plan(current);
       const planned = change.set;
-      await references.check(action, scope, planned);
+      if (!unlinks) await references.check(action, scope, planned);
       if (current && hooks.has('beforeUpdate')) {
         change = await changeOfDraft(this.resource.definition, current, change, (draft) =>
           hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
@@ -217,6 +244,10 @@ function differences(
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(before[name], value)),
   );
+}
+
+function valueAt(record: unknown, path: string): unknown {
+  return path.split('.').reduce((at, name) => (at as Record<string, unknown> | undefined)?.[name], record);
 }
 
 function isEmpty({ set, unset }: Required<StoreChange>): boolean {
