@@ -81,7 +81,14 @@ export class Access {
   }
 }
 
-function objectId(id: string | Types.ObjectId): Types.ObjectId {
-  if (typeof id === 'string' && !isObjectId(id)) throw new InvalidIdError('id');
+/**
+ * The identifier of one record. Without one a filter would match any record of the scope, such as that of a handler that
+ * misspells its `@Param`.
+ *
+ * @throws InvalidIdError
+ */
+export function objectId(id: unknown): Types.ObjectId {
+  if (id instanceof Types.ObjectId) return id;
+  if (typeof id !== 'string' || !isObjectId(id)) throw new InvalidIdError('id');
   return new Types.ObjectId(id);
 }

@@ -12,6 +12,7 @@ import type { PageQuery } from '../query/page-query.js';
 import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
 import { requiredTags, withTags } from './preconditions.js';
 import type { EntityTags } from '../definition/entity-tags.js';
+import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
 
 /** Options of the verbs that take values. */
@@ -92,7 +93,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 
   /** @throws RecordNotFoundError if no record of the scope has the id */
   async get(scope: TenantScope, id: string | Types.ObjectId): Promise<Stored<Entity>> {
-    const filter = this.filterOf('get', scope, id);
+    const filter = this.filterOf('get', scope, objectId(id));
     await this.resource.parents.require('get', scope);
     const record = await this.store.findOne(filter);
     return record ?? this.refuseMissing();
@@ -132,7 +133,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
-    const filter = this.filterOf('update', scope, id);
+    const filter = this.filterOf('update', scope, objectId(id));
     const { updateReader } = this.resource.definition;
     const known = options.validate === false || isChecked(changes, updateReader);
     const checked = known
@@ -157,7 +158,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     id: string | Types.ObjectId,
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
-    const filter = this.filterOf('del', scope, id);
+    const filter = this.filterOf('del', scope, objectId(id));
     await this.resource.parents.require('del', scope);
     const tags = requiredTags(scope, id, options.ifMatch);
     const record = await this.resource.writes.remove(withTags(filter, tags), { scope });
@@ -183,7 +184,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     reach: { hidden?: boolean } = {},
   ): Promise<Stored<Entity> | undefined> {
     const tags = requiredTags(scope, id);
-    const filter = withTags(this.filterOf(action, scope, id, reach), tags);
+    const filter = withTags(this.filterOf(action, scope, objectId(id), reach), tags);
     const record = await this.resource.writes.change(filter, { set, unset }, { scope, action });
     if (!record && tags !== undefined) throw new PreconditionFailedError();
     return record;
