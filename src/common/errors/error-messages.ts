@@ -51,6 +51,8 @@ export const errorMessages = {
   immutable: (name: string) => `"${name}" cannot be changed.`,
   undeclaredField: (name: string) => `"${name}" is not a field of this record.`,
   wrongType: (name: string, type: string) => `"${name}" must be ${type}.`,
+  wrongMapName: (path: string, name: string) =>
+    `"${path}" cannot have the name ${JSON.stringify(name)}. Leave out dots, and "$" at the start.`,
   wrongEntry: (name: string, type: string) => `Every entry of "${name}" must be ${type}.`,
   wrongForm: (name: string) => `"${name}" does not have the required form.`,
   notOneOf: (name: string, values: readonly unknown[]) =>

@@ -5,6 +5,7 @@ export const fieldMessages = {
   wrongShape: (name: string, shape: string) => `"${name}" must be ${shape}.`,
   malformedText: (name: string) => `"${name}" must be well-formed Unicode, without lone surrogates.`,
   notFinite: (name: string) => `"${name}" must not hold a number beyond the range of a double.`,
+  nulInName: (name: string) => `"${name}" must not hold a name with the character U+0000.`,
   nullInList: (name: string) => `"${name}" must not hold null.`,
   harmfulName: (name: string) => `"${name}" cannot be the name of a field.`,
   tooDeep: (name: string) => `"${name}" is nested too deeply.`,

@@ -42,6 +42,8 @@ export function openValueFaults(value: unknown, context: OpenContext, depth = 0)
     for (const [member, child] of Object.entries(value)) {
       const inside = { ...context, at: pointerTo(at, member) };
       if (HARMFUL.has(member)) faults.add(inside.at, fieldMessages.harmfulName(member));
+      // BSON ends a name there.
+      else if (member.includes('\0')) faults.add(at, fieldMessages.nulInName(name));
       else if (!isWellFormed(member)) faults.add(at, fieldMessages.malformedText(name));
       else if (child === null && !patch) faults.add(inside.at, errorMessages.nullOnCreate(shorten(member)));
       else openValueFaults(child, inside, depth + 1);

@@ -4,6 +4,7 @@ import type { Stored } from '../options/records.js';
 import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreWindow, Updated } from './crud.store.js';
 import { hideFields, hidesFields } from './hide-fields.js';
+import { checkMapNames } from './map-names.js';
 import { schemaRefusal } from './schema-refusal.js';
 
 /** Newest first. `_id` breaks ties: createdAt repeats within a millisecond. */
@@ -23,6 +24,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async insert(record: object): Promise<Stored<Entity>> {
+    checkMapNames(this.model.schema, record);
     return this.write(async () => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       await document.save();
@@ -59,6 +61,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     filter: StoreFilter,
     { set = {}, unset = [] }: StoreChange,
   ): Promise<Updated<Entity> | undefined> {
+    checkMapNames(this.model.schema, set);
     const change = {
       $set: set,
       $unset: Object.fromEntries(unset.map((field) => [field, 1])),
