@@ -103,6 +103,8 @@ export class Target {
       delete: collection,
       deletes: [{ q: filter, limit: multi ? 0 : 1 }],
     });
+    const [failed] = reply.writeErrors ?? [];
+    if (failed) throw failed;
     return [`deleted ${reply.n}`];
   }
 
