@@ -143,6 +143,7 @@ function walk(value: unknown, rest: readonly string[], pointer: string): Found[]
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((entry, i) => walk(entry, rest, `${pointer}/${i}`));
   const [head, ...tail] = rest;
-  if (head === undefined) return [{ id: String(value), pointer }];
+  // Digits above 9 may come in either case.
+  if (head === undefined) return [{ id: String(value).toLowerCase(), pointer }];
   return walk((value as Record<string, unknown>)[head], tail, `${pointer}/${head}`);
 }

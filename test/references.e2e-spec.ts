@@ -117,6 +117,24 @@ describe('deleting a record that others refer to', () => {
   });
 });
 
+describe('a reference in upper case', () => {
+  it('names the same record', async () => {
+    const app = await createResourceApp(
+      CrudModule.forFeature({
+        entity: GraphNode,
+        input: NodeInput,
+        name: 'nodes',
+        references: { next: { to: GraphNode } },
+      }),
+    );
+    const first = (await app.post('/nodes', {})).body._id as string;
+    const { status, body } = await app.post('/nodes', { next: first.toUpperCase() });
+    expect(status).toBe(201);
+    expect((await app.get(`/nodes/${body._id}`)).body.next).toBe(first);
+    await app.close();
+  });
+});
+
 describe('a reference inside a list of objects', () => {
   it('cannot be unset when its target is deleted', () => {
     const forFeature = () =>
