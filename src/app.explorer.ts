@@ -62,11 +62,12 @@ const METHOD_ORDER = ['post', 'get', 'put', 'patch', 'delete'];
 
 /**
  * Says aloud what is so by default: that objects have no other fields (bodies with more are refused, and responses never
- * have more), and that an operation without a bearer token needs none. Lists the operations in one order everywhere.
+ * have more; of what a function makes no field is known, and it stays open), and that an operation without a bearer token needs none. Lists the operations in one order everywhere.
  */
 function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
-    if ('properties' in schema) schema.additionalProperties = false;
+    const { properties = {} } = schema as { properties?: object };
+    if ('properties' in schema) schema.additionalProperties = Object.keys(properties).length === 0;
   }
   for (const path of Object.values(document.paths)) {
     for (const operation of Object.values(path)) {
