@@ -15,8 +15,11 @@ export const CONNECTION_LIMITS = {
   heartbeatFrequencyMS: 2_000,
 } as const;
 
-/** The server gives an operation up by itself a little before the socket does. */
-export const OPERATION_LIMITS = { maxTimeMS: 1_900 } as const;
+/**
+ * The server gives an operation up by itself a little before the socket does. Frozen, since Mongoose writes into the options
+ * of a query: spread it into an object of each call.
+ */
+export const OPERATION_LIMITS = Object.freeze({ maxTimeMS: 1_900 });
 
 /** The last resort above all of the driver's own limits. Unit: milliseconds. */
 export const CALL_DEADLINE_MS = 4_000;

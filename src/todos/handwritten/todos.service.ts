@@ -37,7 +37,7 @@ export class TodosService {
     const [results, count] = await Promise.all([
       this.database.call(() =>
         this.todos
-          .find({}, null, OPERATION_LIMITS)
+          .find({}, null, { ...OPERATION_LIMITS })
           .sort(NEWEST_FIRST)
           .skip(offset)
           .limit(limit)
@@ -54,7 +54,7 @@ export class TodosService {
 
   /** @throws RecordNotFoundError where no todo has the id */
   async get(id: string): Promise<Stored<Todo>> {
-    const query = this.todos.findById(id, null, OPERATION_LIMITS).lean<Stored<Todo>>();
+    const query = this.todos.findById(id, null, { ...OPERATION_LIMITS }).lean<Stored<Todo>>();
     const todo = await this.database.call(() => query.exec());
     if (!todo) throw new RecordNotFoundError(Todo.name);
     return todo;
@@ -83,7 +83,7 @@ export class TodosService {
     );
     const query =
       entries.length === 0
-        ? this.todos.findOne(matching(id, ifMatch), null, OPERATION_LIMITS)
+        ? this.todos.findOne(matching(id, ifMatch), null, { ...OPERATION_LIMITS })
         : this.todos.findOneAndUpdate(
             matching(id, ifMatch),
             { $set, $unset, $inc: { __v: 1 } },
@@ -101,7 +101,7 @@ export class TodosService {
    */
   async del(id: string, ifMatch: EntityTags = '*'): Promise<void> {
     const { deletedCount } = await this.database.call(() =>
-      this.todos.deleteOne(matching(id, ifMatch), OPERATION_LIMITS).exec(),
+      this.todos.deleteOne(matching(id, ifMatch), { ...OPERATION_LIMITS }).exec(),
     );
     if (deletedCount === 0) await this.refuseUnmatched(id);
   }

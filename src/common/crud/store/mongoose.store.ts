@@ -34,7 +34,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
 
   async findOne(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
     const found = await this.database.call(() =>
-      this.model.findOne(filter, null, OPERATION_LIMITS).lean().exec(),
+      this.model
+        .findOne(filter, null, { ...OPERATION_LIMITS })
+        .lean()
+        .exec(),
     );
     return (found as Stored<Entity> | null) ?? undefined;
   }
@@ -53,7 +56,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async exists(filter: StoreFilter): Promise<boolean> {
-    const query = this.model.findOne(filter, { _id: 1 }, OPERATION_LIMITS).lean();
+    const query = this.model.findOne(filter, { _id: 1 }, { ...OPERATION_LIMITS }).lean();
     return (await this.database.call(() => query.exec())) !== null;
   }
 
@@ -79,7 +82,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
-    const query = this.model.findOneAndDelete(filter, OPERATION_LIMITS).lean();
+    const query = this.model.findOneAndDelete(filter, { ...OPERATION_LIMITS }).lean();
     return ((await this.database.call(() => query.exec())) as Stored<Entity> | null) ?? undefined;
   }
 
@@ -99,6 +102,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Without a condition the server would read every record; told so, it counts the keys of an index, if it has one. */
   private countOptions(filter: StoreFilter): object {
     const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
-    return countsIndex ? { ...OPERATION_LIMITS, hint: NEWEST_FIRST } : OPERATION_LIMITS;
+    return countsIndex ? { ...OPERATION_LIMITS, hint: NEWEST_FIRST } : { ...OPERATION_LIMITS };
   }
 }
