@@ -40,6 +40,25 @@ describe('commands', () => {
     expect(JSON.stringify(cursor.firstBatch[1])).toBe(JSON.stringify(expected));
   });
 
+  it.each<Document>([
+    { ping: 1 },
+    { connectionStatus: 1 },
+    { hostInfo: 1 },
+    { getLog: 'global' },
+    { endSessions: [] },
+    { refreshSessions: [] },
+    { drop: 'names' },
+    { dropDatabase: 1 },
+    { dbStats: 1 },
+  ])('refuse a field that %j does not have', async (command) => {
+    const [name] = Object.keys(command);
+    const admin = ['hostInfo', 'getLog'].includes(String(name)) ? 'admin' : 'test';
+    await expect(client.db(admin).command({ ...command, select: 1 })).rejects.toMatchObject({
+      code: 40_415,
+      message: `BSON field '${name}.select' is an unknown field.`,
+    });
+  });
+
   it('create a collection that exists without complaint', async () => {
     await run({ create: 'names' });
     await expect(run({ create: 'names' })).resolves.toMatchObject({ ok: 1 });

@@ -29,6 +29,8 @@ function entry(handler: Handler, fields?: string): Entry {
   return { handler, fields: fields === undefined ? undefined : new Set(fields.split(' ')) };
 }
 
+/** The fields of a command that has none of its own. */
+const NO_FIELDS = '';
 const write = 'ordered bypassDocumentValidation let stmtId stmtIds';
 const query = 'collation hint';
 
@@ -38,18 +40,18 @@ const commands = new Map<string, Entry>(
     hello: entry(handshake.hello),
     ismaster: entry(handshake.hello),
     isMaster: entry(handshake.hello),
-    ping: entry(handshake.ok),
+    ping: entry(handshake.ok, NO_FIELDS),
     buildInfo: entry(handshake.buildInfo),
     buildinfo: entry(handshake.buildInfo),
     serverStatus: entry(handshake.serverStatus),
-    connectionStatus: entry(handshake.connectionStatus),
-    hostInfo: entry(handshake.hostInfo),
+    connectionStatus: entry(handshake.connectionStatus, 'showPrivileges'),
+    hostInfo: entry(handshake.hostInfo, NO_FIELDS),
     whatsmyuri: entry(handshake.whatsMyUri),
-    getLog: entry(handshake.getLog),
+    getLog: entry(handshake.getLog, NO_FIELDS),
     getParameter: entry(handshake.getParameter),
-    startSession: entry(handshake.ok),
-    refreshSessions: entry(handshake.ok),
-    endSessions: entry(handshake.ok),
+    startSession: entry(handshake.ok, NO_FIELDS),
+    refreshSessions: entry(handshake.ok, NO_FIELDS),
+    endSessions: entry(handshake.ok, NO_FIELDS),
     killSessions: entry(handshake.ok),
     killAllSessions: entry(handshake.ok),
     insert: entry(insert, `documents ${write}`),
@@ -77,13 +79,13 @@ const commands = new Map<string, Entry>(
     ),
     explain: entry(explain, 'verbosity'),
     create: entry(collections.create),
-    drop: entry(collections.drop),
-    dropDatabase: entry(collections.dropDatabase),
+    drop: entry(collections.drop, NO_FIELDS),
+    dropDatabase: entry(collections.dropDatabase, NO_FIELDS),
     renameCollection: entry(collections.renameCollection, 'to dropTarget stayTemp'),
     listCollections: entry(collections.listCollections, 'filter nameOnly authorizedCollections cursor'),
     listDatabases: entry(collections.listDatabases, 'filter nameOnly authorizedDatabases'),
     collStats: entry(collections.collStats, 'scale'),
-    dbStats: entry(collections.dbStats),
+    dbStats: entry(collections.dbStats, 'scale freeStorage'),
     createIndexes: entry(createIndexes, 'indexes commitQuorum ignoreUnknownIndexOptions v'),
     listIndexes: entry(listIndexes, 'cursor includeBuildUUIDs'),
     dropIndexes: entry(dropIndexes, 'index'),
