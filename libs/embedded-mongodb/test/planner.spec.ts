@@ -36,6 +36,27 @@ describe('an index', () => {
   const arrays = [...nulls, { c: [] }, { c: [null] }, { c: [1] }];
   const nested = [{ a: [[1, 2], [3]] }, { a: [5] }, { a: [[]] }, { a: [[{ b: 2 }]] }, { a: [{ b: [7] }] }];
 
+  it.each<Record<string, 1 | -1>>([{ a: 1 }, { a: -1 }, { a: 1, d: 1 }])(
+    'finds and counts a document once for values longer than a key, with %j',
+    async (key) => {
+      const long = 'x'.repeat(2_000);
+      await things().insertMany(
+        [`${long}0`, `${long}1`, `${long}2`, 'x', null].map((a, _id) => ({ _id, a, d: _id })),
+      );
+      await things().createIndex(key);
+      for (const wanted of [[0, 1], [0, 1, 4], [3], [0, 2, 3]]) {
+        const values = [`${long}0`, `${long}1`, `${long}2`, 'x', null];
+        const filter = { a: { $in: wanted.map((i) => values[i]) } };
+        const ids = idsOf(await things().find(filter).hint(key).toArray());
+        expect(ids.sort()).toEqual(wanted);
+        expect(await things().countDocuments(filter, { hint: key })).toBe(wanted.length);
+        expect(idsOf(await things().find(filter).hint(key).sort({ d: -1 }).toArray())).toEqual(
+          [...wanted].reverse(),
+        );
+      }
+    },
+  );
+
   it.each<[Document, Document, Document[], number[]]>([
     [{ c: 1 }, { c: { $lt: null } }, nulls, []],
     [{ c: 1 }, { c: { $gt: null } }, nulls, []],

@@ -34,10 +34,13 @@ export function indexBounds(index: Index, bounds: readonly PathBounds[]): IndexB
     count *= intervals.length;
     if (!intervals.every(isPoint)) break;
   }
+  const { ranges, ends, overlapped } = toRanges(index, components);
   return {
-    ...toRanges(index, components),
+    ranges,
+    ends,
     components,
-    points: components.filter((intervals) => intervals.every(isPoint)).length,
+    // Ranges that were merged hold more than one value, so that they give no order by themselves.
+    points: overlapped ? 0 : components.filter((intervals) => intervals.every(isPoint)).length,
     exact: used === bounds.length && !index.traits.cut && components.every((each) => each.every(fits)),
   };
 }
@@ -60,7 +63,12 @@ function fits({ low, high }: ByteInterval): boolean {
   return boundFits(low) && boundFits(high);
 }
 
-function toRanges(index: Index, components: readonly ByteInterval[][]): Pick<IndexBounds, 'ranges' | 'ends'> {
+interface Ranges extends Pick<IndexBounds, 'ranges' | 'ends'> {
+  /** Whether ranges overlapped and were merged. */
+  overlapped: boolean;
+}
+
+function toRanges(index: Index, components: readonly ByteInterval[][]): Ranges {
   const nothing = Buffer.alloc(0);
   let parts: Part[] = [{ low: nothing, high: after(nothing), prefix: nothing, ends: [] }];
   components.forEach((intervals, position) => {
@@ -68,10 +76,23 @@ function toRanges(index: Index, components: readonly ByteInterval[][]): Pick<Ind
     const ordered = descending ? intervals.map(invert).reverse() : intervals;
     parts = parts.flatMap((part) => ordered.map((interval) => extend(part, interval)));
   });
+  const apart = withoutOverlap(parts);
   return {
-    ranges: parts.map(({ low, high }) => keyRange(index.table, low, high)),
-    ends: parts.map(({ ends }) => ends),
+    ranges: apart.map(({ low, high }) => keyRange(index.table, low, high)),
+    ends: apart.map(({ ends }) => ends),
+    overlapped: apart.length < parts.length,
   };
+}
+
+/** Bounds that were cut may overlap, in their order; each key is to be visited once. */
+function withoutOverlap(parts: readonly Part[]): Part[] {
+  const apart: Part[] = [];
+  for (const part of parts) {
+    const last = apart.at(-1);
+    if (!last || part.low.compare(last.high) >= 0) apart.push(part);
+    else if (part.high.compare(last.high) > 0) last.high = part.high;
+  }
+  return apart;
 }
 
 /** A range in the making. */
