@@ -22,8 +22,3 @@ export function callerOf(context: ExecutionContext): TenantContext {
   if (tenantContext) return tenantContext;
   throw new Error(`Nobody has decided who calls ${context.getClass().name}.`);
 }
-
-/** Injects the caller of the request into a handler; see {@link TenantContext}. */
-export const CurrentCaller = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): TenantContext => callerOf(context),
-);
