@@ -189,6 +189,7 @@ class Note extends NoteInput {}
 
 describe('the afterCreate hook of a resource', () => {
   let hook: Listener = () => undefined;
+  let before: () => unknown = () => undefined;
   let app: TestApp;
   beforeAll(async () => {
     app = await createResourceApp(
@@ -196,7 +197,7 @@ describe('the afterCreate hook of a resource', () => {
         entity: Note,
         input: NoteInput,
         name: 'notes',
-        hooks: { afterCreate: (event) => hook(event) },
+        hooks: { beforeCreate: () => before(), afterCreate: (event) => hook(event) },
       }),
     );
   });
@@ -221,6 +222,21 @@ describe('the afterCreate hook of a resource', () => {
         time: expect.stringMatching(TIMESTAMP),
       },
     ]);
+  });
+
+  it('waits for a slow beforeCreate hook, which is logged', async () => {
+    const slow = expect.objectContaining({
+      level: 'warn',
+      event: 'notes.beforeCreate',
+      msg: 'A hook of notes.beforeCreate takes longer than 50 ms',
+    });
+    before = () => eventually(() => expect(app.logLines).toContainEqual(slow));
+    try {
+      expect((await app.post('/notes', { text: 'Buy milk' })).status).toBe(201);
+      expect(app.logLines).toContainEqual(slow);
+    } finally {
+      before = () => undefined;
+    }
   });
 
   it('cannot fail the request', async () => {
