@@ -39,10 +39,10 @@ const members = crudOptions({
 });
 
 class MembersController extends CrudController(members) {
-  override list(@CurrentScope() scope: TenantScope, @Query('limit') limit?: never) {
-    return limit === undefined
+  override list(@CurrentScope() scope: TenantScope, @Query() query: { limit?: unknown }) {
+    return query.limit === undefined
       ? this.service.list(scope)
-      : this.service.page(scope, { offset: 0, limit: Number(limit) });
+      : this.service.page(scope, { limit: Number(query.limit) });
   }
 }
 

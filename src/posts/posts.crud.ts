@@ -17,4 +17,8 @@ export const postsCrud = crudOptions({
     del: { tenant: currentTenant },
   },
   visible: { deletedAt: null },
+  query: {
+    filter: ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt'],
+    sort: ['-createdAt', '-updatedAt', 'title'],
+  },
 });

@@ -13,7 +13,16 @@ export class TodosModule {
       imports: [
         form === 'handwritten'
           ? HandwrittenTodosModule
-          : CrudModule.forFeature({ entity: Todo, input: TodoInput, name: 'todos', tag: 'Todos' }),
+          : CrudModule.forFeature({
+              entity: Todo,
+              input: TodoInput,
+              name: 'todos',
+              tag: 'Todos',
+              query: {
+                filter: ['_id', 'title', 'completed', 'dueAt', 'createdAt', 'updatedAt'],
+                sort: ['-createdAt', '-updatedAt', 'dueAt', 'title', ['completed', 'dueAt']],
+              },
+            }),
       ],
     };
   }

@@ -22,7 +22,8 @@ import {
   CrudAction,
   CrudController,
   IdPipe,
-  type PageQuery,
+  type ListQuery,
+  type ReadQuery,
   type Stored,
 } from '../../src/common/crud/index.js';
 import { CurrentScope, type TenantScope } from '../../src/common/tenancy/index.js';
@@ -146,17 +147,17 @@ function overriding(name: string, kind: Written): MatrixResource {
   const options = privateNotes(name);
   const service = serviceOf(options);
   class Overriding extends CrudController(options, service) {
-    override list(scope: TenantScope, page?: PageQuery) {
-      return super.list(scope, page);
+    override list(scope: TenantScope, query: ListQuery) {
+      return super.list(scope, query);
     }
-    override count(scope: TenantScope): Promise<never> {
+    override count(scope: TenantScope, query: ListQuery): Promise<never> {
       // As an own action the count is no number with a name.
       return super
-        .count(scope)
+        .count(scope, query)
         .then((count) => (kind === KINDS.CrudAction ? { data: { count } } : count) as never);
     }
-    override get(scope: TenantScope, id: string) {
-      return super.get(scope, id);
+    override get(scope: TenantScope, id: string, query: ReadQuery) {
+      return super.get(scope, id, query);
     }
     override create(scope: TenantScope, input: NoteInput) {
       return super.create(scope, input);

@@ -2,7 +2,7 @@ export { CrudModule, type CrudOverrides } from './crud.module.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
 export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
-export { CurrentPage } from './http/current-page.js';
+export { CurrentQuery } from './http/current-query.js';
 export { CrudController } from './http/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { IdPipe } from './http/id.pipe.js';
@@ -28,11 +28,13 @@ export {
   type CrudOptions,
   type CrudOutput,
   type CrudParent,
+  type CrudQueryOptions,
   type CrudReference,
   type CrudRouteOptions,
 } from './options/crud-options.js';
 export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } from './options/records.js';
 export { Page } from './query/page.js';
-export { type PageQuery, PageQueryPipe } from './query/page-query.js';
+export type { Condition, ListQuery, PageQuery, ReadQuery } from './query/list-query.js';
+export { type PagePosition, PageQueryPipe } from './query/page-query.js';
 export { CrudService, type WriteOptions } from './service/crud.service.js';
-export type { CrudStore, StoreChange, StoreFilter, StoreWindow } from './store/crud.store.js';
+export type { CrudStore, StoreChange, StoreFilter, StoreRead } from './store/crud.store.js';

@@ -71,6 +71,15 @@ export const errorMessages = {
       ? `"${name}" is not a parameter here; this path takes none.`
       : `"${name}" is not a parameter here. Allowed: ${allowed.join(', ')}.`,
   repeatedParameter: (name: string) => `"${name}" must be given once.`,
+  wrongParameter: (name: string, shape: string) => `"${name}" must be ${shape}.`,
+  unknownOperator: (path: string, operator: string, allowed: readonly string[]) =>
+    `"${path}" has no operator "${operator}". Allowed: ${allowed.join(', ')}.`,
+  tooManyConditions: (max: number) => `A query has at most ${max} conditions. Leave some out.`,
+  tooManyValues: (name: string, max: number) => `"${name}" takes at most ${max} values.`,
+  unknownOrder: (order: string, allowed: readonly string[]) =>
+    `"${order}" is not an order here. Allowed: ${allowed.join('; ')}.`,
+  unknownFieldName: (name: string, allowed: readonly string[]) =>
+    `"${name}" is not a field of the records here. Allowed: ${allowed.join(', ')}.`,
   wholeNumber: (name: string, min: number, max?: number) =>
     max === undefined
       ? `"${name}" must be a whole number, at least ${min}.`

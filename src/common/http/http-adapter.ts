@@ -17,6 +17,7 @@ import {
 } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
 import { KnownPaths } from './known-paths.js';
+import { parseQueryString } from './query-string.js';
 import { useRequestLog } from './request-log.js';
 
 /** Settings of the HTTP server. */
@@ -37,6 +38,7 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { querystringParser: parseQueryString },
     return503OnClosing: false,
     // Node's own answer would have no body; the hook below refuses in its place.
     http: { requireHostHeader: false },

@@ -8,31 +8,39 @@ import {
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
-import { errorMessages, ValidationError, type Violation } from '../errors/index.js';
+import { errorMessages, MalformedRequestError, ValidationError, type Violation } from '../errors/index.js';
+import { isMalformed } from './query-string.js';
 
 const QUERY_PARAMETERS = 'http:query-parameters';
 
 /** Declares the query parameters that a handler has; without it, a handler has none. */
 export const TakesQuery = (...names: string[]) => SetMetadata(QUERY_PARAMETERS, names);
 
-/** Refuses query parameters that the handler does not have, and those given twice. */
+/** Declares that the names of the query parameters are checked by whoever reads them. */
+export const ReadsQuery = () => SetMetadata(QUERY_PARAMETERS, undefined);
+
+/** Refuses query strings that can't be read, parameters that the handler does not have, and those given twice. */
 @Injectable()
 export class StrictQueryInterceptor implements NestInterceptor {
   constructor(private readonly reflector: Reflector) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const allowed = this.reflector.get<string[] | undefined>(QUERY_PARAMETERS, context.getHandler()) ?? [];
-    const query = context.switchToHttp().getRequest<FastifyRequest>().query as Record<string, unknown>;
-    const [first, ...others] = Object.entries(query).flatMap(([name, value]) =>
-      violation(name, value, allowed),
+    const handler = context.getHandler();
+    const isRead = Reflect.hasMetadata(QUERY_PARAMETERS, handler);
+    const allowed = this.reflector.get<string[] | undefined>(QUERY_PARAMETERS, handler);
+    const { query } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (isMalformed(query)) throw new MalformedRequestError(errorMessages.malformedUrl);
+    const names = isRead ? allowed : (allowed ?? []);
+    const [first, ...others] = Object.entries(query as object).flatMap(([name, value]) =>
+      violation(name, value, names),
     );
     if (first) throw new ValidationError([first, ...others]);
     return next.handle();
   }
 }
 
-function violation(name: string, value: unknown, allowed: readonly string[]): Violation[] {
-  if (!allowed.includes(name))
+function violation(name: string, value: unknown, allowed: readonly string[] | undefined): Violation[] {
+  if (allowed && !allowed.includes(name))
     return [{ parameter: name, detail: errorMessages.unknownParameter(name, allowed) }];
   if (typeof value !== 'string') return [{ parameter: name, detail: errorMessages.repeatedParameter(name) }];
   return [];

@@ -29,7 +29,7 @@ import {
   IdPipe,
   isKnown,
   Page,
-  type PageQuery,
+  type PagePosition,
   PageQueryPipe,
   prefersRepresentation,
   readEntityTags,
@@ -84,7 +84,7 @@ export class TodosController {
   @ApiSuccess('list', PATH, ANSWERS)
   @ApiProblems('VALIDATION_FAILED', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
   async list(
-    @Query(PageQueryPipe) query: PageQuery | undefined,
+    @Query(PageQueryPipe) query: PagePosition | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile | TodoPage> {
     if (!query) {

@@ -4,7 +4,7 @@ import { Model } from 'mongoose';
 import {
   type Changes,
   type EntityTags,
-  type PageQuery,
+  type PagePosition,
   revisionsOf,
   type Stored,
 } from '../../common/crud/index.js';
@@ -33,7 +33,7 @@ export class TodosService {
   }
 
   /** One page of the list, and how many todos there are in all. */
-  async page({ offset, limit }: PageQuery): Promise<{ results: Stored<Todo>[]; count: number }> {
+  async page({ offset, limit }: PagePosition): Promise<{ results: Stored<Todo>[]; count: number }> {
     const [results, count] = await Promise.all([
       this.database.call(() =>
         this.todos

@@ -8,7 +8,7 @@ import {
   unvalidatedFieldsOf,
 } from '../../fields/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
-import type { Fail } from '../options/check-options.js';
+import type { Fail } from '../options/fail.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import type { CrudDefinition } from './crud-definition.js';
 

@@ -13,6 +13,7 @@ import type {
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { Presented } from '../options/records.js';
 import type { Presenter } from './presenter.js';
+import type { QueryDefinition } from './query-definition.js';
 
 /** A reference with its defaults filled in. */
 export interface ReferenceDefinition extends Required<CrudReference> {
@@ -36,6 +37,7 @@ export interface CrudDefinition {
   readonly isolation: Readonly<Record<CrudAction, IsolationFields>>;
   readonly visible: Readonly<Record<string, unknown>>;
   readonly list: { readonly unpaged: boolean; readonly maxLimit: number };
+  readonly query: QueryDefinition;
   readonly parent?: CrudParent<Record<string, unknown>>;
   readonly references: readonly ReferenceDefinition[];
   /** Hooks given as functions, or the provider class that has them. */
@@ -47,6 +49,8 @@ export interface CrudDefinition {
   readonly updateReader: InputReader<object>;
   /** Names of every field that a client may send. */
   readonly inputFields: readonly string[];
+  /** Names of the fields that clients see, `_id` among them. */
+  readonly shownFields: readonly string[];
   /** Shows a record to a caller. */
   readonly present: (record: object, caller: TenantContext) => Presented<object>;
   /** Shows the entity's visible fields; `present` goes on from there by the option `output`. */

@@ -2,7 +2,8 @@ import type { Type } from '@nestjs/common';
 import type { Schema } from 'mongoose';
 import { InputReader, schemaOf } from '../../fields/index.js';
 import { type IsolationFields, routeParam } from '../../tenancy/index.js';
-import { checkOptions, type Fail, failFor } from '../options/check-options.js';
+import { checkOptions } from '../options/check-options.js';
+import { type Fail, failFor } from '../options/fail.js';
 import type {
   AnyCrudOptions,
   CrudAction,
@@ -13,8 +14,10 @@ import type {
 import { ACTIONS } from '../options/option-names.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
-import { outputClassOf, presentBy } from './output.js';
+import { outputClassOf, outputFieldsOf, presentBy } from './output.js';
+import { NEWEST_FIRST, type Order, sortOf } from './order.js';
 import { Presenter } from './presenter.js';
+import { queryDefinition } from './query-definition.js';
 import { refuseCoercionInMaps } from './strict-maps.js';
 
 /** Maximum number of records per page, if the resource says no other. Unit: records. */
@@ -53,10 +56,13 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   ];
   checkFields({ options, schema, isolation, createReader, updateReader, writeOnly, fail });
   const visible = { ...options.visible };
-  for (const equalities of readEqualities(visible, isolation)) addListIndex(schema, equalities);
   const { unpaged = true, maxLimit = MAX_LIMIT } = options.list ?? {};
   const list = { unpaged, maxLimit };
   const presenter = new Presenter(schema, inputFields);
+  const outputFields = outputFieldsOf(options.output as CrudOutput<object> | undefined);
+  const shownFields = outputFields ?? presenter.fields;
+  const query = queryDefinition(options.query ?? {}, { entity, schema, shown: outputFields }, fail);
+  addIndexes(schema, query.indexed, readEqualities(visible, isolation));
   return {
     options,
     entity,
@@ -69,6 +75,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     isolation,
     visible,
     list,
+    query,
     parent,
     references: referencesOf(options),
     hooks: options.hooks ?? {},
@@ -78,6 +85,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     createReader,
     updateReader,
     inputFields,
+    shownFields,
     present: presentBy(presenter, options.output),
     presenter,
   };
@@ -130,7 +138,12 @@ function readEqualities(visible: object, isolation: Record<CrudAction, object>):
   return [...list].sort().join() === [...count].sort().join() ? [list] : [list, count];
 }
 
-/** Serves the list, newest first, its pages and its count; equality fields come before the sorted ones. */
-function addListIndex(schema: Schema, equalities: readonly string[]): void {
-  schema.index({ ...Object.fromEntries(equalities.map((field) => [field, 1])), createdAt: -1, _id: -1 });
+/** Serves every order of the list, its pages and its count; equality fields come before the sorted ones. */
+function addIndexes(schema: Schema, orders: readonly Order[], [list = [], count]: string[][]): void {
+  for (const order of orders) addIndex(schema, list, order);
+  if (count) addIndex(schema, count, NEWEST_FIRST);
+}
+
+function addIndex(schema: Schema, equalities: readonly string[], order: Order): void {
+  schema.index({ ...Object.fromEntries(equalities.map((field) => [field, 1])), ...sortOf(order) });
 }

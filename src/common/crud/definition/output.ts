@@ -25,6 +25,16 @@ export function outputClassOf(output: CrudOutput<object> | undefined): Type<obje
   return output && isClass(output) ? output : undefined;
 }
 
+/** Names of the fields that an output shows; undefined if there is no output, or only its function knows. */
+export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly string[] | undefined {
+  const type = outputClassOf(output);
+  return type && fieldNamesOf(type);
+}
+
+function fieldNamesOf(type: Type<object>): string[] {
+  return [...new Set(['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)])];
+}
+
 /** Whether a function is a class, which cannot be called. */
 export function isClass(value: unknown): value is Type<object> {
   return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
@@ -48,8 +58,7 @@ function copyInto(type: Type<object>): View {
 
 /** The fields that the class declares, and the identifier, which every record has. */
 function pick(view: object, type: Type<object>): object {
-  const names = ['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)];
-  const entries = [...new Set(names)].map((name) => [name, (view as Record<string, unknown>)[name]] as const);
+  const entries = fieldNamesOf(type).map((name) => [name, (view as Record<string, unknown>)[name]] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
 }
 

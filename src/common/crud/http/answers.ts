@@ -85,8 +85,15 @@ export function answer(result: unknown, context: AnswerContext): unknown {
   return (ANSWERS[FITS[kind]?.(result) === false ? 'own' : kind] as Answer<'own'>)(result, context);
 }
 
-function show(record: Stored<object>, { definition, caller }: AnswerContext): object {
-  return definition.present(record, caller);
+function show(record: Stored<object>, { definition, request, caller }: AnswerContext): object {
+  return project(definition.present(record, caller), request.crudQuery?.fields);
+}
+
+/** The fields that the request asks for, and the identifier. */
+function project(record: object, fields: readonly string[] | undefined): object {
+  if (!fields) return record;
+  const entries = Object.entries(record).filter(([name]) => name === '_id' || fields.includes(name));
+  return Object.fromEntries(entries);
 }
 
 async function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext) {

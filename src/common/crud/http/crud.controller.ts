@@ -5,11 +5,11 @@ import { getCrudServiceToken } from '../crud.tokens.js';
 import type { CrudOptions } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { Page } from '../query/page.js';
-import type { PageQuery } from '../query/page-query.js';
+import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
 import { GENERATED_ROUTES, isolationOfHandler } from '../routes/routes.js';
 import { HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
-import { CurrentPage } from './current-page.js';
+import { CurrentQuery } from './current-query.js';
 import { CrudInterceptor } from './crud.interceptor.js';
 import { keepDefinition, resourceOf } from './resource-metadata.js';
 
@@ -23,9 +23,9 @@ export interface CrudController<
   readonly service: Service;
   create(scope: TenantScope, input: Create): Promise<Stored<Entity>>;
   /** Every record as it is read, or one page if the query asks for one. */
-  list(scope: TenantScope, page?: PageQuery): AsyncIterable<Stored<Entity>> | Promise<Page<Stored<Entity>>>;
-  count(scope: TenantScope): Promise<number>;
-  get(scope: TenantScope, id: string): Promise<Stored<Entity>>;
+  list(scope: TenantScope, query: ListQuery): AsyncIterable<Stored<Entity>> | Promise<Page<Stored<Entity>>>;
+  count(scope: TenantScope, query: ListQuery): Promise<number>;
+  get(scope: TenantScope, id: string, query: ReadQuery): Promise<Stored<Entity>>;
   update(scope: TenantScope, id: string, changes: Changes<Update>): Promise<Stored<Entity>>;
   /** An override may answer with something else than the removed record, if `routes.del.response` says what. */
   del(scope: TenantScope, id: string): Promise<object>;
@@ -67,16 +67,16 @@ export function CrudController<
       return this.service.create(scope, input);
     }
 
-    list(@CurrentScope() scope: TenantScope, @CurrentPage() page?: PageQuery) {
-      return page ? this.service.page(scope, page) : this.service.list(scope);
+    list(@CurrentScope() scope: TenantScope, @CurrentQuery() query: ListQuery) {
+      return isPageQuery(query) ? this.service.page(scope, query) : this.service.list(scope, query);
     }
 
-    count(@CurrentScope() scope: TenantScope) {
-      return this.service.count(scope);
+    count(@CurrentScope() scope: TenantScope, @CurrentQuery() query: ListQuery) {
+      return this.service.count(scope, query);
     }
 
-    get(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
-      return this.service.get(scope, id);
+    get(@CurrentScope() scope: TenantScope, @Param('id') id: string, @CurrentQuery() query: ReadQuery) {
+      return this.service.get(scope, id, query);
     }
 
     update(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() changes: Changes<Update>) {

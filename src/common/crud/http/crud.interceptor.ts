@@ -4,7 +4,7 @@ import { from, mergeMap, type Observable } from 'rxjs';
 import { handlerName } from '../../tenancy/index.js';
 import { markUnread } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { readPage } from '../query/page-query.js';
+import { readQuery } from '../query/read-query.js';
 import type { Route } from '../routes/routes.js';
 import { answer } from './answers.js';
 import { BodyReaders } from './body-readers.js';
@@ -47,8 +47,8 @@ export class CrudInterceptor implements NestInterceptor {
     const tags = readEntityTags('If-Match', request.headers['if-match']);
     if (tags && params.id !== undefined && request.tenantScope)
       requireTags(request.tenantScope, params.id, tags);
-    if (route?.handler === 'list') {
-      request.crudPage = readPage(request.query as Record<string, unknown>, definition.list);
+    if (route?.reads) {
+      request.crudQuery = readQuery(route.reads, request.query as Record<string, unknown>, definition);
     }
     if (route?.body !== undefined) {
       request.body = await this.bodies.read(request.body, definition, route.body);

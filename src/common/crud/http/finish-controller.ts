@@ -17,11 +17,11 @@ import {
   VERSION_METADATA,
 } from '@nestjs/common/constants.js';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { TakesQuery } from '../../http/index.js';
+import { ReadsQuery, TakesQuery } from '../../http/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { Fail } from '../options/check-options.js';
+import type { Fail } from '../options/fail.js';
 import type { CrudHandler } from '../options/crud-options.js';
 import { HANDLERS } from '../options/option-names.js';
 import { createClasses } from '../openapi/create-classes.js';
@@ -63,7 +63,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     inherit(controller, route.handler, [
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
-      TakesQuery(...route.query),
+      route.reads ? ReadsQuery() : TakesQuery(...route.query),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
       ...documentRoute(route, definition, classes),
     ]);

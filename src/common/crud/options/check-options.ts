@@ -3,25 +3,16 @@ import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import type { AnyCrudOptions } from './crud-options.js';
+import { checkNames } from './check-names.js';
+import { checkQuery } from './check-query.js';
+import { type Fail, failFor } from './fail.js';
 import { ACTIONS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
-
-/** Stops the start with one sentence that names the fix. */
-export type Fail = (problem: string) => never;
 
 /** Options as they come from code that the compiler may not have checked. */
 type Raw = Record<string, unknown>;
 
 /** First segments of paths that the service has itself. */
 const RESERVED_PATHS = ['docs', 'health'];
-
-/** Makes the {@link Fail} of a resource, by its options. */
-export function failFor(options: unknown): Fail {
-  const entity = (options as { entity?: unknown } | null | undefined)?.entity;
-  const name = typeof entity === 'function' ? entity.name : String(entity);
-  return (problem) => {
-    throw new Error(`CrudModule.forFeature(${name}): ${problem}`);
-  };
-}
 
 /**
  * Checks the names and shapes of the options; what they say of the entity's fields is checked by the definition.
@@ -40,6 +31,7 @@ export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   checkRoutes(raw, fail);
   checkReferences(raw.references, fail);
   checkList(raw.list, fail);
+  checkQuery(raw.query, fail);
   checkOutput(raw.output, fail);
 }
 
@@ -52,7 +44,7 @@ export function requireEntity(options: unknown): void {
 
 /** Checks the second argument of `forFeature`. */
 export function checkOverrides(overrides: object, fail: Fail): void {
-  checkNames(overrides as Raw, 'the second argument', OPTION_NAMES.overrides, fail);
+  checkNames(overrides, 'the second argument', OPTION_NAMES.overrides, fail);
   for (const name of ['controller', 'service'] as const) {
     if (name in overrides) requireClass((overrides as Raw)[name], name, fail);
   }
@@ -66,12 +58,6 @@ export function checkOverrides(overrides: object, fail: Fail): void {
         `${name}[${missing}] is undefined. If it is imported from a file that imports this one, break that circle.`,
       );
   }
-}
-
-function checkNames(value: Raw, where: string, known: readonly string[], fail: Fail): void {
-  if (!isPlainObject(value)) fail(`${where} must be an object. It takes ${known.join(', ')}.`);
-  const stray = Object.keys(value).find((name) => !known.includes(name));
-  if (stray !== undefined) fail(unknownName(where, stray, known));
 }
 
 function requireClass(value: unknown, where: string, fail: Fail): asserts value is Type<object> {
@@ -89,7 +75,7 @@ function checkInput(input: unknown, fail: Fail): void {
     requireClass(input, 'input', fail);
     return;
   }
-  checkNames(input as Raw, 'input', OPTION_NAMES.input, fail);
+  checkNames(input, 'input', OPTION_NAMES.input, fail);
   requireClass((input as Raw).create, 'input.create', fail);
   requireClass((input as Raw).update, 'input.update', fail);
 }
@@ -113,7 +99,7 @@ function checkText({ name, path, tag, parent }: Raw, fail: Fail): void {
   if (segments.includes(':id'))
     fail('the path has the parameter ":id", which names the record itself. Choose another name.');
   if (parent === undefined) return;
-  checkNames(parent as Raw, 'parent', OPTION_NAMES.parent, fail);
+  checkNames(parent, 'parent', OPTION_NAMES.parent, fail);
   const { entity, param, field } = parent as Raw;
   requireClass(entity, 'parent.entity', fail);
   if (typeof param !== 'string')
@@ -135,7 +121,7 @@ function checkActions({ disable = [], ...raw }: Raw, fail: Fail): void {
   if (!('isolationFields' in raw)) return;
   const { isolationFields } = raw;
   // What is no object of objects would isolate nothing, and the resource would be public.
-  checkNames(isolationFields as Raw, 'isolationFields', ['all', ...ACTIONS], fail);
+  checkNames(isolationFields, 'isolationFields', ['all', ...ACTIONS], fail);
   for (const [action, fields] of Object.entries(isolationFields as Record<string, Raw>)) {
     if (!isPlainObject(fields) || Object.keys(fields).length === 0) {
       fail(`isolationFields.${action} must name a field and its source, such as { tenant: currentTenant }.`);
@@ -191,7 +177,7 @@ function methodsOf(prototype: object | null): string[] {
 }
 
 function checkRoutes({ routes = {}, disable = [] }: Raw, fail: Fail): void {
-  checkNames(routes as Raw, 'routes', HANDLERS, fail);
+  checkNames(routes, 'routes', HANDLERS, fail);
   for (const [handler, route] of Object.entries(routes as Record<string, Raw>)) {
     const where = `routes.${handler}`;
     checkNames(route, where, OPTION_NAMES.route, fail);
@@ -231,7 +217,7 @@ function checkReferences(references: unknown, fail: Fail): void {
 
 function checkList(list: unknown, fail: Fail): void {
   if (list === undefined) return;
-  checkNames(list as Raw, 'list', OPTION_NAMES.list, fail);
+  checkNames(list, 'list', OPTION_NAMES.list, fail);
   const { maxLimit = 1, unpaged = true } = list as Raw;
   if (!Number.isInteger(maxLimit) || (maxLimit as number) < 1)
     fail('list.maxLimit must be a whole number from 1.');
@@ -240,7 +226,7 @@ function checkList(list: unknown, fail: Fail): void {
 
 function checkOutput(output: unknown, fail: Fail): void {
   if (output === undefined || typeof output === 'function') return;
-  checkNames(output as Raw, 'output', OPTION_NAMES.output, fail);
+  checkNames(output, 'output', OPTION_NAMES.output, fail);
   requireClass((output as Raw).type, 'output.type', fail);
   if (typeof (output as Raw).from !== 'function')
     fail('output.from must be a function of the record and the caller.');

@@ -60,6 +60,30 @@ export interface CrudListOptions {
   maxLimit?: number;
 }
 
+/** Path of a field: its name, or a name inside of a nested field, such as `dimensions.width`. */
+export type PathOf<Entity> =
+  FieldOf<Entity> | '_id' | 'createdAt' | 'updatedAt' | `${FieldOf<Entity>}.${string}`;
+
+/** A key of an order: a path, with a minus in front if it is descending. */
+export type SortKeyOf<Entity> = PathOf<Entity> | `-${PathOf<Entity>}`;
+
+/** What clients can ask for in the query of a list; every path must be one that clients see. */
+export interface CrudQueryOptions<Entity> {
+  /**
+   * Fields to filter by, such as `title=Tea` or `price[gte]=2`; the operators follow from the field's type.
+   *
+   * @default none
+   */
+  filter?: readonly PathOf<Entity>[];
+  /**
+   * Orders to sort by, each also in its exact reverse. A list of keys is one order: `['completed', 'dueAt']`. Each is served
+   * by an index that begins with the fields that scope the resource.
+   *
+   * @default ['-createdAt'], which is always there
+   */
+  sort?: readonly (SortKeyOf<Entity> | readonly SortKeyOf<Entity>[])[];
+}
+
 /** Changes to one generated route. Guards and decorators run after isolation, also if the handler is overridden. */
 export interface CrudRouteOptions {
   /** Guards of the route, after the TenantGuard. @default none */
@@ -146,6 +170,9 @@ export interface CrudOptions<
 
   /** @default whole lists, and pages of at most 100 records */
   list?: CrudListOptions;
+
+  /** Filters and orders that clients can ask for. @default newest first, without filters */
+  query?: CrudQueryOptions<Entity>;
 
   /** References that are checked, by the field that holds the identifier, such as `category` or `lines.product`. @default none */
   references?: Readonly<Record<string, CrudReference>>;

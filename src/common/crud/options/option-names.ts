@@ -42,6 +42,7 @@ export const OPTION_NAMES = {
     'isolationFields',
     'visible',
     'list',
+    'query',
     'references',
     'hooks',
     'routes',
@@ -51,6 +52,7 @@ export const OPTION_NAMES = {
   output: ['type', 'from'],
   parent: ['entity', 'param', 'field'],
   list: ['unpaged', 'maxLimit'],
+  query: ['filter', 'sort'],
   reference: ['to', 'check', 'onDelete'],
   route: ['guards', 'decorators', 'summary', 'response', 'errors'],
 } as const;

@@ -2,7 +2,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 
 /** One page by its position. Unit: records. */
-export interface PageQuery {
+export interface PagePosition {
   readonly offset: number;
   readonly limit: number;
 }
@@ -26,15 +26,15 @@ const DEFAULT_PAGING: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maxi
 /**
  * Reads `offset` and `limit`; either is enough for a page, the other takes its default.
  *
+ * @param violations takes each that is not a whole number within its bounds
  * @returns undefined if every record is asked for
- * @throws ValidationError if one is not a whole number within its bounds
  */
-export function readPage(
+export function readPosition(
   query: Readonly<Record<string, unknown>>,
-  { unpaged, maxLimit }: Paging = DEFAULT_PAGING,
-): PageQuery | undefined {
+  { unpaged, maxLimit }: Paging,
+  violations: Violation[],
+): PagePosition | undefined {
   if (unpaged && query.offset === undefined && query.limit === undefined) return undefined;
-  const violations: Violation[] = [];
   const read = (name: 'offset' | 'limit', fallback: number, maximum?: number): number => {
     const { minimum } = PAGE_LIMITS[name];
     const value = wholeNumber(query[name] ?? String(fallback));
@@ -43,20 +43,22 @@ export function readPage(
     violations.push({ parameter: name, detail: errorMessages.wholeNumber(name, minimum, maximum) });
     return fallback;
   };
-  const page = {
+  return {
     offset: read('offset', PAGE_LIMITS.offset.default),
     limit: read('limit', Math.min(PAGE_LIMITS.limit.default, maxLimit), maxLimit),
   };
-  const [first, ...others] = violations;
-  if (first) throw new ValidationError([first, ...others]);
-  return page;
 }
 
-/** {@link readPage} as a pipe, for hand-written controllers. */
+/** Reads `offset` and `limit` for hand-written controllers: undefined if every record is asked for. */
 @Injectable()
-export class PageQueryPipe implements PipeTransform<Record<string, unknown>, PageQuery | undefined> {
-  transform(query: Record<string, unknown>): PageQuery | undefined {
-    return readPage(query);
+export class PageQueryPipe implements PipeTransform<Record<string, unknown>, PagePosition | undefined> {
+  /** @throws ValidationError if one is not a whole number within its bounds */
+  transform(query: Record<string, unknown>): PagePosition | undefined {
+    const violations: Violation[] = [];
+    const position = readPosition(query, DEFAULT_PAGING, violations);
+    const [first, ...others] = violations;
+    if (first) throw new ValidationError([first, ...others]);
+    return position;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { PageQuery } from './page-query.js';
+import type { PageQuery } from './list-query.js';
 
 /** One page of records, and how many there are in all. */
 export class Page<Entity> {
@@ -10,7 +10,7 @@ export class Page<Entity> {
 
   /** `Link` header (RFC 8288) to the first, previous, next and last page, as relative references. */
   links(path: string): string {
-    const { offset, limit } = this.query;
+    const { offset = 0, limit } = this.query;
     const last = Math.max(0, Math.ceil(this.count / limit) - 1) * limit;
     const targets: [rel: string, offset: number | undefined][] = [
       ['first', 0],

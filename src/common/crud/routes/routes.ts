@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../errors/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction, CrudHandler } from '../options/crud-options.js';
+import type { ReadKind } from '../query/list-query.js';
 import { HANDLERS } from '../options/option-names.js';
 
 /** How the body of a route is read: as a create, as a merge patch, or as another class. */
@@ -25,8 +26,10 @@ export interface Route {
   readonly path: string;
   readonly status: number;
   readonly body?: BodyKind;
-  /** Names of its query parameters. */
+  /** Names of its query parameters, if it has no typed query. */
   readonly query: readonly string[];
+  /** What its typed query may ask for: filters, orders, pages, as the resource declares them. */
+  readonly reads?: ReadKind;
   readonly answer: AnswerKind;
   /** Class of the answer, if it is not the one that `answer` implies. */
   readonly response?: Type<object>;
@@ -57,7 +60,8 @@ export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
     method: RequestMethod.GET,
     path: '',
     status: 200,
-    query: ['offset', 'limit'],
+    query: [],
+    reads: 'list',
     answer: 'list',
     summary: ({ name }) => `List ${name}, newest first`,
     errors: [],
@@ -68,6 +72,7 @@ export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
     path: 'count',
     status: 200,
     query: [],
+    reads: 'count',
     answer: 'count',
     summary: ({ name }) => `Count ${name}`,
     errors: [],
@@ -78,6 +83,7 @@ export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
     path: ':id',
     status: 200,
     query: [],
+    reads: 'get',
     answer: 'get',
     summary: (definition) => `Get one ${lower(definition)}`,
     errors: ['RECORD_NOT_FOUND'],

@@ -9,6 +9,8 @@ import {
 } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
+import { predicatesOf } from '../query/filter-of.js';
+import type { ListQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
 
 /** The records that a filter reaches. */
@@ -42,6 +44,14 @@ export class Access {
       ...this.fields(action, scope),
       ...(id !== undefined && { _id: objectId(id) }),
     };
+  }
+
+  /** The filter of the records that a query asks for, among those that a caller reaches with an action. */
+  listing(action: 'get' | 'count', scope: TenantScope, query: ListQuery): StoreFilter {
+    const filter = this.filter(action, scope);
+    const predicates = predicatesOf(query);
+    // Beside the scope, never among its members: no condition can take the place of one.
+    return predicates.length === 0 ? filter : { ...filter, $and: predicates };
   }
 
   /**

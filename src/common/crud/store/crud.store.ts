@@ -1,6 +1,6 @@
 import type { Stored } from '../options/records.js';
 
-/** Values that a record must have; `null` means that the field is absent. */
+/** Values that a record must have, and MongoDB's operators; `null` means that the field is absent. */
 export type StoreFilter = Readonly<Record<string, unknown>>;
 
 /** Changes to one record, by dotted paths: the fields to set and the fields to remove. */
@@ -9,10 +9,16 @@ export interface StoreChange {
   readonly unset?: readonly string[];
 }
 
-/** The part of the matching records to read, newest first. Unit: records. */
-export interface StoreWindow {
-  readonly skip: number;
-  readonly limit: number;
+/** How the matching records are read. */
+export interface StoreRead {
+  /** Paths and directions. @default newest first */
+  readonly sort?: Readonly<Record<string, 1 | -1>>;
+  /** Paths to read besides `_id` and the revision. @default all that the schema does not hide */
+  readonly fields?: readonly string[];
+  /** Unit: records. @default 0 */
+  readonly skip?: number;
+  /** Unit: records. @default every record, as a stream without a time limit */
+  readonly limit?: number;
 }
 
 /** Both sides of an update, of one atomic operation. */
@@ -34,9 +40,9 @@ export interface CrudStore<Entity> {
    */
   insert(record: object): Promise<Stored<Entity>>;
   /** The record that matches, if there is one. */
-  findOne(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
-  /** The matching records, newest first, read as they are consumed; ends its cursor when the reader stops early. */
-  find(filter: StoreFilter, window?: StoreWindow): AsyncIterable<Stored<Entity>>;
+  findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined>;
+  /** The matching records, read as they are consumed; ends its cursor when the reader stops early. */
+  find(filter: StoreFilter, read?: StoreRead): AsyncIterable<Stored<Entity>>;
   /** How many records match. */
   count(filter: StoreFilter): Promise<number>;
   /** Whether a record matches. */

@@ -2,12 +2,11 @@ import type { Model } from 'mongoose';
 import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
 import { applyChange } from './apply-change.js';
-import type { CrudStore, StoreChange, StoreFilter, StoreWindow, Updated } from './crud.store.js';
+import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { checkMapNames } from './map-names.js';
 import { schemaRefusal } from './schema-refusal.js';
 
-/** Newest first. `_id` breaks ties: createdAt repeats within a millisecond. */
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 
 /** The store over a Mongoose model. */
@@ -32,22 +31,28 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     });
   }
 
-  async findOne(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
+  async findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined> {
     const found = await this.database.call(() =>
       this.model
-        .findOne(filter, null, { ...OPERATION_LIMITS })
+        .findOne(filter, this.projectionOf(fields), { ...OPERATION_LIMITS })
         .lean()
         .exec(),
     );
     return (found as Stored<Entity> | null) ?? undefined;
   }
 
-  find(filter: StoreFilter, window?: StoreWindow): AsyncIterable<Stored<Entity>> {
-    const query = this.model.find(filter).sort(NEWEST_FIRST).lean();
+  find(
+    filter: StoreFilter,
+    { sort = NEWEST_FIRST, fields, skip, limit }: StoreRead = {},
+  ): AsyncIterable<Stored<Entity>> {
+    const query = this.model
+      .find(filter, this.projectionOf(fields))
+      .sort({ ...sort })
+      .lean();
     // A stream as a whole may take longer than one operation; its steps have the socket's limit each. Nor has it a
     // limit of 0: the driver would count batches against it and ask for ever larger ones.
-    if (window) query.setOptions({ ...OPERATION_LIMITS, ...window });
-    const batchSize = window ? window.limit + 1 : STREAM_BATCH;
+    if (limit !== undefined) query.setOptions({ ...OPERATION_LIMITS, skip, limit });
+    const batchSize = limit === undefined ? STREAM_BATCH : limit + 1;
     return this.database.iterate<Stored<Entity>>(() => query.cursor({ batchSize }) as never);
   }
 
@@ -84,6 +89,12 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
     const query = this.model.findOneAndDelete(filter, { ...OPERATION_LIMITS }).lean();
     return ((await this.database.call(() => query.exec())) as Stored<Entity> | null) ?? undefined;
+  }
+
+  /** Without those that the schema hides at a deeper level; `null` reads all that it does not hide. */
+  private projectionOf(fields: readonly string[] | undefined): Record<string, 1> | null {
+    if (!fields || this.hides) return null;
+    return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {

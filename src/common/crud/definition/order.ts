@@ -1,0 +1,39 @@
+/** A key of an order: the path of a field, and the direction. */
+export interface SortKey {
+  readonly path: string;
+  readonly descending: boolean;
+}
+
+/** An order of records: the keys that a client names, `_id` left out. */
+export interface Order {
+  readonly keys: readonly SortKey[];
+  /** The order as a client writes it, such as `completed,-dueAt`. */
+  readonly text: string;
+}
+
+/** Newest first: the order of a list that names none. */
+export const NEWEST_FIRST: Order = orderOf(['-createdAt']);
+
+/** The order of keys such as `-createdAt`. */
+export function orderOf(keys: readonly string[]): Order {
+  return {
+    text: keys.join(),
+    keys: keys.map((key) =>
+      key.startsWith('-') ? { path: key.slice(1), descending: true } : { path: key, descending: false },
+    ),
+  };
+}
+
+/** The exact reverse of an order. */
+export function reverseOf({ keys }: Order): Order {
+  return orderOf(keys.map(({ path, descending }) => (descending ? path : `-${path}`)));
+}
+
+/**
+ * The order as the store sorts and indexes by it. `_id` breaks ties in the direction of the last key: values repeat, and
+ * createdAt does within a millisecond.
+ */
+export function sortOf({ keys }: Order): Record<string, 1 | -1> {
+  const sort = Object.fromEntries(keys.map(({ path, descending }) => [path, descending ? -1 : 1] as const));
+  return { ...sort, _id: keys.at(-1)?.descending ? -1 : 1 };
+}

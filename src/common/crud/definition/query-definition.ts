@@ -1,0 +1,92 @@
+import type { Type } from '@nestjs/common';
+import type { Schema, SchemaType } from 'mongoose';
+import { type FieldDescription, fieldsOf } from '../../fields/index.js';
+import type { Fail } from '../options/fail.js';
+import type { CrudQueryOptions } from '../options/crud-options.js';
+import { type FilterField, filterFieldOf } from './filter-field.js';
+import { NEWEST_FIRST, type Order, orderOf, reverseOf } from './order.js';
+
+/** What clients of a resource can ask for in a query. */
+export interface QueryDefinition {
+  /** The fields to filter by, by their paths. */
+  readonly filters: ReadonlyMap<string, FilterField>;
+  /** Every order that a client can ask for, by its text: those of the options and their reverses. */
+  readonly orders: ReadonlyMap<string, Order>;
+  /** The orders that indexes serve; each serves its reverse, too. The first is the default. */
+  readonly indexed: readonly Order[];
+}
+
+interface Described {
+  readonly entity: Type<object>;
+  readonly schema: Schema;
+  /** Names of the record's fields that clients see; undefined if only a function knows. */
+  readonly shown: readonly string[] | undefined;
+}
+
+/** The definition of the option `query`. Every path is one that the schema has and that clients see. */
+export function queryDefinition(
+  { filter = [], sort = [] }: CrudQueryOptions<object>,
+  described: Described,
+  fail: Fail,
+): QueryDefinition {
+  const filters = new Map(filter.map((path) => [path, requireFilter(path, described, fail)] as const));
+  const declared = sort.map((keys) => orderOf(typeof keys === 'string' ? [keys] : keys));
+  for (const { keys } of declared) for (const { path } of keys) requireSortable(path, described, fail);
+  const indexed = unique([NEWEST_FIRST, ...declared]);
+  const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
+  return { filters, indexed, orders: new Map(orders.map((order) => [order.text, order])) };
+}
+
+/** The orders without those that another one serves already. */
+function unique(orders: readonly Order[]): Order[] {
+  const seen = new Set<string>();
+  return orders.filter((order) => {
+    if (seen.has(order.text)) return false;
+    seen.add(order.text).add(reverseOf(order).text);
+    return true;
+  });
+}
+
+function requireFilter(path: string, described: Described, fail: Fail): FilterField {
+  requireShown(path, 'query.filter', described, fail);
+  const { entity, schema } = described;
+  const found = filterFieldOf(schema, path, fieldAt(entity, path)?.values);
+  if (found) return found;
+  return fail(
+    `query.filter names "${path}", which is no single value. Filter by a text, number, timestamp, boolean, identifier or enum, or by a list of those.`,
+  );
+}
+
+function requireSortable(path: string, described: Described, fail: Fail): void {
+  requireShown(path, 'query.sort', described, fail);
+  const field = filterFieldOf(described.schema, path, undefined);
+  const isList = (described.schema.path(path) as SchemaType | undefined)?.instance === 'Array';
+  if (path === '_id' || !field || isList || field.within !== undefined) {
+    fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
+  }
+}
+
+/** A field that clients don't see must not be guessed through filters and orders. */
+function requireShown(path: string, option: string, { schema, shown }: Described, fail: Fail): void {
+  const names = path.split('.');
+  const isKnown = schema.path(path) !== undefined || schema.pathType(path) === 'nested';
+  if (!isKnown) fail(`${option} names "${path}", which the schema does not have.`);
+  const prefixes = names.map((_, i) => names.slice(0, i + 1).join('.'));
+  const isHidden = prefixes.some(
+    (prefix) =>
+      (schema.path(prefix) as SchemaType | undefined)?.options.select === false ||
+      prefix === schema.get('versionKey'),
+  );
+  const isLeftOut = shown !== undefined && !shown.includes(names[0] ?? '');
+  if (isHidden || isLeftOut) {
+    fail(`${option} names "${path}", which clients do not see: its values could be guessed. Leave it out.`);
+  }
+}
+
+/** What the entity's decorators say about a field; undefined if they say nothing. */
+function fieldAt(entity: Type<object>, path: string): FieldDescription | undefined {
+  const [name, ...rest] = path.split('.');
+  const field = fieldsOf(entity).find((candidate) => candidate.name === name);
+  if (rest.length === 0 || !field) return field;
+  return field.nested && fieldAt(field.nested, rest.join('.'));
+}

@@ -1,0 +1,16 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { ListQuery } from '../query/list-query.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request asks for in its query; set by the CrudInterceptor for handlers that read. */
+    crudQuery?: ListQuery;
+  }
+}
+
+/** Injects what the request asks for in its query: filter, order, page, fields. */
+export const CurrentQuery = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): ListQuery =>
+    context.switchToHttp().getRequest<FastifyRequest>().crudQuery ?? {},
+);

@@ -1,0 +1,33 @@
+import type { Fail } from './fail.js';
+import { checkNames } from './check-names.js';
+import { OPTION_NAMES } from './option-names.js';
+
+/** Checks the shape of the option `query`; whether its paths exist is for the definition to say. */
+export function checkQuery(query: unknown, fail: Fail): void {
+  if (query === undefined) return;
+  checkNames(query, 'query', OPTION_NAMES.query, fail);
+  const { filter = [], sort = [] } = query as { filter?: unknown; sort?: unknown };
+  if (!isListOf(filter, isPath)) fail("query.filter must be a list of fields, such as ['title', 'price'].");
+  if (!isListOf(sort, (keys) => isKey(keys) || (isListOf(keys, isKey) && hasDistinctFields(keys)))) {
+    fail("query.sort must be a list of orders, such as ['-createdAt', ['completed', 'dueAt']].");
+  }
+}
+
+function isListOf<T>(value: unknown, isEntry: (entry: unknown) => entry is T): value is T[];
+function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): value is unknown[];
+function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isEntry);
+}
+
+function isPath(value: unknown): value is string {
+  return typeof value === 'string' && /^\w+(\.\w+)*$/.test(value);
+}
+
+function isKey(value: unknown): value is string {
+  return typeof value === 'string' && isPath(value.replace(/^-/, ''));
+}
+
+function hasDistinctFields(keys: readonly string[]): boolean {
+  const paths = keys.map((key) => key.replace(/^-/, ''));
+  return keys.length > 0 && new Set(paths).size === keys.length;
+}

@@ -1,0 +1,11 @@
+/** Stops the start with one sentence that names the fix. */
+export type Fail = (problem: string) => never;
+
+/** Makes the {@link Fail} of a resource, by its options. */
+export function failFor(options: unknown): Fail {
+  const entity = (options as { entity?: unknown } | null | undefined)?.entity;
+  const name = typeof entity === 'function' ? entity.name : String(entity);
+  return (problem) => {
+    throw new Error(`CrudModule.forFeature(${name}): ${problem}`);
+  };
+}

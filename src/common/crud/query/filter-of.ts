@@ -1,0 +1,41 @@
+import type { StoreFilter } from '../store/crud.store.js';
+import type { Condition, ListQuery } from './list-query.js';
+import type { Operator } from './operators.js';
+
+/** The predicates of a query, one for each condition: no other code turns what a client wrote into a filter. */
+export function predicatesOf({ conditions = [] }: ListQuery): StoreFilter[] {
+  return conditions.map(predicateOf);
+}
+
+function predicateOf({ field: { path, within }, operator, values }: Condition): StoreFilter {
+  const [value] = values;
+  if (operator !== 'exists') return { [path]: MATCHERS[operator](value, values) };
+  if (within === undefined) return { [path]: value ? { $ne: null } : { $eq: null } };
+  // Through a list of objects `$ne` would ask for no entry without the field.
+  const entry = { $elemMatch: { [path.slice(within.length + 1)]: { $ne: null } } };
+  return { [within]: value ? entry : { $not: entry } };
+}
+
+type Matcher = (value: unknown, values: readonly unknown[]) => object;
+
+/** In terms of the store. For a list `ne` and `nin` ask that no entry matches, as MongoDB does. */
+const MATCHERS: Readonly<Record<Exclude<Operator, 'exists'>, Matcher>> = {
+  eq: (value) => ({ $eq: value }),
+  ne: (value) => ({ $ne: value }),
+  gt: (value) => ({ $gt: value }),
+  gte: (value) => ({ $gte: value }),
+  lt: (value) => ({ $lt: value }),
+  lte: (value) => ({ $lte: value }),
+  in: (_, values) => ({ $in: values }),
+  nin: (_, values) => ({ $nin: values }),
+  contains: (value) => ({ $regex: literal(value), $options: 'i' }),
+  startsWith: (value) => ({ $regex: `^${literal(value)}`, $options: 'i' }),
+};
+
+/** A pattern that matches a text and nothing else. */
+function literal(value: unknown): string {
+  // MongoDB takes no pattern with a NUL in it.
+  return String(value)
+    .replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+    .replaceAll('\0', String.raw`\x00`);
+}

@@ -1,0 +1,40 @@
+import type { FilterField } from '../definition/filter-field.js';
+import type { Order } from '../definition/order.js';
+import type { Operator } from './operators.js';
+
+/** What is read: a list, their number, or one record. */
+export type ReadKind = 'list' | 'count' | 'get';
+
+/** One condition of a filter, with values of the store's types. */
+export interface Condition {
+  readonly field: FilterField;
+  readonly operator: Operator;
+  /** One value, or those of `in` and `nin`; of `exists`, whether it must. */
+  readonly values: readonly unknown[];
+}
+
+/** What a reader wants to see of each record. */
+export interface ReadQuery {
+  /** Names of the fields to show, besides `_id`. @default all */
+  readonly fields?: readonly string[];
+}
+
+/** Which records of a resource are asked for, and in which order. */
+export interface ListQuery extends ReadQuery {
+  /** All of them must hold. @default none */
+  readonly conditions?: readonly Condition[];
+  /** @default newest first */
+  readonly order?: Order;
+  /** Number of records to skip. Unit: records. @default 0 */
+  readonly offset?: number;
+  /** Maximum number of records of the page; left out, every record is asked for. Unit: records. */
+  readonly limit?: number;
+}
+
+/** One page of a list. */
+export type PageQuery = ListQuery & { readonly limit: number };
+
+/** Whether a query asks for a page rather than for every record. */
+export function isPageQuery(query: ListQuery): query is PageQuery {
+  return query.limit !== undefined;
+}

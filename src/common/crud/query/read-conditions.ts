@@ -1,0 +1,68 @@
+import { errorMessages, type Violation } from '../../errors/index.js';
+import type { FilterField } from '../definition/filter-field.js';
+import type { Condition } from './list-query.js';
+import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from './operators.js';
+
+type Filters = ReadonlyMap<string, FilterField>;
+
+/** `field` or `field[operator]`. */
+const PARAMETER = /^([^[\]]+)(?:\[([^[\]]*)\])?$/;
+
+/** The field and operator that a parameter names if it is a filter; the operator may not exist. */
+export function filterNamed(filters: Filters, parameter: string) {
+  const [, path = '', operator = 'eq'] = PARAMETER.exec(parameter) ?? [];
+  const field = filters.get(path);
+  return field && { field, operator };
+}
+
+/** Reads the parameters that are filters, strictly: an operator of the field's type, and values of that type. */
+export function readConditions(
+  filters: Filters,
+  parameters: readonly (readonly [name: string, text: string])[],
+  violations: Violation[],
+): Condition[] {
+  const conditions: Condition[] = [];
+  for (const [parameter, text] of parameters) {
+    const named = filterNamed(filters, parameter);
+    if (!named) continue;
+    const { field } = named;
+    const operator = OPERATORS[field.kind].find((known) => known === named.operator);
+    const values = operator && valuesOf(field, operator, text);
+    if (operator && typeof values === 'object') conditions.push({ field, operator, values });
+    else violations.push({ parameter, detail: typeof values === 'string' ? values : unknownOperator(named) });
+  }
+  if (conditions.length > MAX_CONDITIONS) {
+    const parameter = parameters.findLast(([name]) => filterNamed(filters, name))?.[0] ?? '';
+    violations.push({ parameter, detail: errorMessages.tooManyConditions(MAX_CONDITIONS) });
+  }
+  return conditions;
+}
+
+function unknownOperator({ field, operator }: { field: FilterField; operator: string }): string {
+  return errorMessages.unknownOperator(field.path, operator, OPERATORS[field.kind]);
+}
+
+/** The values that a text means to an operator, or the sentence that says what it must be. */
+function valuesOf(field: FilterField, operator: Operator, text: string): readonly unknown[] | string {
+  if (operator === 'exists') {
+    if (text === 'true' || text === 'false') return [text === 'true'];
+    return errorMessages.wrongParameter(`${field.path}[exists]`, 'true or false');
+  }
+  const isList = operator === 'in' || operator === 'nin';
+  const texts = isList ? splitList(text) : [text];
+  const name = operator === 'eq' ? field.path : `${field.path}[${operator}]`;
+  if (texts.length > MAX_VALUES) return errorMessages.tooManyValues(name, MAX_VALUES);
+  const values = texts.map((each) => field.parse(each));
+  if (!values.includes(undefined)) return values;
+  return errorMessages.wrongParameter(name, isList ? `a list of values, each ${field.shape}` : field.shape);
+}
+
+/** Splits at commas; `\,` is a comma inside of a value and `\\` a backslash. */
+export function splitList(text: string): string[] {
+  const values = [''];
+  for (const [part] of text.matchAll(/\\[\\,]|,|[^\\,]+|\\/g)) {
+    if (part === ',') values.push('');
+    else values[values.length - 1] += part.length === 2 && part.startsWith('\\') ? part.slice(1) : part;
+  }
+  return values;
+}

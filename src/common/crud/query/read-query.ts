@@ -1,0 +1,67 @@
+import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { QueryDefinition } from '../definition/query-definition.js';
+import { readFields } from './read-fields.js';
+import type { ListQuery, ReadKind } from './list-query.js';
+import { readPosition } from './page-query.js';
+import { filterNamed, readConditions } from './read-conditions.js';
+
+/** The parameters of each kind of reading, besides filters. */
+const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
+  list: ['offset', 'limit', 'sort', 'fields'],
+  count: [],
+  get: ['fields'],
+};
+
+/** Names of the parameters that a kind of reading takes, besides filters. */
+export function parametersOf(kind: ReadKind): readonly string[] {
+  return PARAMETERS[kind];
+}
+
+/** The fields that a kind of reading can be filtered by. */
+export function filtersOf(kind: ReadKind, { query }: CrudDefinition): QueryDefinition['filters'] {
+  return kind === 'get' ? new Map() : query.filters;
+}
+
+/**
+ * Reads the query of a request, strictly, by what the resource declares: the one way from a request to a filter.
+ *
+ * @throws ValidationError that names each parameter that is unknown or wrong, and what it takes
+ */
+export function readQuery(
+  kind: ReadKind,
+  raw: Readonly<Record<string, unknown>>,
+  definition: CrudDefinition,
+): ListQuery {
+  const { orders } = definition.query;
+  const filters = filtersOf(kind, definition);
+  const known = parametersOf(kind);
+  const violations: Violation[] = [];
+  const given = Object.entries(raw).filter(([name, value]) => {
+    const isKnown = known.includes(name) || filterNamed(filters, name) !== undefined;
+    if (!isKnown) {
+      const allowed = [...known, ...filters.keys()];
+      violations.push({ parameter: name, detail: errorMessages.unknownParameter(name, allowed) });
+    } else if (typeof value !== 'string') {
+      violations.push({ parameter: name, detail: errorMessages.repeatedParameter(name) });
+    }
+    return isKnown && typeof value === 'string';
+  }) as [string, string][];
+  const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
+  const conditions = readConditions(filters, given, violations);
+  const fields = readFields(text.fields, definition, violations);
+  const order = text.sort === undefined ? undefined : orders.get(text.sort);
+  if (text.sort !== undefined && !order) {
+    const allowed = [...orders.keys()];
+    violations.push({ parameter: 'sort', detail: errorMessages.unknownOrder(text.sort, allowed) });
+  }
+  const position = kind === 'list' ? readPosition(text, definition.list, violations) : undefined;
+  const [first, ...others] = violations;
+  if (first) throw new ValidationError([first, ...others]);
+  return {
+    ...(conditions.length > 0 && { conditions }),
+    ...(fields && { fields }),
+    ...(order && { order }),
+    ...position,
+  };
+}
