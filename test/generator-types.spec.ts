@@ -93,7 +93,7 @@ const users = crudOptions({
       expectTypeOf(changes).toEqualTypeOf<Changes<ProfilePatch>>();
       expectTypeOf(record.name).toEqualTypeOf<string>();
       expectTypeOf(previous).toEqualTypeOf<Presented<User>>();
-      expectTypeOf(action).toEqualTypeOf<'update' | 'del'>();
+      expectTypeOf(action).toEqualTypeOf<'update' | 'del' | 'restore'>();
       // @ts-expect-error the record that is cannot be told its fields wrongly
       void previous.nmae;
     },

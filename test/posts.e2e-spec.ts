@@ -35,6 +35,7 @@ describeCrudContract('posts', {
   path: PATH,
   label: 'Post',
   counts: true,
+  reading: ['archived'],
   full: FULL,
   optional: ['content', 'tags'],
   defaults: { tenant: ACME },

@@ -1,11 +1,10 @@
 import { Param } from '@nestjs/common';
-import { CrudAction, CrudController } from '../common/crud/index.js';
+import { ArchivedResult, CrudAction, CrudController } from '../common/crud/index.js';
 import { CurrentScope, type TenantScope } from '../common/tenancy/index.js';
-import { ArchivedResult } from './dto/archived-result.js';
 import { postsCrud } from './posts.crud.js';
 import { PostsService } from './posts.service.js';
 
-/** The generated handlers, with the soft-delete in the place of the hard one. */
+/** The generated handlers; the DELETE answers `archived: true` also where no post matched. */
 export class PostsController extends CrudController(postsCrud, PostsService) {
   @CrudAction(postsCrud, {
     method: 'DELETE',

@@ -16,9 +16,9 @@ export const postsCrud = crudOptions({
     update: { tenant: currentTenant },
     del: { tenant: currentTenant },
   },
-  visible: { deletedAt: null },
+  archive: { field: 'deletedAt' },
   query: {
-    filter: ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt'],
-    sort: ['-createdAt', '-updatedAt', 'title'],
+    filter: ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt', 'deletedAt'],
+    sort: ['-createdAt', '-updatedAt', 'title', '-deletedAt'],
   },
 });

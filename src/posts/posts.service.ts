@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { CrudService } from '../common/crud/index.js';
+import { type ArchiveOptions, CrudService } from '../common/crud/index.js';
 import type { TenantScope } from '../common/tenancy/index.js';
 import { postsCrud } from './posts.crud.js';
 
-/** The generated verbs, and the archive. */
+/** The generated verbs; a post that is archived already can be archived anew. */
 @Injectable()
 export class PostsService extends CrudService.for(postsCrud) {
-  /** Marks the scope's post as deleted now, also if it is archived already; changes nothing if none matches. */
-  async archive(scope: TenantScope, id: string): Promise<void> {
-    await this.change('del', scope, id, { set: { deletedAt: new Date() } }, { hidden: true });
+  override archive(scope: TenantScope, id: string, options: ArchiveOptions = {}) {
+    return super.archive(scope, id, { ...options, archived: 'include' });
   }
 }

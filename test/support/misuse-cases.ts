@@ -1,5 +1,6 @@
 import type { CrudOptions } from '../../src/common/crud/index.js';
-import { claim, currentTenant } from '../../src/common/tenancy/index.js';
+import { schemaOf } from '../../src/common/fields/index.js';
+import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
 import {
   NoteInput,
   Note,
@@ -10,6 +11,7 @@ import {
   Listing,
   Flagging,
   Counting,
+  Ending,
   NoHooks,
   Misspelt,
   Arrows,
@@ -22,12 +24,21 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, list, references, hooks, routes',
+    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
 const below = { path: 'a/:postId/notes', parent: { entity: Note, param: 'postId', field: 'tenant' } };
 const parent = (change: object) => ({ ...below, parent: { ...below.parent, ...change } });
+
+const archive = (field: string, change: object = {}) => ({
+  isolationFields: { all: { tenant: currentTenant } },
+  archive: { field },
+  ...change,
+});
+const whose =
+  'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.';
+const schemaWith = (fields: object) => schemaOf(Note).add(fields);
 
 /** Options that differ from good ones in one thing, and the sentence that follows "CrudModule.forFeature(Note): ". */
 export const CASES: Readonly<Record<string, readonly (readonly [object, string])[]>> = {
@@ -153,6 +164,49 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
       { visible: { deletedAt: 'soon' } },
       'visible.deletedAt is "soon", which a schema type Date cannot hold.',
     ],
+    [{ archive: null }, 'archive must be an object. It takes field.'],
+    [{ archive: 'deletedAt' }, 'archive must be an object. It takes field.'],
+    [{ archive: { fild: 'deletedAt' } }, 'archive has no "fild". Did you mean "field"?'],
+    [{ archive: {} }, 'archive.field names "undefined", which the schema does not have.'],
+    [archive('deletdAt'), 'archive.field names "deletdAt", which the schema does not have.'],
+    [
+      archive('createdAt'),
+      'archive.field names "createdAt", which the service sets itself. Choose another field.',
+    ],
+    [archive('text'), 'archive.field names "text", of the schema type String. Choose a date.'],
+    [
+      archive('due', { schema: schemaWith({ due: { type: Date, required: true } }) }),
+      'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.',
+    ],
+    [
+      archive('due', { schema: schemaWith({ due: { type: Date, default: Date.now } }) }),
+      'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.',
+    ],
+    [
+      archive('deletedAt', { input: Ending }),
+      'archive.field names "deletedAt", which clients may send. Remove it from the input class.',
+    ],
+    [
+      archive('deletedAt', { visible: { deletedAt: null } }),
+      'visible names "deletedAt", as archive does. Remove it there.',
+    ],
+    [archive('deletedAt', { isolationFields: { create: { tenant: currentTenant } } }), whose],
+    [archive('deletedAt', { isolationFields: { update: { tenant: routeParam('tenant') } } }), whose],
+    [
+      archive('deletedAt', { isolationFields: { create: { deletedAt: currentTenant } } }),
+      'archive.field names "deletedAt", which isolates records. Choose another field.',
+    ],
+    [
+      archive('deletedAt', {
+        isolationFields: { update: { tenant: currentTenant }, del: { tenant: claim('sub') } },
+      }),
+      'archive cannot tell whose archived records are, since "tenant" has several sources in get, count, update and del. Give it one.',
+    ],
+    [{ routes: { restore: {} } }, 'routes.restore needs an archive. Add archive: { field }.'],
+    [
+      { ...archive('deletedAt'), disable: ['update'], routes: { restore: {} } },
+      'routes.restore changes a route that disable leaves out. Remove one of them.',
+    ],
     [{ list: null }, 'list must be an object. It takes unpaged, maxLimit.'],
     [{ list: { maxlimit: 5 } }, 'list has no "maxlimit". Did you mean "maxLimit"?'],
     [{ list: { maxLimit: 0 } }, 'list.maxLimit must be a whole number from 1.'],
@@ -223,7 +277,10 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
       { hooks: Injecting },
       'Injecting has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.',
     ],
-    [{ routes: { delete: {} } }, 'routes has no "delete". It takes create, list, count, get, update, del.'],
+    [
+      { routes: { delete: {} } },
+      'routes has no "delete". It takes create, list, count, get, update, del, restore.',
+    ],
     [
       { routes: { del: null } },
       'routes.del must be an object. It takes guards, decorators, summary, response, errors.',

@@ -6,6 +6,7 @@ import {
   IsNested,
   IsReference,
   IsText,
+  IsTimestamp,
   IsWholeNumber,
 } from '../../src/common/fields/index.js';
 
@@ -65,6 +66,11 @@ export class Flagging {
 export class Counting {
   @IsWholeNumber({ min: 0, max: 5 })
   deletedAt!: number;
+}
+
+export class Ending extends NoteInput {
+  @IsTimestamp({ optional: true })
+  deletedAt?: Date;
 }
 
 @Schema()

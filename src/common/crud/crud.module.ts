@@ -116,7 +116,9 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         runner,
         registry,
       );
-      registry.add(resource, () => documentRestriction(controller));
+      registry.add(resource, () => {
+        if (!definition.archive) documentRestriction(controller);
+      });
       return resource;
     },
     inject: [

@@ -18,9 +18,16 @@ export {
   ApiUpdateBody,
 } from './openapi/decorators.js';
 export { schemaClass } from './openapi/documented-class.js';
-export { CountResult, CreatedResult, DeletedResult, UpdatedResult } from './openapi/results.js';
+export {
+  ArchivedResult,
+  CountResult,
+  CreatedResult,
+  DeletedResult,
+  UpdatedResult,
+} from './openapi/results.js';
 export type * from './options/crud-hooks.js';
 export {
+  type CrudArchive,
   type CrudHandler,
   type CrudInput,
   type CrudListOptions,
@@ -36,5 +43,6 @@ export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } 
 export { Page } from './query/page.js';
 export type { Condition, ListQuery, PageQuery, ReadQuery } from './query/list-query.js';
 export { type PagePosition, PageQueryPipe } from './query/page-query.js';
-export { CrudService, type WriteOptions } from './service/crud.service.js';
+export { CrudService } from './service/crud.service.js';
+export type { ArchiveOptions, ConditionalOptions, WriteOptions } from './service/verb-options.js';
 export type { CrudStore, StoreChange, StoreFilter, StoreRead } from './store/crud.store.js';

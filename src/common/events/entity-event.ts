@@ -1,8 +1,8 @@
 /** The hooks that run after a write, and the events of the same name. */
 export type AfterHook = 'afterCreate' | 'afterUpdate' | 'afterDel';
 
-/** The actions that hooks belong to. */
-export type WriteAction = 'create' | 'update' | 'del';
+/** What a write was for. A resource with an archive tells of `del` and `restore` by its `afterUpdate`. */
+export type WriteAction = 'create' | 'update' | 'del' | 'restore';
 
 /** Tells a listener about a write. */
 export interface EntityEvent<Entity = unknown> {

@@ -1,6 +1,6 @@
 export * from './current-scope.js';
 export * from './isolated.js';
-export { handlerName, isolationOf, type IsolationResolver } from './isolation-of.js';
+export { handlerName, isolationOf, type IsolationResolver, type RequestQuery } from './isolation-of.js';
 export * from './isolation-source.js';
 export * from './tenancy.module.js';
 export * from './tenant-context.js';

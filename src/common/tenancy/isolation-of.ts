@@ -1,45 +1,46 @@
 import type { ExecutionContext, Type } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import type { IsolationFields } from './isolation-source.js';
 
 /** Metadata key under which a controller keeps its resolver. */
 export const ISOLATION = 'tenancy:isolation';
 
-/** Says which fields scope a handler, by the name of its method and the controller that has it. */
-export type IsolationResolver = (handler: string, controller: Type<object>) => IsolationFields;
-
-interface Isolation {
-  readonly handler: string;
-  readonly fields: IsolationFields;
-}
-
-const known = new WeakMap<object, Map<unknown, Isolation>>();
+/** Query parameters of a request, as they were sent. */
+export type RequestQuery = Readonly<Record<string, unknown>>;
 
 /**
- * The fields that scope the handler of a request.
+ * Says which fields scope a request, by the name of the method that handles it, the controller that has the method, and the
+ * query, which may ask for more than everybody sees.
+ */
+export type IsolationResolver = (
+  handler: string,
+  controller: Type<object>,
+  query: RequestQuery,
+) => IsolationFields;
+
+const names = new WeakMap<object, Map<unknown, string>>();
+
+/**
+ * The fields that scope a request.
  *
  * @throws Error if the controller is not `@Isolated`, so that nothing runs unscoped
  */
 export function isolationOf(context: ExecutionContext): IsolationFields {
-  return resolve(context).fields;
+  const controller = context.getClass();
+  const resolver = Reflect.getMetadata(ISOLATION, controller) as IsolationResolver | undefined;
+  if (!resolver) throw new Error(`${controller.name} is not @Isolated.`);
+  const { query } = context.switchToHttp().getRequest<FastifyRequest>();
+  return resolver(handlerName(context), controller, query as RequestQuery);
 }
 
 /** Name of the method that handles a request; a decorator may have replaced the function, so its own name says nothing. */
 export function handlerName(context: ExecutionContext): string {
-  return resolve(context).handler;
-}
-
-function resolve(context: ExecutionContext): Isolation {
   const [controller, method] = [context.getClass(), context.getHandler()];
-  const ofController = known.get(controller) ?? new Map<unknown, Isolation>();
-  known.set(controller, ofController);
-  const found = ofController.get(method);
-  if (found) return found;
-  const resolver = Reflect.getMetadata(ISOLATION, controller) as IsolationResolver | undefined;
-  if (!resolver) throw new Error(`${controller.name} is not @Isolated.`);
-  const handler = nameOnPrototype(controller, method);
-  const isolation = { handler, fields: resolver(handler, controller) };
-  ofController.set(method, isolation);
-  return isolation;
+  const ofController = names.get(controller) ?? new Map<unknown, string>();
+  names.set(controller, ofController);
+  const name = ofController.get(method) ?? nameOnPrototype(controller, method);
+  ofController.set(method, name);
+  return name;
 }
 
 function nameOnPrototype(type: Type, method: unknown): string {

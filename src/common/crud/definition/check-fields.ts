@@ -13,7 +13,7 @@ import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import type { CrudDefinition } from './crud-definition.js';
 
 /** Fields that the generator keeps itself. */
-const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
+export const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
 
 /** The store's types that can hold a kind of field; other kinds fit any. */
 const FITTING: Readonly<Partial<Record<FieldDescription['kind'], readonly string[]>>> = {

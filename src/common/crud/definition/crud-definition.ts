@@ -12,6 +12,7 @@ import type {
 } from '../options/crud-options.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { Presented } from '../options/records.js';
+import type { ArchiveDefinition } from './archive.js';
 import type { Presenter } from './presenter.js';
 import type { QueryDefinition } from './query-definition.js';
 
@@ -36,6 +37,7 @@ export interface CrudDefinition {
   readonly disabled: ReadonlySet<CrudAction>;
   readonly isolation: Readonly<Record<CrudAction, IsolationFields>>;
   readonly visible: Readonly<Record<string, unknown>>;
+  readonly archive?: ArchiveDefinition;
   readonly list: { readonly unpaged: boolean; readonly maxLimit: number };
   readonly query: QueryDefinition;
   readonly parent?: CrudParent<Record<string, unknown>>;

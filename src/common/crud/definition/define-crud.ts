@@ -12,10 +12,12 @@ import type {
   CrudOutput,
 } from '../options/crud-options.js';
 import { ACTIONS } from '../options/option-names.js';
+import { archiveOf } from './archive.js';
+import { checkArchive } from './check-archive.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
+import { addIndexes } from './indexes.js';
 import { outputClassOf, outputFieldsOf, presentBy } from './output.js';
-import { NEWEST_FIRST, type Order, sortOf } from './order.js';
 import { Presenter } from './presenter.js';
 import { queryDefinition } from './query-definition.js';
 import { refuseCoercionInMaps } from './strict-maps.js';
@@ -55,14 +57,16 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     ...new Set([...createReader.fields, ...updateReader.fields].map((field) => field.name)),
   ];
   checkFields({ options, schema, isolation, createReader, updateReader, writeOnly, fail });
+  const archive = archiveOf(options, isolation);
+  checkArchive({ options, schema, isolation, archive, inputFields, fail });
   const visible = { ...options.visible };
   const { unpaged = true, maxLimit = MAX_LIMIT } = options.list ?? {};
   const list = { unpaged, maxLimit };
   const presenter = new Presenter(schema, inputFields);
   const outputFields = outputFieldsOf(options.output as CrudOutput<object> | undefined);
   const shownFields = outputFields ?? presenter.fields;
-  const query = queryDefinition(options.query ?? {}, { entity, schema, shown: outputFields }, fail);
-  addIndexes(schema, query.indexed, readEqualities(visible, isolation));
+  const query = queryDefinition(options.query ?? {}, { entity, schema, archive, shown: outputFields }, fail);
+  addIndexes(schema, { visible, isolation, archive, orders: query.indexed });
   return {
     options,
     entity,
@@ -74,6 +78,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     disabled: new Set(options.disable),
     isolation,
     visible,
+    archive,
     list,
     query,
     parent,
@@ -129,21 +134,4 @@ function referencesOf({ references = {} }: AnyCrudOptions): ReferenceDefinition[
     check,
     onDelete,
   }));
-}
-
-/** The fields that lists are filtered by, and those that counts are, if they are others. */
-function readEqualities(visible: object, isolation: Record<CrudAction, object>): string[][] {
-  const of = (fields: object) => [...Object.keys(visible), ...Object.keys(fields)];
-  const [list, count] = [of(isolation.get), of(isolation.count)];
-  return [...list].sort().join() === [...count].sort().join() ? [list] : [list, count];
-}
-
-/** Serves every order of the list, its pages and its count; equality fields come before the sorted ones. */
-function addIndexes(schema: Schema, orders: readonly Order[], [list = [], count]: string[][]): void {
-  for (const order of orders) addIndex(schema, list, order);
-  if (count) addIndex(schema, count, NEWEST_FIRST);
-}
-
-function addIndex(schema: Schema, equalities: readonly string[], order: Order): void {
-  schema.index({ ...Object.fromEntries(equalities.map((field) => [field, 1])), ...sortOf(order) });
 }

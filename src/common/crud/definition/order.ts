@@ -24,6 +24,11 @@ export function orderOf(keys: readonly string[]): Order {
   };
 }
 
+/** Whether a field is one of an order's keys. */
+export function sortsBy({ keys }: Order, field: string | undefined): boolean {
+  return keys.some(({ path }) => path === field);
+}
+
 /** The exact reverse of an order. */
 export function reverseOf({ keys }: Order): Order {
   return orderOf(keys.map(({ path, descending }) => (descending ? path : `-${path}`)));

@@ -4,14 +4,21 @@ import { type FieldDescription, fieldsOf } from '../../fields/index.js';
 import type { Fail } from '../options/fail.js';
 import type { CrudQueryOptions } from '../options/crud-options.js';
 import { type FilterField, filterFieldOf } from './filter-field.js';
-import { NEWEST_FIRST, type Order, orderOf, reverseOf } from './order.js';
+import type { ArchiveDefinition } from './archive.js';
+import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';
 
-/** What clients of a resource can ask for in a query. */
-export interface QueryDefinition {
+/** What a client can ask for. */
+export interface Offered {
   /** The fields to filter by, by their paths. */
   readonly filters: ReadonlyMap<string, FilterField>;
-  /** Every order that a client can ask for, by its text: those of the options and their reverses. */
+  /** Every order, by its text: those of the options and their reverses. */
   readonly orders: ReadonlyMap<string, Order>;
+}
+
+/** What clients of a resource can ask for in a query. */
+export interface QueryDefinition extends Offered {
+  /** What they can ask for of live records, which have no time of their archiving. */
+  readonly live: Offered;
   /** The orders that indexes serve; each serves its reverse, too. The first is the default. */
   readonly indexed: readonly Order[];
 }
@@ -19,6 +26,7 @@ export interface QueryDefinition {
 interface Described {
   readonly entity: Type<object>;
   readonly schema: Schema;
+  readonly archive: ArchiveDefinition | undefined;
   /** Names of the record's fields that clients see; undefined if only a function knows. */
   readonly shown: readonly string[] | undefined;
 }
@@ -34,7 +42,15 @@ export function queryDefinition(
   for (const { keys } of declared) for (const { path } of keys) requireSortable(path, described, fail);
   const indexed = unique([NEWEST_FIRST, ...declared]);
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
-  return { filters, indexed, orders: new Map(orders.map((order) => [order.text, order])) };
+  const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
+  return { ...offered, indexed, live: withoutField(offered, described.archive?.field) };
+}
+
+function withoutField({ filters, orders }: Offered, field: string | undefined): Offered {
+  return {
+    filters: new Map([...filters].filter(([path]) => path !== field)),
+    orders: new Map([...orders].filter(([, order]) => !sortsBy(order, field))),
+  };
 }
 
 /** The orders without those that another one serves already. */

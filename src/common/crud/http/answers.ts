@@ -21,6 +21,8 @@ interface Results {
   get: Stored<object>;
   update: Stored<object>;
   del: Stored<object>;
+  archive: Stored<object>;
+  restore: Stored<object>;
   own: unknown;
 }
 
@@ -47,7 +49,8 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   },
   list: (result, context) => {
     if (!(result instanceof Page)) return stream(result, context);
-    context.reply.header('Link', result.links(pathOf(context.request)));
+    const { archived } = context.request.crudQuery ?? {};
+    context.reply.header('Link', result.links(pathOf(context.request), archived && { archived }));
     return { results: result.results.map((record) => show(record, context)), count: result.count };
   },
   count: (count) => ({ count }),
@@ -67,6 +70,8 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     return show(record, context);
   },
   del: () => ({ deleted: true }),
+  archive: () => ({ archived: true }),
+  restore: () => ({ restored: true }),
   own: (result, context) => showAny(result, context),
 };
 

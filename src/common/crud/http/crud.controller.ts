@@ -6,7 +6,7 @@ import type { CrudOptions } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { Page } from '../query/page.js';
 import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
-import { GENERATED_ROUTES, isolationOfHandler } from '../routes/routes.js';
+import { hasGenerated, isolationOfHandler } from '../routes/routes.js';
 import { HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
 import { CurrentQuery } from './current-query.js';
@@ -29,6 +29,8 @@ export interface CrudController<
   update(scope: TenantScope, id: string, changes: Changes<Update>): Promise<Stored<Entity>>;
   /** An override may answer with something else than the removed record, if `routes.del.response` says what. */
   del(scope: TenantScope, id: string): Promise<object>;
+  /** Only a resource with an archive has it. */
+  restore(scope: TenantScope, id: string): Promise<Stored<Entity>>;
 }
 
 /**
@@ -58,7 +60,7 @@ export function CrudController<
 
   // On the class: decorators of an override replace those of the method, but add up with these. The last one runs first.
   @UseInterceptors(CrudInterceptor)
-  @Isolated((handler, controller) => isolationOfHandler(resourceOf(controller), handler))
+  @Isolated((handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query))
   class GeneratedController implements CrudController<Entity, Create, Update> {
     @Inject(getCrudServiceToken(definition.entity))
     readonly service!: CrudService<Entity, Create, Update>;
@@ -86,10 +88,14 @@ export function CrudController<
     del(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
       return this.service.del(scope, id);
     }
+
+    restore(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+      return this.service.restore(scope, id);
+    }
   }
 
   for (const handler of HANDLERS) {
-    if (definition.disabled.has(GENERATED_ROUTES[handler].action)) {
+    if (!hasGenerated(definition, handler)) {
       Reflect.deleteProperty(GeneratedController.prototype, handler);
     }
   }

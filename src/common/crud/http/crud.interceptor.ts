@@ -4,6 +4,7 @@ import { from, mergeMap, type Observable } from 'rxjs';
 import { handlerName } from '../../tenancy/index.js';
 import { markUnread } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
 import { readQuery } from '../query/read-query.js';
 import type { Route } from '../routes/routes.js';
 import { answer } from './answers.js';
@@ -49,6 +50,8 @@ export class CrudInterceptor implements NestInterceptor {
       requireTags(request.tenantScope, params.id, tags);
     if (route?.reads) {
       request.crudQuery = readQuery(route.reads, request.query as Record<string, unknown>, definition);
+    } else if (route?.query.includes(ARCHIVED_PARAMETER)) {
+      request.crudQuery = { archived: requireArchived(request.query as Record<string, unknown>) };
     }
     if (route?.body !== undefined) {
       request.body = await this.bodies.read(request.body, definition, route.body);

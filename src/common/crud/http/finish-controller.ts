@@ -26,7 +26,14 @@ import type { CrudHandler } from '../options/crud-options.js';
 import { HANDLERS } from '../options/option-names.js';
 import { createClasses } from '../openapi/create-classes.js';
 import { documentRoute } from '../openapi/document-route.js';
-import { GENERATED_ROUTES, generatedRoutesOf, isolationOfHandler, type Route } from '../routes/routes.js';
+import {
+  GENERATED_ROUTES,
+  generatedRoutesOf,
+  hasGenerated,
+  isolationOfHandler,
+  offers,
+  type Route,
+} from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { definitionOf, hasRoutes, keepRoutes, resourceOf } from './resource-metadata.js';
 
@@ -118,7 +125,7 @@ function checkController(controller: Type<object>, definition: CrudDefinition, f
   }
   for (const handler of HANDLERS) {
     const method = (controller.prototype as Methods)[handler];
-    const disabled = definition.disabled.has(GENERATED_ROUTES[handler].action);
+    const disabled = offers(definition, handler) && !hasGenerated(definition, handler);
     if (!disabled || typeof method !== 'function' || Reflect.hasMetadata(PATH_METADATA, method)) continue;
     if (ownRoutesOf(controller).some(({ route }) => route.handler === handler)) continue;
     fail(
@@ -197,7 +204,7 @@ function isolateOthers(controller: Type<object>, definition: CrudDefinition, fai
   );
   for (const handler of handlers) {
     const ambiguous = ambiguousField(definition);
-    if (ambiguous !== undefined && !(handler in GENERATED_ROUTES)) {
+    if (ambiguous !== undefined && !offers(definition, handler)) {
       fail(
         `${controller.name}.${handler} could be isolated by several sources of "${ambiguous}". Decorate it with @CrudAction and isolatedAs.`,
       );

@@ -1,5 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import {
+  ApiBearerAuth,
   ApiBody,
   ApiConsumes,
   ApiExtraModels,
@@ -8,13 +9,22 @@ import {
   ApiQuery,
   ApiResponse,
   type ApiResponseOptions,
+  ApiSecurity,
   getSchemaPath,
 } from '@nestjs/swagger';
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
-import type { CrudHandler } from '../options/crud-options.js';
+import { ARCHIVED } from '../definition/archive.js';
+import { ARCHIVED_PARAMETER } from '../query/archived.js';
 import { PAGE_LIMITS, type Paging } from '../query/page-query.js';
-import { GENERATED_ROUTES } from '../routes/routes.js';
-import { CountResult, CreatedResult, DeletedResult, UpdatedResult } from './results.js';
+import type { AnswerKind } from '../routes/routes.js';
+import {
+  ArchivedResult,
+  CountResult,
+  CreatedResult,
+  DeletedResult,
+  RestoredResult,
+  UpdatedResult,
+} from './results.js';
 
 const ID_EXAMPLE = '665f1c2ab7e3a90d4c8b4567';
 
@@ -46,6 +56,23 @@ export function ApiPaging(
       description: 'Maximum number of records per page.',
       schema: { ...limit, type: 'integer', maximum: maxLimit, default: Math.min(limit.default, maxLimit) },
     }),
+  );
+}
+
+/**
+ * Documents `archived`, which takes a token.
+ *
+ * @param isPublic whether the route takes none otherwise
+ */
+export function ApiArchived(isPublic: boolean): MethodDecorator {
+  return applyDecorators(
+    ApiQuery({
+      name: ARCHIVED_PARAMETER,
+      required: false,
+      description: 'Your archived records: those alone, or beside the live ones. Takes a token.',
+      schema: { type: 'string', enum: [...ARCHIVED] },
+    }),
+    ...(isPublic ? [ApiSecurity({}), ApiBearerAuth()] : []),
   );
 }
 
@@ -111,15 +138,15 @@ interface AnswerClasses {
   readonly page: Type<unknown>;
   /** Whether a list without page parameters is every record. @default true */
   readonly unpaged?: boolean;
-  /** @default the generated route's */
+  /** @default 201 for a create, 200 for all else */
   readonly status?: number;
 }
 
 /** Documents what a handler answers when all is well. */
 export function ApiSuccess(
-  handler: CrudHandler,
+  answer: Exclude<AnswerKind, 'own'>,
   path: string,
-  { record: type, page, unpaged = true, status = GENERATED_ROUTES[handler].status }: AnswerClasses,
+  { record: type, page, unpaged = true, status = answer === 'create' ? 201 : 200 }: AnswerClasses,
 ): MethodDecorator {
   const record = { $ref: getSchemaPath(type) };
   const etag = { ETag: header('The revision of the record', '"0"') };
@@ -160,7 +187,9 @@ export function ApiSuccess(
       content: json({ anyOf: [{ $ref: getSchemaPath(UpdatedResult) }, record] }),
     },
     del: { description: 'Deleted', type: DeletedResult },
-  }[handler] as ApiResponseOptions;
+    archive: { description: 'Archived', type: ArchivedResult },
+    restore: { description: 'Restored', type: RestoredResult },
+  }[answer] as ApiResponseOptions;
   return applyDecorators(
     ApiExtraModels(type, page, CreatedResult, UpdatedResult),
     ApiResponse({ status, ...success }),

@@ -12,9 +12,11 @@ import {
 import { ApiProblems, type ErrorCode } from '../../errors/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { ARCHIVED_PARAMETER } from '../query/archived.js';
 import type { Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import {
+  ApiArchived,
   ApiCreateBody,
   ApiIdParam,
   ApiIfMatch,
@@ -31,7 +33,6 @@ export function documentRoute(
   definition: CrudDefinition,
   classes: CrudClasses,
 ): MethodDecorator[] {
-  const isolation = route.action ? definition.isolation[route.action] : {};
   return [
     ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
     ...documentPath(route, definition),
@@ -40,8 +41,17 @@ export function documentRoute(
     ...documentConditions(route),
     documentAnswer(route, definition, classes),
     ApiProblems(...problemsOf(route, definition)),
-    ...(needsToken(isolation) ? [ApiBearerAuth()] : []),
+    ...(isPublic(route, definition) ? [] : [ApiBearerAuth()]),
   ];
+}
+
+function isPublic({ action }: Route, { isolation }: CrudDefinition): boolean {
+  return action === undefined || !needsToken(isolation[action]);
+}
+
+/** Whether a route takes `archived`, for which its caller needs a token even if anybody may read the rest. */
+function takesArchived({ query, reads }: Route, { archive }: CrudDefinition): boolean {
+  return archive !== undefined && (reads !== undefined || query.includes(ARCHIVED_PARAMETER));
 }
 
 function documentPath(route: Route, { path, label, parent }: CrudDefinition): MethodDecorator[] {
@@ -54,18 +64,21 @@ function documentPath(route: Route, { path, label, parent }: CrudDefinition): Me
   });
 }
 
-function documentQuery({ handler, query }: Route, { list }: CrudDefinition): MethodDecorator[] {
-  if (handler === 'list') return [ApiPaging(list)];
-  return query.map((name) => ApiQuery({ name, required: false, schema: { type: 'string' } }));
+function documentQuery(route: Route, definition: CrudDefinition): MethodDecorator[] {
+  const archived = takesArchived(route, definition) ? [ApiArchived(isPublic(route, definition))] : [];
+  if (route.handler === 'list') return [ApiPaging(definition.list), ...archived];
+  const others = route.query.filter((name) => archived.length === 0 || name !== ARCHIVED_PARAMETER);
+  const texts = others.map((name) => ApiQuery({ name, required: false, schema: { type: 'string' } }));
+  return [...texts, ...archived];
 }
 
-function documentConditions({ action, handler, path }: Route): MethodDecorator[] {
-  if (handler === 'get') return [ApiIfNoneMatch()];
-  return takesIfMatch(action, path) ? [ApiIfMatch()] : [];
+function documentConditions(route: Route): MethodDecorator[] {
+  if (route.handler === 'get') return [ApiIfNoneMatch()];
+  return takesIfMatch(route) ? [ApiIfMatch()] : [];
 }
 
-function takesIfMatch(action: Route['action'], path: string): boolean {
-  return (action === 'update' || action === 'del') && path === ':id';
+function takesIfMatch({ action, answer, path }: Route): boolean {
+  return ((action === 'update' || action === 'del') && path === ':id') || answer === 'restore';
 }
 
 function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] {
@@ -92,26 +105,34 @@ function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudC
 }
 
 function problemsOf(route: Route, definition: CrudDefinition): (ErrorCode | number)[] {
-  const { body, action, errors } = route;
-  const { path, schema, isolation, parent } = definition;
+  const { answer, body, errors } = route;
+  const { path, schema, parent } = definition;
   const hasParams = `${path}/${route.path}`.includes(':');
   const codes: (ErrorCode | number)[] = ['VALIDATION_FAILED', ...errors];
   if (body !== undefined) codes.push('MALFORMED_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
-  if (body !== undefined && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
+  const isRestore = answer === 'restore';
+  if ((body !== undefined || isRestore) && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
   if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
+  if ((isRestore || answer === 'archive') && hasUpdateHook(definition)) codes.push('WRITE_CONFLICT');
   if (hasParams) codes.push('INVALID_ID');
   if (parent) codes.push('RECORD_NOT_FOUND');
-  if (takesIfMatch(action, route.path)) codes.push('PRECONDITION_FAILED');
-  if (action && needsToken(isolation[action])) {
+  if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');
+  if (!isPublic(route, definition) || takesArchived(route, definition)) {
     codes.push('UNAUTHENTICATED', 'INVALID_TOKEN', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
   }
   return [...new Set<ErrorCode | number>([...codes, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR'])];
 }
 
 /** Whether an update is decided on the record as it is, by a hook or by merging. */
-function mayConflict({ hooks, updateReader }: CrudDefinition): boolean {
-  const hasHook = typeof hooks === 'function' ? 'beforeUpdate' in hooks.prototype : 'beforeUpdate' in hooks;
-  return hasHook || updateReader.fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind));
+function mayConflict(definition: CrudDefinition): boolean {
+  const { fields } = definition.updateReader;
+  return (
+    hasUpdateHook(definition) || fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind))
+  );
+}
+
+function hasUpdateHook({ hooks }: CrudDefinition): boolean {
+  return typeof hooks === 'function' ? 'beforeUpdate' in hooks.prototype : 'beforeUpdate' in hooks;
 }
 
 function hasUniqueIndex(schema: CrudDefinition['schema']): boolean {

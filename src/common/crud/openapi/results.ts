@@ -23,6 +23,18 @@ export class UpdatedResult {
   updated!: true;
 }
 
+/** The answer to a delete that archives. */
+export class ArchivedResult {
+  @ApiProperty({ enum: [true], type: Boolean })
+  archived!: true;
+}
+
+/** The answer to a restore. */
+export class RestoredResult {
+  @ApiProperty({ enum: [true], type: Boolean })
+  restored!: true;
+}
+
 /** The answer to a delete. */
 export class DeletedResult {
   @ApiProperty({ enum: [true], type: Boolean })

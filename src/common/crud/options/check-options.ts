@@ -181,8 +181,8 @@ function checkRoutes({ routes = {}, disable = [] }: Raw, fail: Fail): void {
   for (const [handler, route] of Object.entries(routes as Record<string, Raw>)) {
     const where = `routes.${handler}`;
     checkNames(route, where, OPTION_NAMES.route, fail);
-    const action = handler === 'list' ? 'get' : handler;
-    if ((disable as string[]).includes(action))
+    const action = ({ list: 'get', restore: 'update' } as Raw)[handler] ?? handler;
+    if ((disable as unknown[]).includes(action))
       fail(`${where} changes a route that disable leaves out. Remove one of them.`);
     const { guards = [], decorators = [], summary = '', response, errors = [] } = route;
     if (!Array.isArray(guards) || !guards.every(isGuard)) fail(`${where}.guards must be a list of guards.`);

@@ -1,4 +1,4 @@
-import type { EntityEvent } from '../../events/index.js';
+import type { EntityEvent, WriteAction } from '../../events/index.js';
 import type { TenantContext, TenantScope } from '../../tenancy/index.js';
 import type { Changes, Presented } from './records.js';
 
@@ -12,6 +12,9 @@ interface HookContext {
   readonly params: Readonly<Record<string, string>>;
 }
 
+/** What a record was changed for: by a PATCH, or by its archive, of which `del` puts it in and `restore` takes it out. */
+export type UpdateAction = Extract<WriteAction, 'update' | 'del' | 'restore'>;
+
 /** Tells a hook before a create; identifiers are strings. */
 export interface BeforeCreate<Entity, Create> extends HookContext {
   readonly action: 'create';
@@ -23,7 +26,7 @@ export interface BeforeCreate<Entity, Create> extends HookContext {
 
 /** Tells a hook before an update, an archiving delete or a restore. It runs again if the record changed meanwhile. */
 export interface BeforeUpdate<Entity, Update> extends HookContext {
-  readonly action: 'update' | 'del';
+  readonly action: UpdateAction;
   /** The validated body, with its write-only fields; empty if the write is no PATCH. */
   readonly changes: Changes<Update>;
   /** The record as it will be. Set fields here, also those that no client may send. */
@@ -46,7 +49,7 @@ export interface AfterCreate<Entity, Create> extends HookContext, EntityEvent<Pr
 
 /** Tells a hook after an update; `previous` is the record that this very write replaced. */
 export interface AfterUpdate<Entity, Update> extends HookContext, EntityEvent<Presented<Entity>> {
-  readonly action: 'update' | 'del';
+  readonly action: UpdateAction;
   readonly changes: Changes<Update>;
   readonly previous: Presented<Entity>;
 }

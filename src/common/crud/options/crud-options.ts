@@ -8,8 +8,8 @@ import type { FieldOf, Presented } from './records.js';
 /** The generated actions; `get` covers both the list and the single record. */
 export type CrudAction = 'get' | 'count' | 'create' | 'update' | 'del';
 
-/** The generated handlers: `list` and `get` both belong to the action `get`. */
-export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del';
+/** The generated handlers: `list` and `get` both belong to the action `get`, and `restore`, of an archive, to `update`. */
+export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del' | 'restore';
 
 /** The classes of a resource's bodies: one for both, or one each. */
 export type CrudInput<Create extends object, Update extends object> =
@@ -50,6 +50,12 @@ export interface CrudReference {
    * @default 'ignore'
    */
   onDelete?: 'restrict' | 'cascade' | 'unset' | 'ignore';
+}
+
+/** How records are archived in place of being deleted. */
+export interface CrudArchive<Entity> {
+  /** An optional date of the entity, such as `deletedAt`: when the record was archived, absent while it is live. */
+  field: FieldOf<Entity>;
 }
 
 /** Whole lists and pages. */
@@ -164,9 +170,23 @@ export interface CrudOptions<
    * Values that a record must have to be there for get, count, update and del; `null` means that the field is absent.
    *
    * @default none: every record is there
-   * @example { deletedAt: null }
+   * @example { published: true }
    */
   visible?: Partial<Record<FieldOf<Entity>, string | number | boolean | null>>;
+
+  /**
+   * Archives in place of deleting: DELETE sets the field to the present time, and `POST …/:id/restore`, of whoever may update,
+   * takes it away again. Both run the hooks of an update. An archived record is absent from every read and update, and its
+   * unique values are free for others. `archived=only` and `archived=include` read archived records, scoped by the isolation
+   * fields of `update` and `del` besides those of the read, so that they always take a token.
+   *
+   * An archive is no delete for the records that refer to the archived one: `onDelete` does nothing, and a new reference to
+   * it is refused. Archived records still refer to others: what they refer to cannot be deleted where `restrict` says so.
+   *
+   * @default none: DELETE removes the record for good
+   * @example { field: 'deletedAt' }
+   */
+  archive?: CrudArchive<Entity>;
 
   /** @default whole lists, and pages of at most 100 records */
   list?: CrudListOptions;

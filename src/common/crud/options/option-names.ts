@@ -11,6 +11,7 @@ export const HANDLERS = [
   'get',
   'update',
   'del',
+  'restore',
 ] as const satisfies readonly CrudHandler[];
 
 /** The hooks of a resource. */
@@ -41,6 +42,7 @@ export const OPTION_NAMES = {
     'disable',
     'isolationFields',
     'visible',
+    'archive',
     'list',
     'query',
     'references',
@@ -51,6 +53,7 @@ export const OPTION_NAMES = {
   input: ['create', 'update'],
   output: ['type', 'from'],
   parent: ['entity', 'param', 'field'],
+  archive: ['field'],
   list: ['unpaged', 'maxLimit'],
   query: ['filter', 'sort'],
   reference: ['to', 'check', 'onDelete'],

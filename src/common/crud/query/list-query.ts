@@ -1,3 +1,4 @@
+import type { Archived } from '../definition/archive.js';
 import type { FilterField } from '../definition/filter-field.js';
 import type { Order } from '../definition/order.js';
 import type { Operator } from './operators.js';
@@ -15,6 +16,13 @@ export interface Condition {
 
 /** What a reader wants to see of each record. */
 export interface ReadQuery {
+  /**
+   * Archived records alone, or live and archived ones, for a resource with an archive. The scope must then have a value for
+   * the isolation fields of `update` and `del`, too.
+   *
+   * @default live records only
+   */
+  readonly archived?: Archived;
   /** Names of the fields to show, besides `_id`. @default all */
   readonly fields?: readonly string[];
 }

@@ -8,8 +8,12 @@ export class Page<Entity> {
     readonly query: PageQuery,
   ) {}
 
-  /** `Link` header (RFC 8288) to the first, previous, next and last page, as relative references. */
-  links(path: string): string {
+  /**
+   * `Link` header (RFC 8288) to the first, previous, next and last page, as relative references.
+   *
+   * @param kept other parameters of the request, which the other pages have, too
+   */
+  links(path: string, kept: Readonly<Record<string, string>> = {}): string {
     const { offset = 0, limit } = this.query;
     const last = Math.max(0, Math.ceil(this.count / limit) - 1) * limit;
     const targets: [rel: string, offset: number | undefined][] = [
@@ -18,9 +22,10 @@ export class Page<Entity> {
       ['next', offset + limit < this.count ? offset + limit : undefined],
       ['last', last],
     ];
+    const others = Object.entries(kept).map(([name, value]) => `&${name}=${encodeURIComponent(value)}`);
     return targets
       .filter(([, target]) => target !== undefined)
-      .map(([rel, target]) => `<${path}?offset=${target}&limit=${limit}>; rel="${rel}"`)
+      .map(([rel, target]) => `<${path}?offset=${target}&limit=${limit}${others.join('')}>; rel="${rel}"`)
       .join(', ');
   }
 }

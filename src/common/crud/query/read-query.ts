@@ -1,6 +1,7 @@
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { QueryDefinition } from '../definition/query-definition.js';
+import type { Offered } from '../definition/query-definition.js';
+import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from './archived.js';
 import { readFields } from './read-fields.js';
 import type { ListQuery, ReadKind } from './list-query.js';
 import { readPosition } from './page-query.js';
@@ -14,13 +15,13 @@ const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
 };
 
 /** Names of the parameters that a kind of reading takes, besides filters. */
-export function parametersOf(kind: ReadKind): readonly string[] {
-  return PARAMETERS[kind];
+export function parametersOf(kind: ReadKind, { archive }: CrudDefinition): readonly string[] {
+  return archive ? [...PARAMETERS[kind], ARCHIVED_PARAMETER] : PARAMETERS[kind];
 }
 
 /** The fields that a kind of reading can be filtered by. */
-export function filtersOf(kind: ReadKind, { query }: CrudDefinition): QueryDefinition['filters'] {
-  return kind === 'get' ? new Map() : query.filters;
+function filtersOf(kind: ReadKind, { filters }: Offered): Offered['filters'] {
+  return kind === 'get' ? new Map() : filters;
 }
 
 /**
@@ -33,9 +34,10 @@ export function readQuery(
   raw: Readonly<Record<string, unknown>>,
   definition: CrudDefinition,
 ): ListQuery {
-  const { orders } = definition.query;
-  const filters = filtersOf(kind, definition);
-  const known = parametersOf(kind);
+  const isLive = !asksForArchived(raw);
+  const { orders } = isLive ? definition.query.live : definition.query;
+  const filters = filtersOf(kind, isLive ? definition.query.live : definition.query);
+  const known = parametersOf(kind, definition);
   const violations: Violation[] = [];
   const given = Object.entries(raw).filter(([name, value]) => {
     const isKnown = known.includes(name) || filterNamed(filters, name) !== undefined;
@@ -49,6 +51,7 @@ export function readQuery(
   }) as [string, string][];
   const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
   const conditions = readConditions(filters, given, violations);
+  const archived = readArchived(text.archived, violations);
   const fields = readFields(text.fields, definition, violations);
   const order = text.sort === undefined ? undefined : orders.get(text.sort);
   if (text.sort !== undefined && !order) {
@@ -60,6 +63,7 @@ export function readQuery(
   if (first) throw new ValidationError([first, ...others]);
   return {
     ...(conditions.length > 0 && { conditions }),
+    ...(archived && { archived }),
     ...(fields && { fields }),
     ...(order && { order }),
     ...position,

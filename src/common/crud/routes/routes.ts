@@ -1,16 +1,18 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
-import type { IsolationFields } from '../../tenancy/index.js';
+import type { IsolationFields, RequestQuery } from '../../tenancy/index.js';
+import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction, CrudHandler } from '../options/crud-options.js';
 import type { ReadKind } from '../query/list-query.js';
 import { HANDLERS } from '../options/option-names.js';
+import { asksForArchived } from '../query/archived.js';
 
 /** How the body of a route is read: as a create, as a merge patch, or as another class. */
 export type BodyKind = 'create' | 'update' | Type<object>;
 
 /** How the result of a handler becomes an answer; see `http/answers.ts`. */
-export type AnswerKind = CrudHandler | 'own';
+export type AnswerKind = CrudHandler | 'archive' | 'own';
 
 /**
  * All that the generator knows of a route. Routing, isolation, validation, answers and documentation read nothing else,
@@ -109,36 +111,62 @@ export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
     summary: (definition) => `Delete a ${lower(definition)}`,
     errors: ['RECORD_NOT_FOUND'],
   },
+  restore: {
+    action: 'update',
+    method: RequestMethod.POST,
+    path: ':id/restore',
+    status: 200,
+    query: [],
+    answer: 'restore',
+    summary: (definition) => `Restore an archived ${lower(definition)}`,
+    errors: ['RECORD_NOT_FOUND'],
+  },
 };
+
+/** Whether a resource has the route of a handler, if nothing disables its action. */
+export function offers({ archive }: CrudDefinition, handler: string): handler is CrudHandler {
+  return handler in GENERATED_ROUTES && (handler !== 'restore' || archive !== undefined);
+}
+
+/** Whether a resource has a generated handler. */
+export function hasGenerated(definition: CrudDefinition, handler: CrudHandler): boolean {
+  return offers(definition, handler) && !definition.disabled.has(GENERATED_ROUTES[handler].action);
+}
+
+/** What an archive changes in a generated route: a delete archives. */
+function withArchive(route: GeneratedRoute, { archive }: CrudDefinition): GeneratedRoute {
+  if (!archive) return route;
+  if (route.action !== 'del') return route;
+  return { ...route, answer: 'archive', summary: (definition) => `Archive a ${lower(definition)}` };
+}
 
 /** The generated routes of a resource, less those that it disables, with its changes to them. */
 export function generatedRoutesOf(definition: CrudDefinition): Route[] {
-  return HANDLERS.filter((handler) => !definition.disabled.has(GENERATED_ROUTES[handler].action)).map(
-    (handler) => {
-      const route = GENERATED_ROUTES[handler];
-      const { summary, response, errors = [] } = definition.routes[handler] ?? {};
-      return {
-        ...route,
-        handler,
-        errors: [...route.errors, ...errors],
-        ...(summary !== undefined && { summary: () => summary }),
-        ...(response && { response, answer: 'own' as const }),
-      };
-    },
-  );
+  return HANDLERS.filter((handler) => hasGenerated(definition, handler)).map((handler) => {
+    const route = withArchive(GENERATED_ROUTES[handler], definition);
+    const { summary, response, errors = [] } = definition.routes[handler] ?? {};
+    return {
+      ...route,
+      handler,
+      errors: [...route.errors, ...errors],
+      ...(summary !== undefined && { summary: () => summary }),
+      ...(response && { response, answer: 'own' as const }),
+    };
+  });
 }
 
 /**
- * The fields that scope a handler, by the name of its method. A method that is neither generated nor a `@CrudAction` is
- * scoped by every isolation field of the resource, so that forgetting a decorator opens nothing.
+ * The fields that scope a request, by the name of the method that handles it. A method that is neither generated nor a
+ * `@CrudAction` is scoped by every isolation field of the resource, so that forgetting a decorator opens nothing.
  */
 export function isolationOfHandler(
   { definition, routes }: { definition: CrudDefinition; routes: ReadonlyMap<string, Route> },
   handler: string,
+  query: RequestQuery = {},
 ): IsolationFields {
-  const generated = (GENERATED_ROUTES as Partial<Record<string, GeneratedRoute>>)[handler];
+  const generated = offers(definition, handler) ? GENERATED_ROUTES[handler] : undefined;
   const action = routes.get(handler)?.action ?? generated?.action;
-  return action ? definition.isolation[action] : everyField(definition);
+  return action ? isolationOfAction(definition, action, asksForArchived(query)) : everyField(definition);
 }
 
 function everyField({ isolation }: CrudDefinition): IsolationFields {

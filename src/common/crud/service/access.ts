@@ -7,17 +7,12 @@ import {
   type IsolationSource,
   type TenantScope,
 } from '../../tenancy/index.js';
+import { type Archived, archivedOnly, isolationOfAction, liveOnly } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/filter-of.js';
-import type { ListQuery } from '../query/list-query.js';
+import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
-
-/** The records that a filter reaches. */
-interface Reach {
-  /** Whether records that `visible` excludes are reached, too. @default false */
-  hidden?: boolean;
-}
 
 /** Makes every predicate of a resource: no other code turns a scope into a filter. */
 export class Access {
@@ -32,23 +27,28 @@ export class Access {
     return this.valuesOf(this.definition.isolation[action], scope);
   }
 
-  /** The filter of the records that a caller reaches with an action. */
+  /**
+   * The filter of the records that a caller reaches with an action.
+   *
+   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if there is no archive to ask for
+   */
   filter(
     action: CrudAction,
     scope: TenantScope,
     id?: string | Types.ObjectId,
-    { hidden = false }: Reach = {},
+    { archived }: ReadQuery = {},
   ): StoreFilter {
+    const isolation = isolationOfAction(this.definition, action, archived !== undefined);
     return {
-      ...(hidden ? {} : this.definition.visible),
-      ...this.fields(action, scope),
+      ...this.there(archived),
+      ...this.valuesOf(isolation, scope),
       ...(id !== undefined && { _id: objectId(id) }),
     };
   }
 
   /** The filter of the records that a query asks for, among those that a caller reaches with an action. */
   listing(action: 'get' | 'count', scope: TenantScope, query: ListQuery): StoreFilter {
-    const filter = this.filter(action, scope);
+    const filter = this.filter(action, scope, undefined, query);
     const predicates = predicatesOf(query);
     // Beside the scope, never among its members: no condition can take the place of one.
     return predicates.length === 0 ? filter : { ...filter, $and: predicates };
@@ -59,11 +59,22 @@ export class Access {
    * below of only if the request names one. Whether that parent can be read is for `Parents` to say.
    */
   reading(scope: TenantScope): StoreFilter {
-    const { isolation, parent, visible } = this.definition;
+    const { isolation, parent } = this.definition;
     const isNamed = ([field, { param }]: [string, IsolationSource]) =>
       field !== parent?.field || param !== parent.param || param in scope.params;
     const fields = Object.fromEntries(Object.entries(isolation.get).filter(isNamed));
-    return { ...visible, ...this.valuesOf(fields, scope) };
+    return { ...this.there(), ...this.valuesOf(fields, scope) };
+  }
+
+  /** What every record has that is there, whosever it is. */
+  private there(archived?: Archived): StoreFilter {
+    const { archive, label, visible } = this.definition;
+    if (!archive && archived !== undefined) {
+      throw new Error(`${label} has no archive. Give its options archive: { field }, or leave archived out.`);
+    }
+    if (!archive || archived === 'include') return visible;
+    const among = archived === 'only' ? archivedOnly : liveOnly;
+    return { ...visible, ...among(archive.field) };
   }
 
   private valuesOf(sources: IsolationFields, scope: TenantScope): Record<string, unknown> {

@@ -3,6 +3,7 @@ import type { Types } from 'mongoose';
 import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
+import type { ArchiveDefinition } from '../definition/archive.js';
 import { hasUnreadBody, isChecked } from '../definition/checked-bodies.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
@@ -16,24 +17,7 @@ import { requiredTags, withTags } from './preconditions.js';
 import type { EntityTags } from '../definition/entity-tags.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
-
-/** Options of the verbs that take values. */
-export interface WriteOptions {
-  /**
-   * Whether the values are checked by the input class. Bodies that a route has checked are not checked twice. Code may
-   * also set fields that no client may send; the schema checks those. It may not in a request whose body no `@CrudAction`
-   * describes: there nobody can tell what came from the client.
-   *
-   * @default true
-   */
-  validate?: boolean;
-}
-
-/** Options of the verbs that change or remove a record. */
-export interface ConditionalOptions {
-  /** ETags with their quotes, one of which the record must have, or `*`. @default the `If-Match` of the request */
-  ifMatch?: string | readonly string[];
-}
+import type { ArchiveOptions, ConditionalOptions, WriteOptions } from './verb-options.js';
 
 const OPTIONS = 'crud:service-options';
 
@@ -96,7 +80,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 
   /** @throws RecordNotFoundError if no record of the scope has the id */
   async get(scope: TenantScope, id: string | Types.ObjectId, query: ReadQuery = {}): Promise<Stored<Entity>> {
-    const filter = this.filterOf('get', scope, objectId(id));
+    const filter = this.filterOf('get', scope, objectId(id), query);
     await this.resource.parents.require('get', scope);
     const { fields } = readOf(this.resource.definition, query);
     const record = await this.store.findOne(filter, fields);
@@ -151,7 +135,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Removes the record for good, and gives it back.
+   * Removes the record for good, and gives it back; archives it if the resource has an archive.
    *
    * @throws RecordNotFoundError if no record of the scope has the id
    * @throws PreconditionFailedError if the record does not have one of the required ETags
@@ -162,10 +146,48 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     id: string | Types.ObjectId,
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
+    if (this.resource.definition.archive)
+      return (await this.archive(scope, id, options)) ?? this.refuseMissing();
     const filter = this.filterOf('del', scope, objectId(id));
     await this.resource.parents.require('del', scope);
     const tags = requiredTags(scope, id, options.ifMatch);
     const record = await this.resource.writes.remove(withTags(filter, tags), { scope });
+    return record ?? this.refuseUnmatched(filter, tags);
+  }
+
+  /**
+   * Archives the record as of now, between the hooks of an update, and gives it back; undefined if none matched.
+   *
+   * @throws PreconditionFailedError if ETags are required and nothing matched
+   */
+  async archive(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    options: ArchiveOptions = {},
+  ): Promise<Stored<Entity> | undefined> {
+    const { field } = this.requireArchive();
+    return this.change('del', scope, id, { set: { [field]: new Date() } }, options);
+  }
+
+  /**
+   * Makes an archived record live again, between the hooks of an update, and gives it back.
+   *
+   * @throws RecordNotFoundError if no archived record of the scope has the id
+   * @throws PreconditionFailedError if the record does not have one of the required ETags
+   * @throws DuplicateValueError if a live record has one of its unique values by now
+   */
+  async restore(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    options: ConditionalOptions = {},
+  ): Promise<Stored<Entity>> {
+    const { field } = this.requireArchive();
+    const filter = this.filterOf('update', scope, objectId(id), { archived: 'only' });
+    await this.resource.parents.require('update', scope);
+    const tags = requiredTags(scope, id, options.ifMatch);
+    const change = { set: {}, unset: [field] };
+    const context = { scope, action: 'restore' } as const;
+    const record = await this.resource.writes.change(withTags(filter, tags), change, context);
     return record ?? this.refuseUnmatched(filter, tags);
   }
 
@@ -177,25 +199,29 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /**
    * Changes a record outside of an update, such as an archive, between the hooks of one; undefined if none matched.
    *
-   * @param reach records that `visible` excludes only with `hidden`
-   * @throws PreconditionFailedError if an `If-Match` was sent and nothing matched
+   * @throws PreconditionFailedError if ETags are required and nothing matched
    */
   protected async change(
     action: 'update' | 'del',
     scope: TenantScope,
     id: string | Types.ObjectId,
     { set = {}, unset = [] }: StoreChange,
-    reach: { hidden?: boolean } = {},
+    { archived, ifMatch }: ConditionalOptions & Pick<ReadQuery, 'archived'> = {},
   ): Promise<Stored<Entity> | undefined> {
-    const tags = requiredTags(scope, id);
-    const filter = withTags(this.filterOf(action, scope, objectId(id), reach), tags);
-    const record = await this.resource.writes.change(filter, { set, unset }, { scope, action });
+    const filter = this.filterOf(action, scope, objectId(id), { archived });
+    await this.resource.parents.require(action, scope);
+    const tags = requiredTags(scope, id, ifMatch);
+    const record = await this.resource.writes.change(
+      withTags(filter, tags),
+      { set, unset },
+      { scope, action },
+    );
     if (!record && tags !== undefined) throw new PreconditionFailedError();
     return record;
   }
 
   /**
-   * The filter of the records that a caller reaches with an action; records that `visible` excludes only with `hidden`.
+   * The filter of the records that a caller reaches with an action; archived ones only if it is told so.
    *
    * @throws UnauthenticatedError or its like if the scope lacks a value
    */
@@ -203,9 +229,15 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     action: CrudAction,
     scope: TenantScope,
     id?: string | Types.ObjectId,
-    reach: { hidden?: boolean } = {},
+    { archived }: Pick<ReadQuery, 'archived'> = {},
   ): StoreFilter {
-    return this.resource.access.filter(action, scope, id, reach);
+    return this.resource.access.filter(action, scope, id, { archived });
+  }
+
+  private requireArchive(): ArchiveDefinition {
+    const { archive, label } = this.resource.definition;
+    if (archive) return archive;
+    throw new Error(`${label} has no archive. Give its options archive: { field }.`);
   }
 
   /** A record that is there but not of the required revision is stale; one that is not there is missing. */

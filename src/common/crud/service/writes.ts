@@ -4,6 +4,7 @@ import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { EntityEvent } from '../../events/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
 import { plain } from '../definition/plain.js';
+import type { UpdateAction } from '../options/crud-hooks.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
@@ -18,7 +19,7 @@ export interface WriteContext<Update> {
   /** @default a scope that isolates nothing */
   scope?: TenantScope;
   /** @default 'update' */
-  action?: 'update' | 'del';
+  action?: UpdateAction;
   /** Records whose removal this one is part of, as keys of {@link References}. @default none */
   within?: ReadonlySet<string>;
   /** Whether the change only takes a reference away, so that the others that it leaves are not looked up. @default false */
@@ -147,20 +148,21 @@ export class Writes<Entity extends object, Create extends object, Update extends
     }: WriteContext<Update>,
   ): Promise<Stored<Entity> | undefined> {
     const { hooks, references, store } = this.resource;
+    const isolatedAs = action === 'restore' ? 'update' : action;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const current = needsCurrent ? await store.findOne(filter) : undefined;
       if (needsCurrent && !current) return undefined;
       let change = await plan(current);
       const planned = change.set;
-      if (!unlinks) await references.check(action, scope, planned);
+      if (!unlinks) await references.check(isolatedAs, scope, planned);
       if (current && hooks.has('beforeUpdate')) {
         change = await changeOfDraft(this.resource.definition, current, change, (draft) =>
           hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
         );
       }
-      this.keepScope(action, scope, change);
+      this.keepScope(isolatedAs, scope, change);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
-      await references.check(action, scope, differences(planned, change.set));
+      await references.check(isolatedAs, scope, differences(planned, change.set));
       const updated = await this.translated(() =>
         store.update(current ? unchanged(filter, current) : filter, change),
       );

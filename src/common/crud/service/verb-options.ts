@@ -1,0 +1,23 @@
+/** Options of the verbs that take values. */
+export interface WriteOptions {
+  /**
+   * Whether the values are checked by the input class. Bodies that a route has checked are not checked twice. Code may
+   * also set fields that no client may send; the schema checks those. It may not in a request whose body no `@CrudAction`
+   * describes: there nobody can tell what came from the client.
+   *
+   * @default true
+   */
+  validate?: boolean;
+}
+
+/** Options of the verbs that change or remove a record. */
+export interface ConditionalOptions {
+  /** ETags with their quotes, one of which the record must have, or `*`. @default the `If-Match` of the request */
+  ifMatch?: string | readonly string[];
+}
+
+/** Options of the verb that archives. */
+export interface ArchiveOptions extends ConditionalOptions {
+  /** Whether a record that is archived already is archived anew. @default it is not reached */
+  archived?: 'include';
+}
