@@ -14,6 +14,8 @@ import mongoose from 'mongoose';
 const { ObjectId } = mongoose.Types;
 const MINE = new ObjectId('665f1c2ab7e3a90d4c8b1001');
 const THEIRS = new ObjectId('665f1c2ab7e3a90d4c8b1002');
+const MINE_ARCHIVED = new ObjectId('665f1c2ab7e3a90d4c8b1003');
+const THEIRS_ARCHIVED = new ObjectId('665f1c2ab7e3a90d4c8b1004');
 const ACTION_NAMES = Object.keys(ACTIONS) as MatrixAction[];
 
 const resources = matrixResources();
@@ -37,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** A record of each tenant, as the store has them. */
+/** A live and an archived record of each tenant, as the store has them. */
 function seeds() {
   const shared = { createdAt: new Date(0), updatedAt: new Date(0), __v: 3, secret: HIDDEN };
   return [
@@ -49,6 +51,20 @@ function seeds() {
       ...shared,
     },
     { _id: THEIRS, text: 'of globex', tenant: new ObjectId(GLOBEX), ...shared },
+    {
+      _id: MINE_ARCHIVED,
+      text: 'old of acme',
+      tenant: new ObjectId(ACME),
+      deletedAt: new Date(1),
+      ...shared,
+    },
+    {
+      _id: THEIRS_ARCHIVED,
+      text: 'old of globex',
+      tenant: new ObjectId(GLOBEX),
+      deletedAt: new Date(1),
+      ...shared,
+    },
   ];
 }
 
@@ -62,7 +78,8 @@ async function seed({ options }: MatrixResource) {
 /** Sends the request of an action, on the record of Acme if it needs one. */
 function send(resource: MatrixResource, action: MatrixAction, request: TestRequest) {
   const { method } = ACTIONS[action];
-  const path = `/${resource.options.name}${resource.pathOf(action).replace(':id', MINE.toHexString())}`;
+  const id = (action === 'restore' ? MINE_ARCHIVED : MINE).toHexString();
+  const path = `/${resource.options.name}${resource.pathOf(action).replace(':id', id)}`;
   const isWrite = action === 'create' || action === 'update';
   const full = { ...(isWrite && { body: { text: 'new' } }), ...request };
   const headers = { ...(action === 'create' && { Prefer: 'return=representation' }), ...full.headers };
@@ -98,6 +115,9 @@ function sizeOf(body: unknown): number {
   return results?.length ?? count ?? data?.count ?? Number.NaN;
 }
 
+const of = (owner: string, records: readonly mongoose.mongo.Document[]) =>
+  records.filter(({ tenant }) => String(tenant) === owner);
+
 const writes: readonly MatrixAction[] = ['create', 'update', 'del'];
 const cells = [...resources.keys()].flatMap((place) =>
   ACTION_NAMES.map((action) => [place, action] as const),
@@ -121,13 +141,11 @@ describe.each(cells)('%s: %s', (place, action) => {
     const stored = await seed(resource);
     const response = await send(resource, action, { token: tokens['a foreign token'] });
     expect(response.text).not.toMatch(/of acme|__v|known to the house/);
-    const [mine, ...others] = await stored();
-    expect(mine).toEqual(seeds()[0]);
-    expect(others.map(({ tenant }) => String(tenant))).toEqual(
-      action === 'create' ? [GLOBEX, GLOBEX] : [GLOBEX],
-    );
-    if (['get', 'update', 'del'].includes(action)) expect(response.status).toBe(404);
-    else if (action !== 'create') expect(sizeOf(response.body)).toBe(1);
+    const after = await stored();
+    expect(of(ACME, after)).toEqual(of(ACME, seeds()));
+    expect(of(GLOBEX, after)).toHaveLength(action === 'create' ? 3 : 2);
+    if (['get', 'update', 'del', 'restore'].includes(action)) expect(response.status).toBe(404);
+    else if (action !== 'create') expect(sizeOf(response.body)).toBe(action === 'archived' ? 2 : 1);
   });
 
   it('serves its own tenant, and shows nothing hidden', async () => {
@@ -137,14 +155,17 @@ describe.each(cells)('%s: %s', (place, action) => {
     expect(response.status).toBeLessThan(300);
     expect(response.text).not.toMatch(/of globex|__v|known to the house/);
     if (['list', 'page', 'count'].includes(action)) expect(sizeOf(response.body)).toBe(1);
+    if (action === 'archived') expect(sizeOf(response.body)).toBe(2);
     if (action === 'get') expect(response.body).toMatchObject({ text: 'of acme', box: { label: 'a' } });
     const after = await stored();
-    expect(after).toContainEqual(seeds()[1]);
-    const own = after.filter(({ tenant }) => String(tenant) === ACME).map(({ text }) => text as string);
+    expect(of(GLOBEX, after)).toEqual(of(GLOBEX, seeds()));
+    const live = of(ACME, after).filter(({ deletedAt }) => !deletedAt);
+    const own = live.map(({ text }) => text as string);
     const expected: Partial<Record<MatrixAction, string[]>> = {
       create: ['of acme', 'new'],
       update: ['new'],
       del: [],
+      restore: ['of acme', 'old of acme'],
     };
     expect(own).toEqual(expected[action] ?? ['of acme']);
   });

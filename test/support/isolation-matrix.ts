@@ -11,7 +11,6 @@ import {
   Param,
   Patch,
   Post,
-  Query,
   SetMetadata,
   type Type,
   UseGuards,
@@ -21,6 +20,7 @@ import {
   type Changes,
   CrudAction,
   CrudController,
+  CurrentQuery,
   IdPipe,
   type ListQuery,
   type ReadQuery,
@@ -39,17 +39,35 @@ class LetThrough implements CanActivate, NestInterceptor {
 export const ACTIONS = {
   list: { method: 'GET', handler: 'list', path: '', route: (path: string) => Get(path) },
   page: { method: 'GET', handler: 'list', path: '?limit=50', route: (path: string) => Get(path) },
+  archived: {
+    method: 'GET',
+    handler: 'list',
+    path: '?archived=include',
+    route: (path: string) => Get(path),
+  },
   count: { method: 'GET', handler: 'count', path: '/count', route: (path: string) => Get(path) },
   get: { method: 'GET', handler: 'get', path: '/:id', route: (path: string) => Get(path) },
   create: { method: 'POST', handler: 'create', path: '', route: (path: string) => Post(path) },
   update: { method: 'PATCH', handler: 'update', path: '/:id', route: (path: string) => Patch(path) },
   del: { method: 'DELETE', handler: 'del', path: '/:id', route: (path: string) => Delete(path) },
+  restore: {
+    method: 'POST',
+    handler: 'restore',
+    path: '/:id/restore',
+    route: (path: string) => Post(path),
+  },
 } as const;
 
 /** Name of an action of the matrix. */
 export type MatrixAction = keyof typeof ACTIONS;
 
 type Handler = (typeof ACTIONS)[MatrixAction]['handler'];
+
+/** The action whose scope each has. */
+const isolatedAs = (action: MatrixAction) => {
+  const { handler } = ACTIONS[action];
+  return handler === 'list' ? 'get' : handler === 'restore' ? 'update' : handler;
+};
 
 /** A decorator that puts another function in the place of the method. */
 const Replaced: MethodDecorator = (_target, _key, descriptor) => {
@@ -75,12 +93,13 @@ interface Written {
 }
 
 const repeated = (...pipes: Copy[]): Record<Handler, ParameterDecorator[]> => ({
-  list: [CurrentScope(), Query(...(pipes as []))],
-  count: [CurrentScope()],
-  get: [CurrentScope(), Param('id', IdPipe)],
+  list: [CurrentScope(), CurrentQuery(...(pipes as []))],
+  count: [CurrentScope(), CurrentQuery()],
+  get: [CurrentScope(), Param('id', IdPipe), CurrentQuery()],
   create: [CurrentScope(), Body(...(pipes as []))],
   update: [CurrentScope(), Param('id', IdPipe), Body(...(pipes as []))],
   del: [CurrentScope(), Param('id', IdPipe)],
+  restore: [CurrentScope(), Param('id', IdPipe)],
 });
 
 /** The kinds of decorators. */
@@ -105,10 +124,10 @@ export const KINDS: Readonly<Record<string, Written>> = {
       CrudAction(options, {
         method: ACTIONS[action].method,
         path,
-        isolatedAs: action === 'list' || action === 'page' ? 'get' : action,
+        isolatedAs: isolatedAs(action),
         ...(action === 'create' && { body: NoteInput }),
         ...(action === 'update' && { body: NotePatch }),
-        ...(ACTIONS[action].handler === 'list' && { query: ['limit'] }),
+        ...(ACTIONS[action].handler === 'list' && { query: ['limit', 'archived'] }),
         ...(action === 'count' && { response: Wrapped }),
       }),
     ],
@@ -168,8 +187,12 @@ function overriding(name: string, kind: Written): MatrixResource {
     override del(scope: TenantScope, id: string): Promise<object> {
       return super.del(scope, id);
     }
+    override restore(scope: TenantScope, id: string) {
+      return super.restore(scope, id);
+    }
   }
-  for (const action of Object.keys(ACTIONS).filter((each) => each !== 'page') as MatrixAction[]) {
+  const once = Object.keys(ACTIONS).filter((each) => each !== 'page' && each !== 'archived');
+  for (const action of once as MatrixAction[]) {
     const { handler, path } = ACTIONS[action];
     const decorators = kind.method?.(options, action, path.slice(1)) ?? [];
     write(Overriding, handler, decorators, kind.parameters?.(...(kind.pipes ?? []))[handler] ?? []);
@@ -200,6 +223,9 @@ function owning(name: string, kind: Written, through: 'scope' | 'service'): Matr
     ownPage(scope: TenantScope) {
       return this.service.page(scope, { offset: 0, limit: 50 });
     }
+    ownArchived(scope: TenantScope) {
+      return this.service.list(scope, { archived: 'include' });
+    }
     async ownCount(scope: TenantScope) {
       const count = await (isDirect ? this.service.reachCount(scope) : this.service.count(scope));
       return { data: { count } };
@@ -218,8 +244,12 @@ function owning(name: string, kind: Written, through: 'scope' | 'service'): Matr
     ownDel(scope: TenantScope, id: string) {
       return isDirect ? this.service.drop(scope, id) : this.service.del(scope, id);
     }
+    ownRestore(scope: TenantScope, id: string) {
+      return this.service.restore(scope, id);
+    }
   }
-  const pathOf = (action: MatrixAction) => (action === 'page' ? 'own-page' : `own${ACTIONS[action].path}`);
+  const pathOf = (action: MatrixAction) =>
+    ['page', 'archived'].includes(action) ? `own-${action}` : `own${ACTIONS[action].path}`;
   for (const action of Object.keys(ACTIONS) as MatrixAction[]) {
     const { handler } = ACTIONS[action];
     const own = `own${action.charAt(0).toUpperCase()}${action.slice(1)}`;

@@ -48,6 +48,9 @@ class NoteBase extends NoteInput {
 
   @Prop({ type: String, select: false, default: HIDDEN })
   secret?: string;
+
+  @Prop({ type: Date })
+  deletedAt?: Date;
 }
 
 /** A resource that is private in every action, with an entity of its own. */
@@ -60,6 +63,7 @@ export function privateNotes(name: string): Options {
     input: NoteInput,
     name,
     isolationFields: { all: { tenant: currentTenant } },
+    archive: { field: 'deletedAt' },
   });
 }
 
