@@ -173,7 +173,7 @@ describe.each(cases)('the commands behind $resource', ({ resource, collection, p
 it('a plan without an index is told', async () => {
   const app = await createTestApp();
   const todos = app.database.collection('todos');
-  await todos.insertMany([{ title: 'a' }, { title: 'b' }]);
+  await todos.insertMany([{ description: 'a' }, { description: 'b' }]);
   const service = app.app.get<Connection>(getConnectionToken(), { strict: false });
   const [plan] = await plansOf(app, 'todos', async () => {
     await service.collection('todos').find({ description: 'a' }).sort({ description: 1 }).toArray();

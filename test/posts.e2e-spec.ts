@@ -29,13 +29,19 @@ beforeAll(async () => {
 afterAll(() => app.close());
 beforeEach(() => app.empty());
 
+const FILTERS = ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt'];
+
 describeCrudContract('posts', {
   app: () => app,
   token: () => acme,
   path: PATH,
   label: 'Post',
   counts: true,
-  reading: ['archived'],
+  parameters: {
+    list: ['offset', 'limit', 'sort', 'fields', 'archived', ...FILTERS],
+    count: ['archived', ...FILTERS],
+    get: ['fields', 'archived'],
+  },
   full: FULL,
   optional: ['content', 'tags'],
   defaults: { tenant: ACME },

@@ -35,6 +35,8 @@ const DUE_DATES = {
   '9999-12-31T23:59:59.999Z': '9999-12-31T23:59:59.999Z',
 };
 
+const FILTERS = ['_id', 'title', 'completed', 'dueAt', 'createdAt', 'updatedAt'];
+
 describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
   let app: TestApp;
   beforeAll(async () => {
@@ -48,6 +50,11 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     path: '/todos',
     label: 'Todo',
     counts: form === 'generated',
+    parameters: {
+      list: ['offset', 'limit', ...(form === 'generated' ? ['sort', 'fields', ...FILTERS] : [])],
+      count: FILTERS,
+      get: ['fields'],
+    },
     full: FULL,
     optional: ['description', 'completed', 'dueAt'],
     defaults: { completed: false },

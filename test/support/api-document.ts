@@ -1,20 +1,23 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
+import { type ParameterObject, sentParameters } from './api-parameters.js';
 
 interface OperationObject {
+  parameters?: ParameterObject[];
   responses: Record<string, { content?: Record<string, { schema: object }> }>;
 }
 
-/** A response, as far as the document speaks of it. */
+/** A response, as far as the document speaks of it, and the query that it answers. */
 export interface ObservedResponse {
   method: string;
   path: string;
+  query: string;
   status: number;
   contentType: string | null;
   body: unknown;
 }
 
-/** Checks responses against the OpenAPI document that the service itself serves. */
+/** Checks responses, and the queries of those that succeed, against the OpenAPI document that the service itself serves. */
 export class ApiDocument {
   private readonly ajv = new Ajv({ strict: false, allErrors: true });
   private readonly validators = new Map<object, ValidateFunction>();
@@ -26,12 +29,13 @@ export class ApiDocument {
     this.ajv.addSchema(document, 'api');
   }
 
-  /** @throws Error where the document does not describe the response */
+  /** @throws Error where the document does not describe the response, or a query that was accepted */
   check(response: ObservedResponse): void {
     const operation = this.operationOf(response);
     // Paths and methods that do not exist are not in the document.
     if (!operation) return;
     const name = `${response.method} ${response.path} → ${response.status}`;
+    if (response.status < 400) this.checkQuery(response.query, operation, name);
     const documented = operation.responses[response.status];
     if (!documented) throw new Error(`${name}: the document does not list this status`);
     if (response.method === 'HEAD' || (!documented.content && response.body === undefined)) return;
@@ -41,6 +45,15 @@ export class ApiDocument {
       throw new Error(`${name}: the document does not list ${mediaType || 'an answer without a body'}`);
     const validate = this.validatorOf(schema);
     if (!validate(response.body)) throw new Error(`${name}: ${this.ajv.errorsText(validate.errors)}`);
+  }
+
+  private checkQuery(query: string, { parameters = [] }: OperationObject, name: string): void {
+    for (const { name: parameter, schema, values } of sentParameters(query, parameters)) {
+      if (!schema) throw new Error(`${name}: the document does not list the parameter ${parameter}`);
+      const validate = this.validatorOf(schema);
+      if (!values.some((value) => validate(value)))
+        throw new Error(`${name}: ${parameter}: ${this.ajv.errorsText(validate.errors)}`);
+    }
   }
 
   private operationOf({ method, path }: ObservedResponse): OperationObject | undefined {

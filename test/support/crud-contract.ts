@@ -34,8 +34,8 @@ export interface CrudContract {
   label: string;
   /** Whether the resource counts by a route of its own. */
   counts: boolean;
-  /** Parameters of every read, besides those of pages. @default none */
-  reading?: string[];
+  /** Names of the query parameters of the reads. */
+  parameters: { list: string[]; count: string[]; get: string[] };
   /** A body with every input field; `title` is among them. */
   full: Record<string, unknown>;
   /** Names of the optional input fields. */

@@ -24,7 +24,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, references, hooks, routes',
+    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };

@@ -64,10 +64,11 @@ export class TestApp {
     const contentType = response.headers.get('content-type');
     const parsed: unknown =
       contentType?.includes('json') && text !== '' ? JSON.parse(text) : text || undefined;
-    const pathname = path.split('?', 1)[0] ?? path;
+    const [pathname = path, query = ''] = path.split('?');
     (await this.apiDocument()).check({
       method,
       path: pathname,
+      query,
       status: response.status,
       contentType,
       body: parsed,

@@ -17,7 +17,8 @@ export {
   ApiSuccess,
   ApiUpdateBody,
 } from './openapi/decorators.js';
-export { schemaClass } from './openapi/documented-class.js';
+export { partOf, schemaClass } from './openapi/documented-class.js';
+export { ApiFields } from './openapi/query-parameters.js';
 export {
   ArchivedResult,
   CountResult,
@@ -43,6 +44,7 @@ export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } 
 export { Page } from './query/page.js';
 export type { Condition, ListQuery, PageQuery, ReadQuery } from './query/list-query.js';
 export { type PagePosition, PageQueryPipe } from './query/page-query.js';
+export { fieldsPipe, project } from './query/read-fields.js';
 export { CrudService } from './service/crud.service.js';
 export type { ArchiveOptions, ConditionalOptions, WriteOptions } from './service/verb-options.js';
 export type { CrudStore, StoreChange, StoreFilter, StoreRead } from './store/crud.store.js';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { schemaClass, type Stored } from '../../common/crud/index.js';
+import { partOf, schemaClass, type Stored } from '../../common/crud/index.js';
 import { jsonSchemaOf } from '../../common/fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../common/ids/index.js';
 import { TodoInput } from '../dto/todo-input.js';
@@ -27,6 +27,9 @@ export class TodoRecord extends TodoInput {
     return { _id: _id.toHexString(), title, description, completed, dueAt, createdAt, updatedAt };
   }
 }
+
+/** What `fields` leaves of a todo. */
+export class TodoPart extends partOf(TodoRecord) {}
 
 /** One page of todos. */
 export class TodoPage {

@@ -15,6 +15,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import {
   ApiCreateBody,
+  ApiFields,
   ApiIdParam,
   ApiIfMatch,
   ApiIfNoneMatch,
@@ -26,25 +27,29 @@ import {
   type CreatedResult,
   type DeletedResult,
   etagOf,
+  fieldsPipe,
   IdPipe,
   isKnown,
   Page,
   type PagePosition,
   PageQueryPipe,
   prefersRepresentation,
+  project,
   readEntityTags,
   streamJsonArray,
   updateBodyPipe,
   type UpdatedResult,
 } from '../../common/crud/index.js';
 import { ApiProblems } from '../../common/errors/index.js';
+import { fieldsOf } from '../../common/fields/index.js';
 import { TakesQuery } from '../../common/http/index.js';
 import { TodoInput } from '../dto/todo-input.js';
-import { TodoCreate, TodoPage, TodoRecord, TodoUpdate } from './todo.dto.js';
+import { TodoCreate, TodoPage, TodoPart, TodoRecord, TodoUpdate } from './todo.dto.js';
 import { TodosService } from './todos.service.js';
 
 const PATH = 'todos';
 const ANSWERS = { record: TodoRecord, page: TodoPage };
+const FIELDS = ['_id', ...fieldsOf(TodoInput).map(({ name }) => name), 'createdAt', 'updatedAt'];
 
 /** The todo API, written by hand: the same answers as the generated one, without the generator. */
 @ApiTags('Todos')
@@ -97,10 +102,12 @@ export class TodosController {
   }
 
   @Get(':id')
+  @TakesQuery('fields')
   @ApiOperation({ operationId: 'todos_get', summary: 'Get one todo' })
   @ApiIdParam('Todo')
+  @ApiFields(FIELDS)
   @ApiIfNoneMatch()
-  @ApiSuccess('get', PATH, ANSWERS)
+  @ApiSuccess('get', PATH, { ...ANSWERS, part: TodoPart })
   @ApiProblems(
     'VALIDATION_FAILED',
     'INVALID_ID',
@@ -110,13 +117,14 @@ export class TodosController {
   )
   async get(
     @Param('id', IdPipe) id: string,
+    @Query('fields', fieldsPipe(FIELDS)) fields: string[] | undefined,
     @Headers('if-none-match') ifNoneMatch: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<TodoRecord | undefined> {
+  ): Promise<Partial<TodoRecord> | undefined> {
     const tags = readEntityTags('If-None-Match', ifNoneMatch);
     const todo = await this.todos.get(id);
     reply.header('ETag', etagOf(todo));
-    if (!isKnown(tags, todo)) return TodoRecord.from(todo);
+    if (!isKnown(tags, todo)) return project(TodoRecord.from(todo), fields);
     reply.code(304);
     return undefined;
   }

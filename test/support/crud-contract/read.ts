@@ -1,10 +1,9 @@
-import type { Violation } from '../../../src/common/errors/index.js';
 import type { CrudContract } from '../crud-contract.js';
 import { expectInvalid, expectNotFound, expectProblem } from '../problems.js';
 import { create, createMany, idsOf, NOBODY, recordOf } from './records.js';
 
 export function describeList(contract: CrudContract): void {
-  const { app, path, full } = contract;
+  const { app, path, full, parameters } = contract;
 
   describe(`GET ${path}`, () => {
     it('is an empty array where there is no record', async () => {
@@ -50,14 +49,16 @@ export function describeList(contract: CrudContract): void {
     });
 
     it('refuses parameters that it does not have, and lists those it has', async () => {
-      const allowed = ['offset', 'limit', ...(contract.reading ?? [])];
-      expectInvalid(await app().get(`${path}?page=2`), path, unknown('page', allowed));
+      expectInvalid(await app().get(`${path}?page=2`), path, {
+        parameter: 'page',
+        detail: `"page" is not a parameter here. Allowed: ${parameters.list.join(', ')}.`,
+      });
     });
   });
 }
 
 export function describeCount(contract: CrudContract): void {
-  const { app, path } = contract;
+  const { app, path, parameters } = contract;
   if (!contract.counts) return;
 
   describe(`GET ${path}/count`, () => {
@@ -74,9 +75,11 @@ export function describeCount(contract: CrudContract): void {
       expect({ status, text }).toEqual({ status: 200, text: '' });
     });
 
-    it('refuses parameters that it does not have', async () => {
-      const fault = unknown('limit', contract.reading);
-      expectInvalid(await app().get(`${path}/count?limit=1`), `${path}/count`, fault);
+    it('refuses parameters that it does not have, and lists those it has', async () => {
+      expectInvalid(await app().get(`${path}/count?limit=1`), `${path}/count`, {
+        parameter: 'limit',
+        detail: `"limit" is not a parameter here. Allowed: ${parameters.count.join(', ')}.`,
+      });
     });
   });
 }
@@ -135,16 +138,52 @@ export function describeGet(contract: CrudContract): void {
       },
     );
 
-    it('refuses parameters that it does not have', async () => {
+    it('shows the fields that are asked for, and the identifier', async () => {
       const id = await create(contract, full);
-      const fault = unknown('page', contract.reading);
-      expectInvalid(await app().get(`${path}/${id}?page=1`), `${path}/${id}`, fault);
+      const whole = await app().get(`${path}/${id}`);
+      const { _id, title, createdAt } = whole.body as Record<string, unknown>;
+      const { body, headers } = await app().get(`${path}/${id}?fields=createdAt,title,title`);
+      expect(body).toEqual({ _id, title, createdAt });
+      expect(headers.get('etag')).toBe(whole.headers.get('etag'));
+      expect((await app().get(`${path}/${id}?fields=_id`)).body).toEqual({ _id });
+      const every = Object.keys(whole.body as object).join('%2C');
+      expect((await app().get(`${path}/${id}?fields=${every}`)).text).toBe(whole.text);
+    });
+
+    it.each([
+      '',
+      '__v',
+      'title,',
+      ',title',
+      ' title',
+      '-title',
+      'title.length',
+      'Title',
+      '$where',
+      'toString',
+    ])('refuses the fields "%s", and lists those it has', async (fields) => {
+      const id = await create(contract, full);
+      const stray = fields.split(',').find((name) => name !== 'title');
+      const shown = Object.keys((await app().get(`${path}/${id}`)).body as object);
+      const { status, body } = await app().get(`${path}/${id}?fields=${encodeURIComponent(fields)}`);
+      expect(status).toBe(400);
+      const [{ parameter, detail }] = body.errors as [{ parameter: string; detail: string }];
+      expect(parameter).toBe('fields');
+      const [sentence, allowed] = detail.split(' Allowed: ');
+      expect(sentence).toBe(`"${stray}" is not a field of the records here.`);
+      expect(allowed?.replace('.', '').split(', ')).toEqual(expect.arrayContaining(shown));
+    });
+
+    it('refuses parameters that it does not have, and lists those it has', async () => {
+      const id = await create(contract, full);
+      expectInvalid(await app().get(`${path}/${id}?title=x`), `${path}/${id}`, {
+        parameter: 'title',
+        detail: `"title" is not a parameter here. Allowed: ${contract.parameters.get.join(', ')}.`,
+      });
+      expectInvalid(await app().get(`${path}/${id}?fields=title&fields=title`), `${path}/${id}`, {
+        parameter: 'fields',
+        detail: '"fields" must be given once.',
+      });
     });
   });
-}
-
-/** The fault of a parameter that a route does not have. */
-function unknown(parameter: string, allowed: readonly string[] = []): Violation {
-  const instead = allowed.length > 0 ? `. Allowed: ${allowed.join(', ')}.` : '; this path takes none.';
-  return { parameter, detail: `"${parameter}" is not a parameter here${instead}` };
 }

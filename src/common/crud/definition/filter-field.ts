@@ -1,7 +1,7 @@
 import type { Schema, SchemaType } from 'mongoose';
 import { Types } from 'mongoose';
-import { isObjectId } from '../../ids/index.js';
-import { parseTimestamp } from '../../fields/index.js';
+import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
+import { type JsonSchema, parseTimestamp } from '../../fields/index.js';
 import type { FilterKind } from '../query/operators.js';
 
 /** A field that clients can filter by. */
@@ -13,8 +13,12 @@ export interface FilterField {
   readonly within?: string;
   /** Noun phrase of the values that it takes, such as "true or false". */
   readonly shape: string;
-  /** Values of an enum. */
-  readonly values?: readonly (string | number)[];
+  /** Whether the field holds a list, or lies in one: any entry may match. */
+  readonly isList: boolean;
+  /** OpenAPI 3.0 schema of its values. */
+  readonly schema: JsonSchema;
+  /** A value, as a client writes it in a URL. */
+  readonly example: string;
   /** A value of the store's type; undefined if the text is none. */
   readonly parse: (text: string) => unknown;
 }
@@ -40,17 +44,20 @@ export function filterFieldOf(
   if (!type || (declared.instance === 'Array' && declared.schema)) return undefined;
   const allowed = values ?? (type.options as { enum?: readonly (string | number)[] }).enum;
   const within = listAround(schema, path);
-  const base = { path, ...(within !== undefined && { within }) };
+  const isList = declared.instance === 'Array' || within !== undefined;
+  const base = { path, isList, ...(within !== undefined && { within }) };
   if (Array.isArray(allowed) && allowed.length > 0) return { ...base, ...enumOf(allowed) };
   const scalar = SCALARS[type.instance];
   return scalar && { ...base, ...scalar };
 }
 
-type Scalar = Pick<FilterField, 'kind' | 'shape' | 'parse'>;
+type Scalar = Pick<FilterField, 'kind' | 'shape' | 'schema' | 'example' | 'parse'>;
 
 const NUMERIC: Scalar = {
   kind: 'number',
   shape: 'a number',
+  schema: { type: 'number' },
+  example: '12',
   parse: (text) => {
     const value = NUMBER.test(text) ? Number(text) : Number.NaN;
     return Number.isFinite(value) ? value : undefined;
@@ -58,9 +65,13 @@ const NUMERIC: Scalar = {
 };
 
 /** Exact values of wide types, made from their digits. */
-const exact = (make: (text: string) => unknown, pattern: RegExp, shape: string): Scalar => ({
+const exact = (
+  make: (text: string) => unknown,
+  pattern: RegExp,
+  described: Pick<Scalar, 'shape' | 'schema' | 'example'>,
+): Scalar => ({
   kind: 'number',
-  shape,
+  ...described,
   parse: (text) => {
     if (!pattern.test(text)) return undefined;
     try {
@@ -74,7 +85,13 @@ const exact = (make: (text: string) => unknown, pattern: RegExp, shape: string):
 const WHOLE = /^-?\d{1,19}$/;
 const INT_64 = [-(2n ** 63n), 2n ** 63n - 1n] as const;
 
-const TEXT: Scalar = { kind: 'string', shape: 'a text', parse: (text) => text };
+const TEXT: Scalar = {
+  kind: 'string',
+  shape: 'a text',
+  schema: { type: 'string' },
+  example: 'tea',
+  parse: (text) => text,
+};
 
 /** By the name of Mongoose's type. */
 const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
@@ -88,32 +105,43 @@ const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
       return value >= INT_64[0] && value <= INT_64[1] ? value : undefined;
     },
     WHOLE,
-    'a whole number',
+    { shape: 'a whole number', schema: { type: 'string', format: 'int64' }, example: '12' },
   ),
-  Decimal128: exact((text) => Types.Decimal128.fromString(text), NUMBER, 'a number'),
+  Decimal128: exact((text) => Types.Decimal128.fromString(text), NUMBER, {
+    shape: 'a number',
+    schema: { type: 'string', format: 'decimal' },
+    example: '12.50',
+  }),
   Date: {
     kind: 'timestamp',
     shape: 'a timestamp as in RFC 3339, such as 2026-12-31T12:00:00Z ("+" is written %2B)',
+    schema: { type: 'string', format: 'date-time' },
+    example: '2026-12-31T12:00:00Z',
     parse: parseTimestamp,
   },
   Boolean: {
     kind: 'boolean',
     shape: 'true or false',
+    schema: { type: 'boolean' },
+    example: 'true',
     parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   },
   ObjectId: {
     kind: 'identifier',
     shape: '24 hexadecimal digits',
+    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN },
+    example: '665f1c2ab7e3a90d4c8b4567',
     parse: (text) => (isObjectId(text) ? new Types.ObjectId(text) : undefined),
   },
 };
 
-function enumOf(values: readonly (string | number)[]): Omit<FilterField, 'path'> {
+function enumOf(values: readonly (string | number)[]): Scalar {
   const byText = new Map(values.map((value) => [String(value), value]));
   return {
     kind: 'enum',
     shape: `one of ${[...byText.keys()].join(', ')}`,
-    values,
+    schema: { type: typeof values[0] === 'number' ? 'number' : 'string', enum: [...values] },
+    example: String(values[0]),
     parse: (text) => byText.get(text),
   };
 }

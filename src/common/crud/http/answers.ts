@@ -8,6 +8,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import { Page } from '../query/page.js';
+import { project } from '../query/read-fields.js';
 import type { AnswerKind, Route } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { streamJsonArray } from './json-array.stream.js';
@@ -92,13 +93,6 @@ export function answer(result: unknown, context: AnswerContext): unknown {
 
 function show(record: Stored<object>, { definition, request, caller }: AnswerContext): object {
   return project(definition.present(record, caller), request.crudQuery?.fields);
-}
-
-/** The fields that the request asks for, and the identifier. */
-function project(record: object, fields: readonly string[] | undefined): object {
-  if (!fields) return record;
-  const entries = Object.entries(record).filter(([name]) => name === '_id' || fields.includes(name));
-  return Object.fromEntries(entries);
 }
 
 async function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext) {

@@ -1,10 +1,10 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import { jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import { outputClassOf } from '../definition/output.js';
-import { documentedClass, schemaClass } from './documented-class.js';
+import { anyOf, documentedClass, partOf, schemaClass } from './documented-class.js';
 import { ID_SCHEMA, recordSchema } from './record-schema.js';
 
 /** The classes that the document describes a resource's bodies by. */
@@ -12,6 +12,8 @@ export interface CrudClasses {
   readonly create: Type<object>;
   readonly update: Type<object>;
   readonly record: Type<object>;
+  /** What `fields` leaves of a record; undefined if a record requires no field anyway. */
+  readonly part?: Type<object>;
   readonly page: Type<object>;
 }
 
@@ -19,20 +21,24 @@ export interface CrudClasses {
 export function createClasses(definition: CrudDefinition): CrudClasses {
   const { label, inputs, list } = definition;
   const record = recordClass(definition);
-  class Page extends pageOf(record, list.maxLimit) {}
+  const part =
+    typeof definition.options.output === 'function' && !outputOf(definition) ? undefined : partOf(record);
+  class Page extends pageOf(part ? [record, part] : [record], list.maxLimit) {}
   Object.defineProperty(Page, 'name', { value: `${label}Page` });
   return {
     create: schemaClass(`${label}Create`, jsonSchemaOf(inputs.create)),
     update: schemaClass(`${label}Update`, jsonSchemaOf(inputs.update, { partial: true })),
     record,
+    ...(part && { part }),
     page: Page,
   };
 }
 
 /** The class of one page of records. */
-function pageOf(record: Type<object>, maxItems: number): Type<object> {
+function pageOf(records: Type<object>[], maxItems: number): Type<object> {
+  @ApiExtraModels(...records)
   class Page {
-    @ApiProperty({ type: [record], maxItems })
+    @ApiProperty({ type: 'array', items: anyOf(records), maxItems })
     results!: object[];
 
     @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of records in all, whatever the page' })
@@ -42,11 +48,15 @@ function pageOf(record: Type<object>, maxItems: number): Type<object> {
 }
 
 function recordClass(definition: CrudDefinition): Type<object> {
-  const { label, options } = definition;
-  const view = outputClassOf(options.output as CrudOutput<object> | undefined);
+  const { label } = definition;
+  const view = outputOf(definition);
   if (!view) return schemaClass(label, recordSchema(definition));
   class View extends documentedClass(view, label) {}
   ApiProperty(ID_SCHEMA)(View.prototype, '_id');
   Object.defineProperty(View, 'name', { value: label });
   return View;
+}
+
+function outputOf({ options }: CrudDefinition): Type<object> | undefined {
+  return outputClassOf(options.output as CrudOutput<object> | undefined);
 }

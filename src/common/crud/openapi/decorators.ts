@@ -17,6 +17,7 @@ import { ARCHIVED } from '../definition/archive.js';
 import { ARCHIVED_PARAMETER } from '../query/archived.js';
 import { PAGE_LIMITS, type Paging } from '../query/page-query.js';
 import type { AnswerKind } from '../routes/routes.js';
+import { anyOf } from './documented-class.js';
 import {
   ArchivedResult,
   CountResult,
@@ -135,6 +136,8 @@ export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
 /** The classes that a success answers with. */
 interface AnswerClasses {
   readonly record: Type<unknown>;
+  /** What `fields` leaves of a record. @default answers are whole records */
+  readonly part?: Type<unknown>;
   readonly page: Type<unknown>;
   /** Whether a list without page parameters is every record. @default true */
   readonly unpaged?: boolean;
@@ -146,9 +149,10 @@ interface AnswerClasses {
 export function ApiSuccess(
   answer: Exclude<AnswerKind, 'own'>,
   path: string,
-  { record: type, page, unpaged = true, status = answer === 'create' ? 201 : 200 }: AnswerClasses,
+  { record: type, part, page, unpaged = true, status = answer === 'create' ? 201 : 200 }: AnswerClasses,
 ): MethodDecorator {
   const record = { $ref: getSchemaPath(type) };
+  const read = anyOf(part ? [type, part] : [type]);
   const etag = { ETag: header('The revision of the record', '"0"') };
   const preferred = {
     'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
@@ -166,12 +170,16 @@ export function ApiSuccess(
       headers: { Link: links },
       content: json(
         unpaged
-          ? { oneOf: [{ type: 'array', items: record }, { $ref: getSchemaPath(page) }] }
+          ? { oneOf: [{ type: 'array', items: read }, { $ref: getSchemaPath(page) }] }
           : { $ref: getSchemaPath(page) },
       ),
     },
     count: { description: 'How many records there are', type: CountResult },
-    get: { description: 'The record', type, headers: etag },
+    get: {
+      description: part ? 'The record; with `fields`, a part of it' : 'The record',
+      headers: etag,
+      content: json(read),
+    },
     create: {
       description: 'Created; the whole record if the request prefers it',
       headers: {
@@ -190,8 +198,9 @@ export function ApiSuccess(
     archive: { description: 'Archived', type: ArchivedResult },
     restore: { description: 'Restored', type: RestoredResult },
   }[answer] as ApiResponseOptions;
+  const isRead = answer === 'list' || answer === 'get';
   return applyDecorators(
-    ApiExtraModels(type, page, CreatedResult, UpdatedResult),
+    ApiExtraModels(type, ...(part && isRead ? [part] : []), page, CreatedResult, UpdatedResult),
     ApiResponse({ status, ...success }),
   );
 }

@@ -21,11 +21,11 @@ import {
   ApiIdParam,
   ApiIfMatch,
   ApiIfNoneMatch,
-  ApiPaging,
   ApiSuccess,
   ApiUpdateBody,
 } from './decorators.js';
 import { documentedClass } from './documented-class.js';
+import { ApiReading } from './query-parameters.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
@@ -66,7 +66,7 @@ function documentPath(route: Route, { path, label, parent }: CrudDefinition): Me
 
 function documentQuery(route: Route, definition: CrudDefinition): MethodDecorator[] {
   const archived = takesArchived(route, definition) ? [ApiArchived(isPublic(route, definition))] : [];
-  if (route.handler === 'list') return [ApiPaging(definition.list), ...archived];
+  if (route.reads) return [ApiReading(route.reads, definition), ...archived];
   const others = route.query.filter((name) => archived.length === 0 || name !== ARCHIVED_PARAMETER);
   const texts = others.map((name) => ApiQuery({ name, required: false, schema: { type: 'string' } }));
   return [...texts, ...archived];

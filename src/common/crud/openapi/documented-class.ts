@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions, getSchemaPath, PartialType } from '@nestjs/swagger';
 import { fieldsOf, type JsonSchema } from '../../fields/index.js';
 
 const documented = new WeakMap<Type<object>, Map<string, Type<object>>>();
@@ -34,4 +34,18 @@ export function schemaClass(name: string, { properties = {}, required = [] }: Js
   }
   Object.defineProperty(Documented, 'name', { value: name });
   return Documented;
+}
+
+/** The class of what `fields` leaves of a record: any of its fields, and the identifier. */
+export function partOf(record: Type<object>): Type<object> {
+  class Part extends PartialType(record) {}
+  ApiProperty({ required: true })(Part.prototype, '_id');
+  Object.defineProperty(Part, 'name', { value: `${record.name}Part` });
+  return Part;
+}
+
+/** The schema of a value that one of some classes describes. */
+export function anyOf(classes: readonly Type<unknown>[]) {
+  const references = classes.map((one) => ({ $ref: getSchemaPath(one) }));
+  return references.length > 1 ? { anyOf: references } : (references[0] ?? {});
 }

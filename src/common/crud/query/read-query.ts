@@ -20,7 +20,7 @@ export function parametersOf(kind: ReadKind, { archive }: CrudDefinition): reado
 }
 
 /** The fields that a kind of reading can be filtered by. */
-function filtersOf(kind: ReadKind, { filters }: Offered): Offered['filters'] {
+export function filtersOf(kind: ReadKind, { filters }: Offered): Offered['filters'] {
   return kind === 'get' ? new Map() : filters;
 }
 
@@ -52,7 +52,7 @@ export function readQuery(
   const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
   const conditions = readConditions(filters, given, violations);
   const archived = readArchived(text.archived, violations);
-  const fields = readFields(text.fields, definition, violations);
+  const fields = readFields(text.fields, definition.shownFields, violations);
   const order = text.sort === undefined ? undefined : orders.get(text.sort);
   if (text.sort !== undefined && !order) {
     const allowed = [...orders.keys()];

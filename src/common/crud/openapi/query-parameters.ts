@@ -1,0 +1,105 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiQuery } from '@nestjs/swagger';
+import type { JsonSchema } from '../../fields/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { FilterField } from '../definition/filter-field.js';
+import { NEWEST_FIRST } from '../definition/order.js';
+import type { ReadKind } from '../query/list-query.js';
+import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from '../query/operators.js';
+import { filtersOf, parametersOf } from '../query/read-query.js';
+import { ApiPaging } from './decorators.js';
+
+/** Documents every query parameter of a route with a typed query. */
+export function ApiReading(kind: ReadKind, definition: CrudDefinition): MethodDecorator {
+  const { archive, list, query, shownFields } = definition;
+  const known = parametersOf(kind, definition);
+  return applyDecorators(
+    ...(known.includes('offset') ? [ApiPaging(list)] : []),
+    ...(known.includes('sort') ? [ApiSort([...query.orders.keys()])] : []),
+    ...(known.includes('fields') ? [ApiFields(shownFields)] : []),
+    ...[...filtersOf(kind, query).values()].map((field) => ApiFilter(field, field.path === archive?.field)),
+  );
+}
+
+/** Documents `fields`. */
+export function ApiFields(names: readonly string[]): MethodDecorator {
+  return ApiQuery({
+    name: 'fields',
+    required: false,
+    style: 'form',
+    explode: false,
+    description: 'Names of the fields to show, separated by commas; `_id` always comes. Without it, all.',
+    schema: { type: 'array', minItems: 1, items: { type: 'string', enum: [...names] } },
+  });
+}
+
+function ApiSort(orders: string[]): MethodDecorator {
+  return ApiQuery({
+    name: 'sort',
+    required: false,
+    description:
+      'Order of the records; a minus is descending. Records without the field come first in ascending order.',
+    schema: { type: 'string', enum: orders, default: NEWEST_FIRST.text },
+  });
+}
+
+/** Documents the filter of a field, in its short form and by operators. */
+function ApiFilter(field: FilterField, isOfArchive: boolean): MethodDecorator {
+  const operators = OPERATORS[field.kind];
+  const properties = Object.fromEntries(operators.map((operator) => [operator, operandOf(field, operator)]));
+  return ApiQuery({
+    name: field.path,
+    required: false,
+    style: 'deepObject',
+    explode: true,
+    description: descriptionOf(field) + (isOfArchive ? ' Only with `archived`.' : ''),
+    schema: {
+      oneOf: [
+        // Wrapped, so that the explorer does not refuse operators in its input field for a value.
+        { allOf: [field.schema] },
+        { type: 'object', properties, minProperties: 1, additionalProperties: false },
+      ],
+    } as object,
+  });
+}
+
+function descriptionOf({ path, kind, isList, example }: FilterField): string {
+  const entries = isList ? ' A list matches by any of its entries; with `ne` and `nin`, by none.' : '';
+  const operator = OPERATORS[kind].find((name) => PREFERRED.includes(name)) ?? 'ne';
+  return (
+    `A value, such as \`${path}=${example}\`, or operators: \`${path}[${operator}]=${example}\`, in the explorer ` +
+    `\`{"${operator}": "${example}"}\`.${entries} At most ${MAX_CONDITIONS} conditions per request.`
+  );
+}
+
+/** Operators that show best what there is beyond a value. */
+const PREFERRED: readonly string[] = ['contains', 'gte', 'in'] satisfies Operator[];
+
+function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
+  return { ...(OPERANDS[operator] ?? schema), description: MEANINGS[operator] };
+}
+
+const LIST: JsonSchema = { type: 'string' };
+
+/** Operands that are not a value of the field. */
+const OPERANDS: Readonly<Partial<Record<Operator, JsonSchema>>> = {
+  in: LIST,
+  nin: LIST,
+  exists: { type: 'boolean' },
+};
+
+const ESCAPES = 'separated by commas (`\\,` is a comma inside of a value, `\\\\` a backslash)';
+
+const MEANINGS: Readonly<Record<Operator, string>> = {
+  eq: 'Equal',
+  ne: 'Not equal, or without the field',
+  gt: 'Greater than',
+  gte: 'Greater than, or equal',
+  lt: 'Less than',
+  lte: 'Less than, or equal',
+  in: `One of at most ${MAX_VALUES} values, ${ESCAPES}`,
+  nin: `None of at most ${MAX_VALUES} values, ${ESCAPES}, or without the field`,
+  exists: 'true: present and not null; false: absent or null',
+  contains: 'Contains the text, ignoring case',
+  startsWith: 'Starts with the text, ignoring case',
+};
