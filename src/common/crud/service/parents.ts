@@ -4,6 +4,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Access } from './access.js';
 import type { CrudRegistry } from './crud.registry.js';
+import { readableRecords } from './readable-records.js';
 
 /** Sees to it that a resource below another one is reached only through a parent that is there. */
 export class Parents {
@@ -20,20 +21,23 @@ export class Parents {
     const id = this.access.fields(action, scope)[parent.field as string];
     // A scope that isolates nothing reaches the children of every parent.
     if (id === undefined) return;
-    if (await this.areReadable(scope, { [parent.field]: id })) return;
+    const children = await this.readable(scope, [{ [parent.field]: id }]);
+    if (children.length > 0) return;
     throw new RecordNotFoundError(this.registry.of(parent.entity).definition.label);
   }
 
-  /** Whether the caller can read all that a record is below of, up to the top: each level may isolate by other fields. */
-  async areReadable(scope: TenantScope, record: object): Promise<boolean> {
+  /**
+   * Those of some records of which the caller can read all that they are below of, up to the top: each level may isolate by
+   * other fields. One query a level.
+   */
+  async readable<T extends object>(scope: TenantScope, records: readonly T[]): Promise<readonly T[]> {
     const { parent } = this.definition;
-    if (!parent) return true;
-    const { access, definition, parents, store } = this.registry.of(parent.entity);
-    const _id = (record as Record<string, unknown>)[parent.field as string];
-    if (_id === undefined || _id === null) return false;
-    const filter = { ...access.reading(scope), _id };
-    if (!definition.parent) return store.exists(filter);
-    const above = await store.findOne(filter);
-    return above !== undefined && parents.areReadable(scope, above);
+    if (!parent) return records;
+    const above = this.registry.of(parent.entity);
+    const idOf = (record: T) =>
+      String((record as Record<string, unknown>)[parent.field as string]).toLowerCase();
+    const found = await readableRecords(above, scope, records.map(idOf), { idsOnly: true });
+    const ids = new Set(found.map(({ _id }) => _id.toHexString()));
+    return records.filter((record) => ids.has(idOf(record)));
   }
 }

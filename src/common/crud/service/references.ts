@@ -1,4 +1,4 @@
-import { Types } from 'mongoose';
+import type { Types } from 'mongoose';
 import {
   errorMessages,
   StillReferencedError,
@@ -12,6 +12,7 @@ import type { CrudAction } from '../options/crud-options.js';
 import type { Access } from './access.js';
 import type { CrudRegistry } from './crud.registry.js';
 import type { CrudResource } from './crud-resource.js';
+import { readableRecords } from './readable-records.js';
 
 /** An identifier in a record, and where it stands. */
 interface Found {
@@ -88,17 +89,10 @@ export class References {
     found: readonly Found[],
   ): Promise<Violation[]> {
     const target = this.registry.of(to);
-    const ids = [...new Set(found.map(({ id }) => id))]
-      .filter((id) => Types.ObjectId.isValid(id))
-      .map((id) => new Types.ObjectId(id));
-    const filter = {
-      ...target.access.reading(scope),
-      ...(check === 'sameScope' && this.sharedScope(target, action, scope)),
-      _id: { $in: ids },
-    };
-    const there = new Set<string>();
-    for await (const record of target.store.find(filter, { skip: 0, limit: ids.length }))
-      if (await target.parents.areReadable(scope, record)) there.add(String(record._id));
+    const filter = check === 'sameScope' ? this.sharedScope(target, action, scope) : {};
+    const ids = found.map(({ id }) => id);
+    const readable = await readableRecords(target, scope, ids, { filter, idsOnly: true });
+    const there = new Set(readable.map(({ _id }) => _id.toHexString()));
     const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
     return found.filter(({ id }) => !there.has(id)).map(({ pointer }) => ({ pointer, detail }));
   }
