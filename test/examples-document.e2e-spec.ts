@@ -169,6 +169,37 @@ describe('the document of the examples', () => {
     expect(namesOf('User').sort()).toEqual(['_id', 'email', 'initials', 'name', 'role']);
   });
 
+  it('shows a reference that can be expanded as an identifier or a record, where that can be', () => {
+    const product = {
+      oneOf: [expect.objectContaining({ type: 'string' }), { $ref: '#/components/schemas/Product' }],
+    };
+    const lineOf = (name: string) => document.components.schemas[name]?.properties?.lines?.items?.properties;
+    expect(lineOf('OrderExpandable')?.product).toEqual(product);
+    expect(lineOf('Order')?.product).toMatchObject({ type: 'string' });
+    const list = document.paths['/orders']?.get as unknown as {
+      parameters: { name: string }[];
+      responses: Record<string, { content: object }>;
+    };
+    expect(list.parameters.find(({ name }) => name === 'expand')).toMatchObject({
+      in: 'query',
+      style: 'form',
+      explode: false,
+      schema: { type: 'array', items: { type: 'string', enum: ['lines.product'] } },
+    });
+    expect(list.responses['200']?.content).toEqual({
+      'application/json': { schema: { $ref: '#/components/schemas/OrderPage' } },
+      'application/x-ndjson': {
+        schema: {
+          anyOf: [
+            { $ref: '#/components/schemas/OrderExpandable' },
+            { $ref: '#/components/schemas/OrderExpandablePart' },
+          ],
+        },
+      },
+    });
+    expect(Object.keys(document.components.schemas)).not.toContain('EventExpandable');
+  });
+
   it('lets null remove the optional fields of an update, and only those', () => {
     const nullable = Object.entries(document.components.schemas)
       .filter(([name]) => name.endsWith('Update'))
@@ -247,6 +278,7 @@ it(
       colour: undefined,
       total: '179.80',
       again: 'An order that is paid cannot be paid.',
+      bought: 'Trail shoe',
       page: ['paid'],
       comments: ['ada'],
       initials: 'AL',

@@ -64,7 +64,16 @@ describe('the parameters of a query in the document', () => {
   it('list the orders and the fields', () => {
     expect(named('/posts/api', 'sort')?.schema).toEqual({
       type: 'string',
-      enum: ['-createdAt', 'createdAt', '-updatedAt', 'updatedAt', 'title', '-title'],
+      enum: [
+        '-createdAt',
+        'createdAt',
+        '-updatedAt',
+        'updatedAt',
+        'title',
+        '-title',
+        '-deletedAt',
+        'deletedAt',
+      ],
       default: '-createdAt',
     });
     expect(named('/posts/api/{id}', 'fields')).toMatchObject({

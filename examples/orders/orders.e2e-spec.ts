@@ -51,6 +51,18 @@ describe('orders', () => {
     expect((await app.get(`/orders/${body._id}`, { token: acme })).body).toEqual(body);
   });
 
+  it('come with the products of their lines if those are asked for', async () => {
+    const product = await productOf('10.00');
+    await placed({ lines: [{ product, quantity: 3 }] });
+    const shoe = (await app.get(`/products/${product}`, { token: acme })).body;
+    const { body } = await app.get('/orders?expand=lines.product', { token: acme });
+    expect(body.results).toMatchObject([{ lines: [{ product: shoe, quantity: 3 }] }]);
+    // As an export, page by page: orders have no list of every record.
+    const headers = { Accept: 'application/x-ndjson' };
+    const lines = await app.get('/orders?expand=lines.product', { token: acme, headers });
+    expect(lines.body).toEqual(body.results);
+  });
+
   it('get a new total with new lines, and keep it otherwise', async () => {
     const product = await productOf('10.00');
     const id = await placed({ lines: [{ product, quantity: 1 }] });

@@ -112,6 +112,15 @@ describe('products', () => {
     );
   });
 
+  it('come with their category if that is asked for', async () => {
+    const category = await categoryOf(acme);
+    const id = await createdId({ ...SHOE, category });
+    const shoes = (await app.get(`/categories/${category}`, { token: acme })).body;
+    const expanded = await app.get(`/products/${id}?expand=category`, { token: acme });
+    expect(expanded.body).toMatchObject({ name: 'Trail shoe', category: shoes });
+    expect((await app.get('/products?expand=category', { token: acme })).body).toEqual([expanded.body]);
+  });
+
   it('keep their category from being deleted', async () => {
     const category = await categoryOf(acme);
     const id = await createdId({ ...SHOE, category });

@@ -44,7 +44,11 @@ export class ApiDocument {
     if (!schema)
       throw new Error(`${name}: the document does not list ${mediaType || 'an answer without a body'}`);
     const validate = this.validatorOf(schema);
-    if (!validate(response.body)) throw new Error(`${name}: ${this.ajv.errorsText(validate.errors)}`);
+    // The schema of NDJSON is that of each line.
+    const values = mediaType === 'application/x-ndjson' ? (response.body as unknown[]) : [response.body];
+    for (const value of values) {
+      if (!validate(value)) throw new Error(`${name}: ${this.ajv.errorsText(validate.errors)}`);
+    }
   }
 
   private checkQuery(query: string, { parameters = [] }: OperationObject, name: string): void {

@@ -22,7 +22,7 @@ export interface TestRequest {
 export interface TestResponse {
   status: number;
   headers: Headers;
-  /** The parsed JSON body; the text where it is not JSON; undefined where there is none. */
+  /** The parsed JSON body, or the records of an NDJSON one; the text where it is neither; undefined where there is none. */
   // Tests read into bodies whose shape they then assert.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
@@ -62,8 +62,7 @@ export class TestApp {
     });
     const text = await response.text();
     const contentType = response.headers.get('content-type');
-    const parsed: unknown =
-      contentType?.includes('json') && text !== '' ? JSON.parse(text) : text || undefined;
+    const parsed = parsedBody(contentType, text);
     const [pathname = path, query = ''] = path.split('?');
     (await this.apiDocument()).check({
       method,
@@ -100,6 +99,13 @@ export class TestApp {
     this.document ??= new ApiDocument((await (await fetch(`${this.url}/docs/openapi.json`)).json()) as never);
     return this.document;
   }
+}
+
+function parsedBody(contentType: string | null, text: string): unknown {
+  if (contentType?.startsWith('application/x-ndjson')) {
+    return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
+  }
+  return contentType?.includes('json') && text !== '' ? JSON.parse(text) : text || undefined;
 }
 
 /** What a test wants otherwise than the service's defaults. */

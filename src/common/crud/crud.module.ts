@@ -10,6 +10,7 @@ import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './http/crud.controller.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
+import { isReadGuarded } from './http/read-guards.js';
 import { definitionOf } from './http/resource-metadata.js';
 import { checkOverrides } from './options/check-options.js';
 import { type Fail, failFor } from './options/fail.js';
@@ -115,6 +116,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         new MongooseStore<object>(model, database),
         runner,
         registry,
+        isReadGuarded(controller),
       );
       registry.add(resource, () => {
         if (!definition.archive) documentRestriction(controller);

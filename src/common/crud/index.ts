@@ -6,8 +6,8 @@ export { CurrentQuery } from './http/current-query.js';
 export { CrudController } from './http/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { IdPipe } from './http/id.pipe.js';
-export { streamJsonArray } from './http/json-array.stream.js';
 export { prefersRepresentation } from './http/prefer.js';
+export { streamJsonArray } from './http/record-stream.js';
 export {
   ApiCreateBody,
   ApiIdParam,

@@ -80,6 +80,8 @@ export const errorMessages = {
     `"${order}" is not an order here. Allowed: ${allowed.join('; ')}.`,
   unknownFieldName: (name: string, allowed: readonly string[]) =>
     `"${name}" is not a field of the records here. Allowed: ${allowed.join(', ')}.`,
+  notExpandable: (path: string, allowed: readonly string[]) =>
+    `"${path}" cannot be expanded here. Allowed: ${allowed.join(', ')}.`,
   wholeNumber: (name: string, min: number, max?: number) =>
     max === undefined
       ? `"${name}" must be a whole number, at least ${min}.`

@@ -42,6 +42,8 @@ export interface CrudDefinition {
   readonly query: QueryDefinition;
   readonly parent?: CrudParent<Record<string, unknown>>;
   readonly references: readonly ReferenceDefinition[];
+  /** The references that clients see, and so can have expanded, by their paths. */
+  readonly expandable: ReadonlyMap<string, ReferenceDefinition>;
   /** Hooks given as functions, or the provider class that has them. */
   readonly hooks: CrudHooks<object, object> | Type<CrudHooks<object, object>>;
   readonly routes: Partial<Record<CrudHandler, CrudRouteOptions>>;

@@ -16,6 +16,7 @@ import { archiveOf } from './archive.js';
 import { checkArchive } from './check-archive.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
+import { isHidden } from './hidden-path.js';
 import { addIndexes } from './indexes.js';
 import { outputClassOf, outputFieldsOf, presentBy } from './output.js';
 import { Presenter } from './presenter.js';
@@ -67,6 +68,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const shownFields = outputFields ?? presenter.fields;
   const query = queryDefinition(options.query ?? {}, { entity, schema, archive, shown: outputFields }, fail);
   addIndexes(schema, { visible, isolation, archive, orders: query.indexed });
+  const references = referencesOf(options);
   return {
     options,
     entity,
@@ -82,7 +84,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     list,
     query,
     parent,
-    references: referencesOf(options),
+    references,
+    expandable: expandableOf(references, schema, shownFields),
     hooks: options.hooks ?? {},
     routes: options.routes ?? {},
     writeOnly,
@@ -134,4 +137,16 @@ function referencesOf({ references = {} }: AnyCrudOptions): ReferenceDefinition[
     check,
     onDelete,
   }));
+}
+
+/** The references in fields that clients see. */
+function expandableOf(
+  references: readonly ReferenceDefinition[],
+  schema: Schema,
+  shown: readonly string[],
+): Map<string, ReferenceDefinition> {
+  const seen = references.filter(
+    ({ path }) => shown.includes(path.split('.', 1)[0] ?? '') && !isHidden(schema, path),
+  );
+  return new Map(seen.map((reference) => [reference.path, reference]));
 }

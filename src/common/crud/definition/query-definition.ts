@@ -5,6 +5,7 @@ import type { Fail } from '../options/fail.js';
 import type { CrudQueryOptions } from '../options/crud-options.js';
 import { type FilterField, filterFieldOf } from './filter-field.js';
 import type { ArchiveDefinition } from './archive.js';
+import { isHidden } from './hidden-path.js';
 import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';
 
 /** What a client can ask for. */
@@ -84,17 +85,10 @@ function requireSortable(path: string, described: Described, fail: Fail): void {
 
 /** A field that clients don't see must not be guessed through filters and orders. */
 function requireShown(path: string, option: string, { schema, shown }: Described, fail: Fail): void {
-  const names = path.split('.');
   const isKnown = schema.path(path) !== undefined || schema.pathType(path) === 'nested';
   if (!isKnown) fail(`${option} names "${path}", which the schema does not have.`);
-  const prefixes = names.map((_, i) => names.slice(0, i + 1).join('.'));
-  const isHidden = prefixes.some(
-    (prefix) =>
-      (schema.path(prefix) as SchemaType | undefined)?.options.select === false ||
-      prefix === schema.get('versionKey'),
-  );
-  const isLeftOut = shown !== undefined && !shown.includes(names[0] ?? '');
-  if (isHidden || isLeftOut) {
+  const isLeftOut = shown !== undefined && !shown.includes(path.split('.', 1)[0] ?? '');
+  if (isHidden(schema, path) || isLeftOut) {
     fail(`${option} names "${path}", which clients do not see: its values could be guessed. Leave it out.`);
   }
 }

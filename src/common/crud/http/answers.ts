@@ -11,8 +11,11 @@ import { Page } from '../query/page.js';
 import { project } from '../query/read-fields.js';
 import type { AnswerKind, Route } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
-import { streamJsonArray } from './json-array.stream.js';
+import type { Expansion } from '../service/expansion.js';
+import { preferredType } from './accept.js';
 import { prefersRepresentation } from './prefer.js';
+import { each, inBatches, JSON_ARRAY, NDJSON, streamRecords } from './record-stream.js';
+import { varyBy } from './vary-by.js';
 
 /** What each kind of handler gives, in the store's terms. */
 interface Results {
@@ -27,6 +30,12 @@ interface Results {
   own: unknown;
 }
 
+const NDJSON_TYPE = 'application/x-ndjson';
+
+/** Media types of a list, the one first that is sent unless the client likes another one better. */
+const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
+type ListType = (typeof LIST_TYPES)[number];
+
 /** What an answer is made with. */
 export interface AnswerContext {
   readonly definition: CrudDefinition;
@@ -34,6 +43,8 @@ export interface AnswerContext {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly caller: TenantContext;
+  /** What the request asks to have in the place of identifiers. */
+  readonly expansion: Expansion | undefined;
 }
 
 type Answer<Kind extends AnswerKind> = (result: Results[Kind], context: AnswerContext) => unknown;
@@ -43,29 +54,33 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   create: (record, context) => {
     const { request, reply } = context;
     const _id = record._id.toHexString();
-    reply.headers({ Location: `${pathOf(request)}/${_id}`, ETag: etagOf(record), Vary: 'Prefer' });
+    reply.headers({ Location: `${pathOf(request)}/${_id}`, ETag: etagOf(record) });
+    varyBy(reply, 'Prefer');
     if (!prefersRepresentation(request.headers.prefer)) return { _id };
     reply.header('Preference-Applied', 'return=representation');
     return show(record, context);
   },
-  list: (result, context) => {
-    if (!(result instanceof Page)) return stream(result, context);
+  list: async (result, context) => {
+    const type = listType(context);
+    if (!(result instanceof Page)) return stream(result, context, type);
     const { archived } = context.request.crudQuery ?? {};
     context.reply.header('Link', result.links(pathOf(context.request), archived && { archived }));
-    return { results: result.results.map((record) => show(record, context)), count: result.count };
+    const results = await showAll(result.results, context);
+    return type === NDJSON_TYPE ? file(each(results), type) : { results, count: result.count };
   },
   count: (count) => ({ count }),
-  get: (record, context) => {
-    const { reply, request } = context;
+  get: async (record, context) => {
+    const { expansion, reply, request } = context;
     reply.header('ETag', etagOf(record));
-    if (!isKnown(readEntityTags('If-None-Match', request.headers['if-none-match']), record))
-      return show(record, context);
+    const tags = readEntityTags('If-None-Match', request.headers['if-none-match']);
+    // The tag is that of the record alone: what is expanded may have changed without it.
+    if (!isKnown(tags, record) || expansion) return (await showAll([record], context))[0];
     reply.code(304);
     return undefined;
   },
   update: (record, context) => {
     const { request, reply } = context;
-    reply.header('Vary', 'Prefer');
+    varyBy(reply, 'Prefer');
     if (!prefersRepresentation(request.headers.prefer)) return { updated: true };
     reply.headers({ ETag: etagOf(record), 'Preference-Applied': 'return=representation' });
     return show(record, context);
@@ -95,19 +110,51 @@ function show(record: Stored<object>, { definition, request, caller }: AnswerCon
   return project(definition.present(record, caller), request.crudQuery?.fields);
 }
 
-async function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext) {
-  const body = await streamJsonArray(records, (record) => show(record, context));
-  return new StreamableFile(body, { type: 'application/json; charset=utf-8' });
+/** Records as the request asks for them: with its fields, and with what it expands. */
+async function showAll(records: readonly Stored<object>[], context: AnswerContext): Promise<object[]> {
+  const shown = records.map((record) => show(record, context));
+  await context.expansion?.expand(shown);
+  return shown;
+}
+
+/** Lists come in the form that the client likes best; a feature's own route has the one that it documents. */
+function listType({ route, request, reply }: AnswerContext): ListType {
+  if (route?.answer !== 'list') return 'application/json';
+  varyBy(reply, 'Accept');
+  return preferredType(request.headers.accept, LIST_TYPES);
+}
+
+function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
+  if (!context.expansion) return file(records, type, (record) => show(record, context));
+  return file(
+    inBatches(records, (batch) => showAll(batch, context)),
+    type,
+  );
+}
+
+async function file<T extends object>(
+  records: AsyncIterable<T>,
+  type: ListType,
+  present = (record: T): object => record,
+) {
+  const body = await streamRecords(records, present, type === NDJSON_TYPE ? NDJSON : JSON_ARRAY);
+  return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
 
 /** A feature's own answer: records are shown as everywhere, other values as JSON should carry them. */
-function showAny(result: unknown, context: AnswerContext): unknown {
+async function showAny(result: unknown, context: AnswerContext): Promise<unknown> {
   if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
   if (result instanceof Page) return ANSWERS.list(result as Page<Stored<object>>, context);
-  if (Array.isArray(result)) return result.map((entry) => showAny(entry, context));
-  if (isAsyncIterable(result)) return stream(result as AsyncIterable<Stored<object>>, context);
-  const response = context.route?.response ?? context.definition.entity;
-  if (response === context.definition.entity && isRecord(result)) return show(result, context);
+  const { definition, route } = context;
+  const isShown = (value: unknown) =>
+    (route?.response ?? definition.entity) === definition.entity && isRecord(value);
+  if (Array.isArray(result)) {
+    if (result.every(isShown)) return showAll(result as Stored<object>[], context);
+    return Promise.all(result.map((entry) => showAny(entry, context)));
+  }
+  if (isAsyncIterable(result))
+    return stream(result as AsyncIterable<Stored<object>>, context, 'application/json');
+  if (isShown(result)) return (await showAll([result as Stored<object>], context))[0];
   return plain(withoutRevisions(result));
 }
 

@@ -11,6 +11,8 @@ import { answer } from './answers.js';
 import { BodyReaders } from './body-readers.js';
 import { checkId } from './id.pipe.js';
 import { readEntityTags } from '../definition/entity-tags.js';
+import { CrudRegistry } from '../service/crud.registry.js';
+import { Expansion } from '../service/expansion.js';
 import { requireTags } from '../service/preconditions.js';
 import { resourceOf } from './resource-metadata.js';
 
@@ -22,16 +24,22 @@ import { resourceOf } from './resource-metadata.js';
 export class CrudInterceptor implements NestInterceptor {
   private readonly bodies = new BodyReaders();
 
+  constructor(private readonly registry: CrudRegistry) {}
+
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const { definition, routes } = resourceOf(context.getClass());
     const route = routes.get(handlerName(context));
-    const { tenantContext: caller } = request;
-    if (!caller || !request.tenantScope) throw new Error('The request has no scope.');
+    const { tenantContext: caller, tenantScope: scope } = request;
+    if (!caller || !scope) throw new Error('The request has no scope.');
     return from(this.read(request, definition, route)).pipe(
       mergeMap(() => next.handle()),
-      mergeMap(async (result) => answer(result, { definition, route, request, reply, caller })),
+      mergeMap(async (result) => {
+        const { expand } = request.crudQuery ?? {};
+        const expansion = expand && new Expansion(this.registry, scope, expand);
+        return answer(result, { definition, route, request, reply, caller, expansion });
+      }),
     );
   }
 

@@ -5,6 +5,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import { outputClassOf } from '../definition/output.js';
 import { anyOf, documentedClass, partOf, schemaClass } from './documented-class.js';
+import { expandableClass } from './expandable-class.js';
 import { ID_SCHEMA, recordSchema } from './record-schema.js';
 
 /** The classes that the document describes a resource's bodies by. */
@@ -12,6 +13,8 @@ export interface CrudClasses {
   readonly create: Type<object>;
   readonly update: Type<object>;
   readonly record: Type<object>;
+  /** The record as reads answer with it; another class than `record` if it has references that can be expanded. */
+  readonly read: Type<object>;
   /** What `fields` leaves of a record; undefined if a record requires no field anyway. */
   readonly part?: Type<object>;
   readonly page: Type<object>;
@@ -21,15 +24,17 @@ export interface CrudClasses {
 export function createClasses(definition: CrudDefinition): CrudClasses {
   const { label, inputs, list } = definition;
   const record = recordClass(definition);
+  const read = expandableClass(record, definition);
   const part =
-    typeof definition.options.output === 'function' && !outputOf(definition) ? undefined : partOf(record);
-  class Page extends pageOf(part ? [record, part] : [record], list.maxLimit) {}
+    typeof definition.options.output === 'function' && !outputOf(definition) ? undefined : partOf(read);
+  class Page extends pageOf(part ? [read, part] : [read], list.maxLimit) {}
   Object.defineProperty(Page, 'name', { value: `${label}Page` });
   return {
     create: schemaClass(`${label}Create`, jsonSchemaOf(inputs.create)),
     update: schemaClass(`${label}Update`, jsonSchemaOf(inputs.update, { partial: true })),
     record,
     ...(part && { part }),
+    read,
     page: Page,
   };
 }

@@ -77,6 +77,19 @@ export function ApiArchived(isPublic: boolean): MethodDecorator {
   );
 }
 
+/** Documents `expand`. */
+export function ApiExpand(paths: readonly string[]): MethodDecorator {
+  return ApiQuery({
+    name: 'expand',
+    required: false,
+    description:
+      'References whose records take the place of their identifiers; a record that you may not read stays an identifier. An answer with it is never a 304.',
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', items: { type: 'string', enum: [...paths] } },
+  });
+}
+
 /** Documents `If-Match`. */
 export function ApiIfMatch(): MethodDecorator {
   return ApiHeader({
@@ -139,8 +152,12 @@ interface AnswerClasses {
   /** What `fields` leaves of a record. @default answers are whole records */
   readonly part?: Type<unknown>;
   readonly page: Type<unknown>;
+  /** The record as reads answer with it. @default `record` */
+  readonly read?: Type<unknown>;
   /** Whether a list without page parameters is every record. @default true */
   readonly unpaged?: boolean;
+  /** Whether a list comes as NDJSON, too. @default false */
+  readonly ndjson?: boolean;
   /** @default 201 for a create, 200 for all else */
   readonly status?: number;
 }
@@ -149,10 +166,18 @@ interface AnswerClasses {
 export function ApiSuccess(
   answer: Exclude<AnswerKind, 'own'>,
   path: string,
-  { record: type, part, page, unpaged = true, status = answer === 'create' ? 201 : 200 }: AnswerClasses,
+  {
+    record: type,
+    read: whole = type,
+    part,
+    page,
+    unpaged = true,
+    ndjson = false,
+    status = answer === 'create' ? 201 : 200,
+  }: AnswerClasses,
 ): MethodDecorator {
   const record = { $ref: getSchemaPath(type) };
-  const read = anyOf(part ? [type, part] : [type]);
+  const read = anyOf(part ? [whole, part] : [whole]);
   const etag = { ETag: header('The revision of the record', '"0"') };
   const preferred = {
     'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
@@ -162,17 +187,22 @@ export function ApiSuccess(
     `</${path}?offset=0&limit=20>; rel="first"`,
   );
   const json = (schema: object) => ({ 'application/json': { schema } });
+  const perLine = ndjson ? '. As NDJSON, one record a line' : '';
   const success = {
     list: {
       description: unpaged
-        ? 'Every record, newest first; with `offset` or `limit`, one page'
-        : 'One page of the records, newest first',
+        ? `Every record, newest first; with \`offset\` or \`limit\`, one page${perLine}`
+        : `One page of the records, newest first${perLine}`,
       headers: { Link: links },
-      content: json(
-        unpaged
-          ? { oneOf: [{ type: 'array', items: read }, { $ref: getSchemaPath(page) }] }
-          : { $ref: getSchemaPath(page) },
-      ),
+      content: {
+        ...json(
+          unpaged
+            ? { oneOf: [{ type: 'array', items: read }, { $ref: getSchemaPath(page) }] }
+            : { $ref: getSchemaPath(page) },
+        ),
+        // OpenAPI 3.0 has no word for a sequence of records: the schema is that of each line.
+        ...(ndjson && { 'application/x-ndjson': { schema: read } }),
+      },
     },
     count: { description: 'How many records there are', type: CountResult },
     get: {
@@ -200,7 +230,7 @@ export function ApiSuccess(
   }[answer] as ApiResponseOptions;
   const isRead = answer === 'list' || answer === 'get';
   return applyDecorators(
-    ApiExtraModels(type, ...(part && isRead ? [part] : []), page, CreatedResult, UpdatedResult),
+    ApiExtraModels(type, whole, ...(part && isRead ? [part] : []), page, CreatedResult, UpdatedResult),
     ApiResponse({ status, ...success }),
   );
 }

@@ -18,6 +18,7 @@ import type { CrudClasses } from './create-classes.js';
 import {
   ApiArchived,
   ApiCreateBody,
+  ApiExpand,
   ApiIdParam,
   ApiIfMatch,
   ApiIfNoneMatch,
@@ -66,7 +67,10 @@ function documentPath(route: Route, { path, label, parent }: CrudDefinition): Me
 
 function documentQuery(route: Route, definition: CrudDefinition): MethodDecorator[] {
   const archived = takesArchived(route, definition) ? [ApiArchived(isPublic(route, definition))] : [];
-  if (route.reads) return [ApiReading(route.reads, definition), ...archived];
+  const { expandable } = definition;
+  const isExpandable = expandable.size > 0 && (route.reads === 'list' || route.reads === 'get');
+  const expand = isExpandable ? [ApiExpand([...expandable.keys()])] : [];
+  if (route.reads) return [ApiReading(route.reads, definition), ...expand, ...archived];
   const others = route.query.filter((name) => archived.length === 0 || name !== ARCHIVED_PARAMETER);
   const texts = others.map((name) => ApiQuery({ name, required: false, schema: { type: 'string' } }));
   return [...texts, ...archived];
@@ -91,7 +95,12 @@ function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] 
 function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudClasses): MethodDecorator {
   const { answer, response, status } = route;
   if (answer !== 'own')
-    return ApiSuccess(answer, definition.path, { ...classes, unpaged: definition.list.unpaged, status });
+    return ApiSuccess(answer, definition.path, {
+      ...classes,
+      unpaged: definition.list.unpaged,
+      ndjson: true,
+      status,
+    });
   const type: Type<object> =
     response && response !== definition.entity ? documentedClass(response) : classes.record;
   return (target, key, descriptor) => {

@@ -1,4 +1,5 @@
 import type { Archived } from '../definition/archive.js';
+import type { ReferenceDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/filter-field.js';
 import type { Order } from '../definition/order.js';
 import type { Operator } from './operators.js';
@@ -25,6 +26,8 @@ export interface ReadQuery {
   readonly archived?: Archived;
   /** Names of the fields to show, besides `_id`. @default all */
   readonly fields?: readonly string[];
+  /** References whose records the answer has in the place of their identifiers. @default none */
+  readonly expand?: readonly ReferenceDefinition[];
 }
 
 /** Which records of a resource are asked for, and in which order. */

@@ -2,6 +2,7 @@ import { errorMessages, ValidationError, type Violation } from '../../errors/ind
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Offered } from '../definition/query-definition.js';
 import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from './archived.js';
+import { readExpand } from './read-expand.js';
 import { readFields } from './read-fields.js';
 import type { ListQuery, ReadKind } from './list-query.js';
 import { readPosition } from './page-query.js';
@@ -9,14 +10,15 @@ import { filterNamed, readConditions } from './read-conditions.js';
 
 /** The parameters of each kind of reading, besides filters. */
 const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
-  list: ['offset', 'limit', 'sort', 'fields'],
+  list: ['offset', 'limit', 'sort', 'fields', 'expand'],
   count: [],
-  get: ['fields'],
+  get: ['fields', 'expand'],
 };
 
 /** Names of the parameters that a kind of reading takes, besides filters. */
-export function parametersOf(kind: ReadKind, { archive }: CrudDefinition): readonly string[] {
-  return archive ? [...PARAMETERS[kind], ARCHIVED_PARAMETER] : PARAMETERS[kind];
+export function parametersOf(kind: ReadKind, { archive, expandable }: CrudDefinition): readonly string[] {
+  const known = PARAMETERS[kind].filter((name) => name !== 'expand' || expandable.size > 0);
+  return archive ? [...known, ARCHIVED_PARAMETER] : known;
 }
 
 /** The fields that a kind of reading can be filtered by. */
@@ -52,6 +54,8 @@ export function readQuery(
   const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
   const conditions = readConditions(filters, given, violations);
   const archived = readArchived(text.archived, violations);
+  const expand = readExpand(text.expand, definition, violations);
+  const expanded = expand.map(({ path }) => path.split('.', 1)[0] ?? path);
   const fields = readFields(text.fields, definition.shownFields, violations);
   const order = text.sort === undefined ? undefined : orders.get(text.sort);
   if (text.sort !== undefined && !order) {
@@ -64,7 +68,8 @@ export function readQuery(
   return {
     ...(conditions.length > 0 && { conditions }),
     ...(archived && { archived }),
-    ...(fields && { fields }),
+    ...(fields && { fields: [...new Set([...fields, ...expanded])] }),
+    ...(expand.length > 0 && { expand }),
     ...(order && { order }),
     ...position,
   };

@@ -25,6 +25,8 @@ export class CrudResource<
     readonly store: CrudStore<Entity>,
     readonly hooks: HookRunner,
     registry: CrudRegistry,
+    /** Whether guards of its own decide who reads it, besides its scope. */
+    readonly isReadGuarded = false,
   ) {
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);

@@ -1,0 +1,12 @@
+import type { Schema, SchemaType } from 'mongoose';
+
+/** Whether a schema keeps a path from clients: with `select: false`, there or above, or as the revision. */
+export function isHidden(schema: Schema, path: string): boolean {
+  const names = path.split('.');
+  const prefixes = names.map((_, i) => names.slice(0, i + 1).join('.'));
+  return prefixes.some(
+    (prefix) =>
+      (schema.path(prefix) as SchemaType | undefined)?.options.select === false ||
+      prefix === schema.get('versionKey'),
+  );
+}

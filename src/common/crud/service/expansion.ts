@@ -1,0 +1,78 @@
+import { HttpException } from '@nestjs/common';
+import { DomainError } from '../../errors/index.js';
+import { isObjectId } from '../../ids/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import type { ReferenceDefinition } from '../definition/crud-definition.js';
+import type { CrudRegistry } from './crud.registry.js';
+import { readableRecords } from './readable-records.js';
+
+/** Where an identifier stands in a shown record. */
+interface Place {
+  readonly holder: Record<string | number, unknown>;
+  readonly key: string | number;
+  readonly id: string;
+}
+
+/**
+ * Puts the records of references in the place of their identifiers. It starts from what clients see, so that a hidden
+ * identifier is never followed, and it goes one level deep, so that references may go round in a circle.
+ */
+export class Expansion {
+  constructor(
+    private readonly registry: CrudRegistry,
+    private readonly scope: TenantScope,
+    private readonly references: readonly ReferenceDefinition[],
+  ) {}
+
+  /** Changes shown records in place. One query a reference, whatever the number of records. */
+  async expand(shown: readonly object[]): Promise<void> {
+    await Promise.all(
+      this.references.map(async (reference) => {
+        const places = placesIn({ shown }, 'shown', reference.path.split('.'));
+        const targets = await this.targetsOf(
+          reference,
+          places.map(({ id }) => id),
+        );
+        for (const { holder, key, id } of places) holder[key] = targets.get(id) ?? holder[key];
+      }),
+    );
+  }
+
+  /** The records that the caller may read, as that caller sees them, by their identifiers. */
+  private async targetsOf(
+    { to }: ReferenceDefinition,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, object>> {
+    const target = this.registry.of(to);
+    // Nobody reads them by a route, or guards say who does, and those belong to that route alone.
+    if (target.definition.disabled.has('get') || target.isReadGuarded || ids.length === 0) return new Map();
+    try {
+      const records = await readableRecords(target, this.scope, ids);
+      const { caller } = this.scope;
+      return new Map(
+        records.map((record) => [record._id.toHexString(), target.definition.present(record, caller)]),
+      );
+    } catch (error) {
+      if (isRefusal(error)) return new Map();
+      throw error;
+    }
+  }
+}
+
+/** Whether an error says that the caller may not read a resource, rather than that something is wrong. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof DomainError) return error.status < 500;
+  return error instanceof HttpException && error.getStatus() < 500;
+}
+
+/** Every identifier at a path below a member; lists on the way are walked. */
+function placesIn(holder: object, key: string | number, path: readonly string[]): Place[] {
+  const members = holder as Place['holder'];
+  const value = members[key];
+  if (Array.isArray(value)) return value.flatMap((_, i) => placesIn(value, i, path));
+  const [name, ...rest] = path;
+  if (name === undefined) return isObjectId(value) ? [{ holder: members, key, id: value.toLowerCase() }] : [];
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? placesIn(value, name, rest)
+    : [];
+}
