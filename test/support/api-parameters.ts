@@ -18,8 +18,9 @@ interface SentParameter {
 export function sentParameters(query: string, documented: readonly ParameterObject[]): SentParameter[] {
   const parameters = documented.filter((parameter) => parameter.in === 'query');
   return [...new URLSearchParams(query)].map(([name, text]) => {
-    const [, base = name, operator] = /^(.*)\[(.*)\]$/.exec(name) ?? [];
-    const parameter = parameters.find((one) => one.name === base);
+    const whole = parameters.find((one) => one.name === name);
+    const [, base, operator] = (whole ? undefined : /^(.*)\[(.*)\]$/.exec(name)) ?? [];
+    const parameter = whole ?? parameters.find((one) => one.name === base);
     const isDocumented = operator === undefined || parameter?.style === 'deepObject';
     if (!parameter || !isDocumented) return { name, values: [] };
     const values = valuesOf(text, parameter);

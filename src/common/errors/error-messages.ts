@@ -70,6 +70,7 @@ export const errorMessages = {
     allowed.length === 0
       ? `"${name}" is not a parameter here; this path takes none.`
       : `"${name}" is not a parameter here. Allowed: ${allowed.join(', ')}.`,
+  tooManyParameters: (max: number) => `The URL has more than ${max} parameters. Leave some out.`,
   repeatedParameter: (name: string) => `"${name}" must be given once.`,
   wrongParameter: (name: string, shape: string) => `"${name}" must be ${shape}.`,
   unknownOperator: (path: string, operator: string, allowed: readonly string[]) =>

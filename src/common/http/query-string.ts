@@ -1,26 +1,31 @@
+import { errorMessages } from '../errors/index.js';
+
 /** Maximum number of parameters of a URL. */
 const MAX_PARAMETERS = 200;
-
-/** What a query string that can't be read is parsed to: the parser runs before any error can be answered. */
-const MALFORMED = Object.freeze({});
 
 /** Parameters by name; one that is given twice has a list of values. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[]>>;
 
-/** Whether a query string could not be read. */
-export function isMalformed(query: unknown): boolean {
-  return query === MALFORMED;
+/** What query strings that can't be read are parsed to, since the parser runs before an error can be answered. */
+const MALFORMED: QueryParameters = Object.freeze({});
+const TOO_LONG: QueryParameters = Object.freeze({});
+
+/** What is wrong with a query string that could not be read, as a sentence; undefined if it could be. */
+export function queryFault(query: unknown): string | undefined {
+  if (query === MALFORMED) return errorMessages.malformedUrl;
+  return query === TOO_LONG ? errorMessages.tooManyParameters(MAX_PARAMETERS) : undefined;
 }
 
 /**
  * Parses a query string as `application/x-www-form-urlencoded` (https://url.spec.whatwg.org/#urlencoded-parsing), but
- * strictly: what is no UTF-8, or has too many parameters, is malformed. Brackets are part of a name.
+ * strictly: what is not UTF-8, or has too many parameters, can't be read ({@link queryFault}). Brackets are part of a name.
  */
 export function parseQueryString(text: string): QueryParameters {
   const parameters = Object.create(null) as Record<string, string | string[]>;
-  const pairs = text.split('&', MAX_PARAMETERS + 1).filter((pair) => pair !== '');
-  if (pairs.length > MAX_PARAMETERS) return MALFORMED;
+  const pairs = text.split('&', MAX_PARAMETERS + 1);
+  if (pairs.length > MAX_PARAMETERS) return TOO_LONG;
   for (const pair of pairs) {
+    if (pair === '') continue;
     const end = pair.includes('=') ? pair.indexOf('=') : pair.length;
     const [name, value] = [decode(pair.slice(0, end)), decode(pair.slice(end + 1))];
     if (name === undefined || value === undefined) return MALFORMED;
@@ -30,6 +35,7 @@ export function parseQueryString(text: string): QueryParameters {
   return parameters;
 }
 
+/** The text that an encoded one stands for, where "+" is a space; undefined if it is not valid UTF-8. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

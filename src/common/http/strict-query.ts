@@ -9,7 +9,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
 import { errorMessages, MalformedRequestError, ValidationError, type Violation } from '../errors/index.js';
-import { isMalformed } from './query-string.js';
+import { queryFault } from './query-string.js';
 
 const QUERY_PARAMETERS = 'http:query-parameters';
 
@@ -29,7 +29,8 @@ export class StrictQueryInterceptor implements NestInterceptor {
     const isRead = Reflect.hasMetadata(QUERY_PARAMETERS, handler);
     const allowed = this.reflector.get<string[] | undefined>(QUERY_PARAMETERS, handler);
     const { query } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (isMalformed(query)) throw new MalformedRequestError(errorMessages.malformedUrl);
+    const fault = queryFault(query);
+    if (fault !== undefined) throw new MalformedRequestError(fault);
     const names = isRead ? allowed : (allowed ?? []);
     const [first, ...others] = Object.entries(query as object).flatMap(([name, value]) =>
       violation(name, value, names),

@@ -39,7 +39,7 @@ export function filterFieldOf(
   values: readonly (string | number)[] | undefined,
 ): FilterField | undefined {
   const declared = schema.path(path) as Entries | undefined;
-  if (!declared) return undefined;
+  if (!declared || isOpen(schema, path)) return undefined;
   const type = declared.instance === 'Array' ? declared.embeddedSchemaType : declared;
   if (!type || (declared.instance === 'Array' && declared.schema)) return undefined;
   const allowed = values ?? (type.options as { enum?: readonly (string | number)[] }).enum;
@@ -144,6 +144,15 @@ function enumOf(values: readonly (string | number)[]): Scalar {
     example: String(values[0]),
     parse: (text) => byText.get(text),
   };
+}
+
+/** Whether a path leads into a map or an open object, whose names are values of their own. */
+function isOpen(schema: Schema, path: string): boolean {
+  const names = path.split('.');
+  const prefixes = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));
+  return prefixes.some((prefix) =>
+    ['Map', 'Mixed'].includes((schema.path(prefix) as SchemaType | undefined)?.instance ?? ''),
+  );
 }
 
 /** The innermost list of objects that a path leads into. */

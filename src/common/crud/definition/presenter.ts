@@ -82,6 +82,8 @@ function presentOf(type: SchemaType): Present {
   if (schema) return eachEntry(subdocument(schema));
   if (entries) return mapOf(isHidden(entries) ? () => undefined : presentOf(entries));
   if (embeddedSchemaType) return eachEntry(presentOf(embeddedSchemaType));
+  // The driver reads small ones as numbers.
+  if (type.instance === 'BigInt') return (value) => (value === null ? null : String(value));
   return plain;
 }
 

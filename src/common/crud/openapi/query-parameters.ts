@@ -6,6 +6,7 @@ import type { FilterField } from '../definition/filter-field.js';
 import { NEWEST_FIRST } from '../definition/order.js';
 import type { ReadKind } from '../query/list-query.js';
 import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from '../query/operators.js';
+import { needsOperator } from '../query/read-conditions.js';
 import { filtersOf, parametersOf } from '../query/read-query.js';
 import { ApiPaging } from './decorators.js';
 
@@ -46,6 +47,7 @@ function ApiSort(orders: string[]): MethodDecorator {
 /** Documents the filter of a field, in its short form and by operators. */
 function ApiFilter(field: FilterField, isOfArchive: boolean): MethodDecorator {
   const operators = OPERATORS[field.kind];
+  if (needsOperator(field.path)) return applyDecorators(...operators.map((one) => ApiOperator(field, one)));
   const properties = Object.fromEntries(operators.map((operator) => [operator, operandOf(field, operator)]));
   return ApiQuery({
     name: field.path,
@@ -60,6 +62,17 @@ function ApiFilter(field: FilterField, isOfArchive: boolean): MethodDecorator {
         { type: 'object', properties, minProperties: 1, additionalProperties: false },
       ],
     } as object,
+  });
+}
+
+/** Documents one operator of a field whose name alone is another parameter. */
+function ApiOperator(field: FilterField, operator: Operator): MethodDecorator {
+  const { description, ...schema } = operandOf(field, operator);
+  return ApiQuery({
+    name: `${field.path}[${operator}]`,
+    required: false,
+    description,
+    schema: schema as object,
   });
 }
 

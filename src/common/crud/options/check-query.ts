@@ -8,6 +8,8 @@ export function checkQuery(query: unknown, fail: Fail): void {
   checkNames(query, 'query', OPTION_NAMES.query, fail);
   const { filter = [], sort = [] } = query as { filter?: unknown; sort?: unknown };
   if (!isListOf(filter, isPath)) fail("query.filter must be a list of fields, such as ['title', 'price'].");
+  const twice = filter.find((path, i) => filter.indexOf(path) < i);
+  if (twice !== undefined) fail(`query.filter names "${twice}" twice. Remove one.`);
   if (!isListOf(sort, (keys) => isKey(keys) || (isListOf(keys, isKey) && hasDistinctFields(keys)))) {
     fail("query.sort must be a list of orders, such as ['-createdAt', ['completed', 'dueAt']].");
   }

@@ -1,10 +1,12 @@
 import type { StoreFilter } from '../store/crud.store.js';
+import { exactly } from '../store/exact-conditions.js';
+import { literalPattern } from './literal-pattern.js';
 import type { Condition, ListQuery } from './list-query.js';
 import type { Operator } from './operators.js';
 
 /** The predicates of a query, one for each condition: no other code turns what a client wrote into a filter. */
 export function predicatesOf({ conditions = [] }: ListQuery): StoreFilter[] {
-  return conditions.map(predicateOf);
+  return conditions.map((condition) => exactly(predicateOf(condition)));
 }
 
 function predicateOf({ field: { path, within }, operator, values }: Condition): StoreFilter {
@@ -28,14 +30,6 @@ const MATCHERS: Readonly<Record<Exclude<Operator, 'exists'>, Matcher>> = {
   lte: (value) => ({ $lte: value }),
   in: (_, values) => ({ $in: values }),
   nin: (_, values) => ({ $nin: values }),
-  contains: (value) => ({ $regex: literal(value), $options: 'i' }),
-  startsWith: (value) => ({ $regex: `^${literal(value)}`, $options: 'i' }),
+  contains: (value) => ({ $regex: literalPattern(String(value)) }),
+  startsWith: (value) => ({ $regex: `^${literalPattern(String(value))}` }),
 };
-
-/** A pattern that matches a text and nothing else. */
-function literal(value: unknown): string {
-  // MongoDB takes no pattern with a NUL in it.
-  return String(value)
-    .replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
-    .replaceAll('\0', String.raw`\x00`);
-}

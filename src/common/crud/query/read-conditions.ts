@@ -1,6 +1,7 @@
 import { errorMessages, type Violation } from '../../errors/index.js';
 import type { FilterField } from '../definition/filter-field.js';
 import type { Condition } from './list-query.js';
+import { MAX_TEXT } from './literal-pattern.js';
 import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from './operators.js';
 
 type Filters = ReadonlyMap<string, FilterField>;
@@ -8,11 +9,30 @@ type Filters = ReadonlyMap<string, FilterField>;
 /** `field` or `field[operator]`. */
 const PARAMETER = /^([^[\]]+)(?:\[([^[\]]*)\])?$/;
 
+/** Parameters of queries; a field of such a name is filtered by with brackets only, such as `limit[eq]`. */
+const RESERVED = new Set([
+  'offset',
+  'limit',
+  'after',
+  'before',
+  'count',
+  'sort',
+  'fields',
+  'q',
+  'archived',
+  'expand',
+]);
+
+/** Whether a field can't be filtered by in the short form, since its name is a parameter. */
+export function needsOperator(path: string): boolean {
+  return RESERVED.has(path);
+}
+
 /** The field and operator that a parameter names if it is a filter; the operator may not exist. */
 export function filterNamed(filters: Filters, parameter: string) {
-  const [, path = '', operator = 'eq'] = PARAMETER.exec(parameter) ?? [];
-  const field = filters.get(path);
-  return field && { field, operator };
+  const [, path = '', operator] = PARAMETER.exec(parameter) ?? [];
+  const field = operator === undefined && needsOperator(path) ? undefined : filters.get(path);
+  return field && { field, operator: operator ?? 'eq' };
 }
 
 /** Reads the parameters that are filters, strictly: an operator of the field's type, and values of that type. */
@@ -51,6 +71,9 @@ function valuesOf(field: FilterField, operator: Operator, text: string): readonl
   const isList = operator === 'in' || operator === 'nin';
   const texts = isList ? splitList(text) : [text];
   const name = operator === 'eq' ? field.path : `${field.path}[${operator}]`;
+  if ((operator === 'contains' || operator === 'startsWith') && text.length > MAX_TEXT) {
+    return errorMessages.wrongParameter(name, `a text of at most ${MAX_TEXT} characters`);
+  }
   if (texts.length > MAX_VALUES) return errorMessages.tooManyValues(name, MAX_VALUES);
   const values = texts.map((each) => field.parse(each));
   if (!values.includes(undefined)) return values;

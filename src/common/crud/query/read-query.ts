@@ -6,7 +6,7 @@ import { readExpand } from './read-expand.js';
 import { readFields } from './read-fields.js';
 import type { ListQuery, ReadKind } from './list-query.js';
 import { readPosition } from './page-query.js';
-import { filterNamed, readConditions } from './read-conditions.js';
+import { filterNamed, needsOperator, readConditions } from './read-conditions.js';
 
 /** The parameters of each kind of reading, besides filters. */
 const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
@@ -44,7 +44,7 @@ export function readQuery(
   const given = Object.entries(raw).filter(([name, value]) => {
     const isKnown = known.includes(name) || filterNamed(filters, name) !== undefined;
     if (!isKnown) {
-      const allowed = [...known, ...filters.keys()];
+      const allowed = [...known, ...namesOf(filters)];
       violations.push({ parameter: name, detail: errorMessages.unknownParameter(name, allowed) });
     } else if (typeof value !== 'string') {
       violations.push({ parameter: name, detail: errorMessages.repeatedParameter(name) });
@@ -73,4 +73,9 @@ export function readQuery(
     ...(order && { order }),
     ...position,
   };
+}
+
+/** The filters as a client names them. */
+function namesOf(filters: QueryDefinition['filters']): string[] {
+  return [...filters.keys()].map((path) => (needsOperator(path) ? `${path}[…]` : path));
 }

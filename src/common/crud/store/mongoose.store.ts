@@ -3,6 +3,7 @@ import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../../database/in
 import type { Stored } from '../options/records.js';
 import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
+import { filtered } from './exact-conditions.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { checkMapNames } from './map-names.js';
 import { schemaRefusal } from './schema-refusal.js';
@@ -33,8 +34,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
 
   async findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined> {
     const found = await this.database.call(() =>
-      this.model
-        .findOne(filter, this.projectionOf(fields), { ...OPERATION_LIMITS })
+      filtered(this.model.findOne({}, this.projectionOf(fields), { ...OPERATION_LIMITS }), filter)
         .lean()
         .exec(),
     );
@@ -45,8 +45,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     filter: StoreFilter,
     { sort = NEWEST_FIRST, fields, skip, limit }: StoreRead = {},
   ): AsyncIterable<Stored<Entity>> {
-    const query = this.model
-      .find(filter, this.projectionOf(fields))
+    const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
       .sort({ ...sort })
       .lean();
     // A stream as a whole may take longer than one operation; its steps have the socket's limit each. Nor has it a
@@ -57,7 +56,9 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   count(filter: StoreFilter): Promise<number> {
-    return this.database.call(() => this.model.countDocuments(filter, this.countOptions(filter)).exec());
+    return this.database.call(() =>
+      filtered(this.model.countDocuments({}, this.countOptions(filter)), filter).exec(),
+    );
   }
 
   async exists(filter: StoreFilter): Promise<boolean> {

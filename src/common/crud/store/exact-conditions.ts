@@ -1,0 +1,29 @@
+import type { Query } from 'mongoose';
+import type { StoreFilter } from './crud.store.js';
+
+const exact = new WeakSet<StoreFilter>();
+
+/** Marks a condition whose values are of the store's types and must reach the database as they are. */
+export function exactly(condition: StoreFilter): StoreFilter {
+  exact.add(condition);
+  return condition;
+}
+
+/**
+ * Gives a query its filter. Mongoose casts it, except for exact conditions: it would run the schema's setters on them, such
+ * as `lowercase`, and find what nobody asked for.
+ */
+// Mongoose's own parameter for a query of any result.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export function filtered<Q extends Query<any, any>>(query: Q, filter: StoreFilter): Q {
+  const { $and = [], ...rest } = filter as { $and?: readonly StoreFilter[] };
+  const kept = $and.filter((condition) => exact.has(condition));
+  const others = $and.filter((condition) => !exact.has(condition));
+  query.setQuery({ ...rest, ...(others.length > 0 && { $and: others }) });
+  if (kept.length === 0) return query;
+  query.cast(query.model);
+  const { $and: cast = [], ...equalities } = query.getFilter() as { $and?: readonly StoreFilter[] };
+  query.setQuery({ ...equalities, $and: [...cast, ...kept] });
+  query.cast = () => query.getFilter();
+  return query;
+}

@@ -1,0 +1,106 @@
+/** What a query says of the records that it wants, as a test made it up. */
+export interface ModelQuery {
+  conditions: ModelCondition[];
+  /** Keys such as `-createdAt`. */
+  sort: string[];
+  fields?: string[];
+  window?: { offset: number; limit: number };
+}
+
+export interface ModelCondition {
+  field: ModelField;
+  operator: string;
+  /** Values as they are stored in the model. */
+  values: ModelValue[];
+}
+
+/** A value of a record: timestamps and decimals are numbers, identifiers texts. */
+export type ModelValue = string | number | boolean;
+export type ModelRecord = Record<string, unknown> & { _id: string };
+
+/** A field that can be filtered by. */
+export interface ModelField {
+  path: string;
+  kind: 'string' | 'number' | 'timestamp' | 'boolean' | 'identifier' | 'enum';
+  /** Values that records have, and a query asks for. */
+  pool: readonly ModelValue[];
+  /** A value as a URL says it. @default String(value) */
+  write?: (value: ModelValue) => string;
+}
+
+/** The records that a query is answered with, by the rules of the grammar alone. */
+export function selected(records: readonly ModelRecord[], { conditions, sort }: ModelQuery): ModelRecord[] {
+  const matching = records.filter((record) => conditions.every((condition) => holds(record, condition)));
+  return matching.sort((a, b) => compareBy(sort, a, b));
+}
+
+function holds(record: ModelRecord, { field, operator, values }: ModelCondition): boolean {
+  const found = valuesAt(record, field.path.split('.'));
+  const entries = found.flat().filter((value) => value !== null) as ModelValue[];
+  const [value = ''] = values;
+  const some = (test: (order: number) => boolean) => entries.some((entry) => test(compare(entry, value)));
+  const isOne = () => entries.some((entry) => values.includes(entry));
+  const matches = (start: string) =>
+    entries.some((entry) => new RegExp(start + literal(String(value)), 'iu').test(String(entry)));
+  const results: Record<string, () => boolean> = {
+    eq: isOne,
+    in: isOne,
+    ne: () => !isOne(),
+    nin: () => !isOne(),
+    gt: () => some((order) => order > 0),
+    gte: () => some((order) => order >= 0),
+    lt: () => some((order) => order < 0),
+    lte: () => some((order) => order <= 0),
+    exists: () => found.some((one) => one !== null) === value,
+    contains: () => matches(''),
+    startsWith: () => matches('^'),
+  };
+  return results[operator]?.() ?? false;
+}
+
+/** What a path leads to: one value, or one of each entry of a list of objects. */
+function valuesAt(value: unknown, [name, ...rest]: readonly string[]): unknown[] {
+  if (value === undefined || value === null) return [];
+  if (name === undefined) return [value];
+  if (Array.isArray(value)) return value.flatMap((entry) => valuesAt(entry, [name, ...rest]));
+  return valuesAt((value as Record<string, unknown>)[name], rest);
+}
+
+const literal = (text: string) =>
+  text.replace(/[\\^$.*+?()[\]{}|/-]/g, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+
+function compareBy(sort: readonly string[], a: ModelRecord, b: ModelRecord): number {
+  const keys = [...sort, sort.at(-1)?.startsWith('-') ? '-_id' : '_id'];
+  for (const key of keys) {
+    const path = key.replace(/^-/, '').split('.');
+    const order = compare(valuesAt(a, path)[0], valuesAt(b, path)[0]);
+    if (order !== 0) return key.startsWith('-') ? -order : order;
+  }
+  return 0;
+}
+
+/** Nothing comes first; texts are ordered by code point, as their bytes in UTF-8 are. */
+function compare(a: unknown, b: unknown): number {
+  if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(String(b)));
+  return Number(a) - Number(b);
+}
+
+/** The query string of a query. */
+export function written(
+  { conditions, sort, fields, window }: ModelQuery,
+  short: (i: number) => boolean,
+): string {
+  const filters = conditions.map(({ field, operator, values }, i) => {
+    const name = operator === 'eq' && short(i) ? field.path : `${field.path}[${operator}]`;
+    const texts = values.map((value) => (operator === 'exists' ? String(value) : writtenValue(field, value)));
+    const isList = operator === 'in' || operator === 'nin';
+    return [name, isList ? texts.map((text) => text.replace(/[\\,]/g, '\\$&')).join() : texts[0]];
+  });
+  const others = { sort: sort.join(), fields: fields?.join(), offset: window?.offset, limit: window?.limit };
+  return [...filters, ...Object.entries(others).filter(([, value]) => value !== undefined)]
+    .map((pair) => pair.map((part) => encodeURIComponent(String(part))).join('='))
+    .join('&');
+}
+
+const writtenValue = ({ write = String }: ModelField, value: ModelValue) => write(value);
