@@ -36,6 +36,7 @@ const letters = CrudModule.forFeature({
   entity: Letter,
   input: LetterInput,
   name: 'letters',
+  query: { filter: ['title'], sort: ['title', ['-title', '-updatedAt']] },
   isolationFields: { get: tenant, count: tenant, create: tenant, update: tenant, del: tenant },
 });
 const parcels = CrudModule.forFeature({
@@ -51,6 +52,8 @@ interface Case {
   path: string;
   start: () => Promise<TestApp>;
   hasCount: boolean;
+  /** Orders that a client can ask for; each has its reverse. */
+  orders: string[];
 }
 
 const cases: Case[] = [
@@ -60,6 +63,7 @@ const cases: Case[] = [
     path: '/posts/api',
     start: () => createTestApp(),
     hasCount: true,
+    orders: ['-createdAt', '-updatedAt', 'title'],
   },
   {
     resource: 'generated todos',
@@ -67,6 +71,7 @@ const cases: Case[] = [
     path: '/todos',
     start: () => createTestApp(),
     hasCount: true,
+    orders: ['-createdAt', '-updatedAt', 'dueAt', 'title', 'completed,dueAt'],
   },
   {
     resource: 'handwritten todos',
@@ -74,6 +79,7 @@ const cases: Case[] = [
     path: '/todos',
     start: () => createTestApp({ env: { TODOS_API: 'handwritten' } }),
     hasCount: false,
+    orders: [],
   },
   {
     resource: 'a resource isolated in every action',
@@ -81,6 +87,7 @@ const cases: Case[] = [
     path: '/letters',
     start: () => createResourceApp(letters),
     hasCount: true,
+    orders: ['-createdAt', 'title', '-title,-updatedAt'],
   },
   {
     resource: 'a resource isolated in its count alone',
@@ -88,87 +95,105 @@ const cases: Case[] = [
     path: '/parcels',
     start: () => createResourceApp(parcels),
     hasCount: true,
+    orders: ['-createdAt'],
   },
 ];
 
 const NO_SCAN_NO_SORT = expect.not.arrayContaining([expect.stringMatching(/^(COLLSCAN|SORT|\$sort)$/)]);
 
-describe.each(cases)('the commands behind $resource', ({ resource, collection, path, start, hasCount }) => {
-  // The generated form reads what it replaces in the same operation, for its hooks.
-  const isHandwritten = resource === 'handwritten todos';
-  let app: TestApp;
-  let token: string;
-  let id: string;
+describe.each(cases)(
+  'the commands behind $resource',
+  ({ resource, collection, path, start, hasCount, orders }) => {
+    // The generated form reads what it replaces in the same operation, for its hooks.
+    const isHandwritten = resource === 'handwritten todos';
+    let app: TestApp;
+    let token: string;
+    let id: string;
 
-  beforeAll(async () => {
-    app = await start();
-    token = await tokenOf(ACME);
-    const now = Date.now();
-    const records = Array.from({ length: 500 }, (_, i) => ({
-      title: `Record ${i}`,
-      tenant: new Types.ObjectId(i % 2 === 0 ? ACME : GLOBEX),
-      createdAt: new Date(now + i),
-      updatedAt: new Date(now + i),
-      ...(i % 3 === 0 && { deletedAt: new Date(now + i) }),
-      __v: 0,
-    }));
-    const { insertedIds } = await app.database.collection(collection).insertMany(records);
-    id = String(insertedIds[2]);
-  });
-  afterAll(() => app.close());
-
-  /** The plans of one request, which must succeed and send at least the commands named. */
-  async function plans(
-    method: string,
-    suffix: string,
-    commands: string[],
-    body?: object,
-  ): Promise<QueryPlan[]> {
-    const found = await plansOf(app, collection, async () => {
-      const { status } = await app.request(method, path + suffix, { body, token });
-      expect(status).toBe(200);
+    beforeAll(async () => {
+      app = await start();
+      token = await tokenOf(ACME);
+      const now = Date.now();
+      const records = Array.from({ length: 500 }, (_, i) => ({
+        title: `Record ${i}`,
+        tenant: new Types.ObjectId(i % 2 === 0 ? ACME : GLOBEX),
+        createdAt: new Date(now + i),
+        updatedAt: new Date(now + i),
+        ...(i % 3 === 0 && { deletedAt: new Date(now + i) }),
+        __v: 0,
+      }));
+      const { insertedIds } = await app.database.collection(collection).insertMany(records);
+      id = String(insertedIds[2]);
     });
-    expect(found.map(({ command }) => command).sort()).toEqual(commands);
-    return found;
-  }
+    afterAll(() => app.close());
 
-  function expectIndexed(found: QueryPlan[]): void {
-    for (const plan of found) expect(plan).toEqual({ ...plan, stages: NO_SCAN_NO_SORT });
-  }
+    /** The plans of one request, which must succeed and send at least the commands named. */
+    async function plans(
+      method: string,
+      suffix: string,
+      commands: string[],
+      body?: object,
+    ): Promise<QueryPlan[]> {
+      const found = await plansOf(app, collection, async () => {
+        const { status } = await app.request(method, path + suffix, { body, token });
+        expect(status).toBe(200);
+      });
+      expect(found.map(({ command }) => command).sort()).toEqual(commands);
+      return found;
+    }
 
-  it('read the list, newest first, by an index', async () => {
-    expectIndexed(await plans('GET', '', ['find']));
-  });
+    function expectIndexed(found: QueryPlan[]): void {
+      for (const plan of found) expect(plan).toEqual({ ...plan, stages: NO_SCAN_NO_SORT });
+    }
 
-  it('read a page, and count behind it, by an index', async () => {
-    expectIndexed(await plans('GET', '?offset=20&limit=20', ['aggregate', 'find']));
-  });
-
-  if (hasCount) {
-    it('count by an index', async () => {
-      expectIndexed(await plans('GET', '/count', ['aggregate']));
+    it('read the list, newest first, by an index', async () => {
+      expectIndexed(await plans('GET', '', ['find']));
     });
-  }
 
-  it('get one record by an index', async () => {
-    expectIndexed(await plans('GET', `/${id}`, ['find']));
-  });
+    it('read a page, and count behind it, by an index', async () => {
+      expectIndexed(await plans('GET', '?offset=20&limit=20', ['aggregate', 'find']));
+    });
 
-  it('update by an index', async () => {
-    expectIndexed(await plans('PATCH', `/${id}`, ['findAndModify'], { title: 'Changed' }));
-  });
+    it('read the list and its pages in every order, and in its reverse, by an index', async () => {
+      for (const order of orders.flatMap((keys) => [keys, reversed(keys)])) {
+        expectIndexed(await plans('GET', `?sort=${order}`, ['find']));
+        expectIndexed(await plans('GET', `?sort=${order}&limit=20`, ['aggregate', 'find']));
+      }
+    });
 
-  it('look for the record of an empty update by an index', async () => {
-    const [plan, ...others] = await plansOf(app, collection, () => app.patch(`${path}/${id}`, {}, { token }));
-    expect(others).toEqual([]);
-    expectIndexed(plan ? [plan] : []);
-  });
+    if (hasCount) {
+      it('count by an index', async () => {
+        expectIndexed(await plans('GET', '/count', ['aggregate']));
+      });
+    }
 
-  it('delete, or archive, by an index', async () => {
-    const found = await plans('DELETE', `/${id}`, [isHandwritten ? 'delete' : 'findAndModify']);
-    expectIndexed(found);
-  });
-});
+    it('get one record by an index', async () => {
+      expectIndexed(await plans('GET', `/${id}`, ['find']));
+    });
+
+    it('update by an index', async () => {
+      expectIndexed(await plans('PATCH', `/${id}`, ['findAndModify'], { title: 'Changed' }));
+    });
+
+    it('look for the record of an empty update by an index', async () => {
+      const [plan, ...others] = await plansOf(app, collection, () =>
+        app.patch(`${path}/${id}`, {}, { token }),
+      );
+      expect(others).toEqual([]);
+      expectIndexed(plan ? [plan] : []);
+    });
+
+    it('delete, or archive, by an index', async () => {
+      const found = await plans('DELETE', `/${id}`, [isHandwritten ? 'delete' : 'findAndModify']);
+      expectIndexed(found);
+    });
+  },
+);
+
+function reversed(order: string): string {
+  const keys = order.split(',').map((key) => (key.startsWith('-') ? key.slice(1) : `-${key}`));
+  return keys.join();
+}
 
 it('a plan without an index is told', async () => {
   const app = await createTestApp();

@@ -10,5 +10,6 @@ export const categories = crudOptions({
   tag: 'Categories',
   schema: schemaOf(Category).index({ tenant: 1, slug: 1 }, { unique: true }),
   isolationFields: { all: { tenant: currentTenant } },
+  query: { filter: ['name', 'slug', 'parent'], sort: ['name'] },
   references: { parent: { to: Category, check: 'sameScope', onDelete: 'restrict' } },
 });

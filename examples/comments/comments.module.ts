@@ -42,6 +42,7 @@ const author = { author: claim('sub') };
       input: ArticleInput,
       name: 'articles',
       tag: 'Articles and comments',
+      query: { filter: ['title', 'createdAt'], sort: ['title'] },
       isolationFields: { create: tenant, update: tenant, del: tenant },
     }),
     CrudModule.forFeature({
@@ -50,6 +51,7 @@ const author = { author: claim('sub') };
       name: 'comments',
       path: 'articles/:articleId/comments',
       tag: 'Articles and comments',
+      query: { filter: ['author', 'text', 'createdAt'] },
       parent: { entity: Article, param: 'articleId', field: 'article' },
       isolationFields: { create: author, update: author, del: author },
       references: { article: { to: Article, onDelete: 'cascade' } },

@@ -95,6 +95,7 @@ class Event extends EventInput {
       input: EventInput,
       name: 'events',
       tag: 'Events',
+      query: { filter: ['title', 'starts', 'length', 'guests'], sort: ['starts', 'title'] },
       isolationFields: { all: { tenant: currentTenant } },
     }),
   ],

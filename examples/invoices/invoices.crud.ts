@@ -10,5 +10,6 @@ export const invoices = crudOptions({
   tag: 'Invoices',
   disable: ['create', 'update', 'del'],
   isolationFields: { all: { tenant: currentTenant } },
+  query: { filter: ['order', 'amount', 'address.city', 'createdAt'], sort: ['-amount'] },
   references: { order: { to: Order, check: 'sameScope' } },
 });

@@ -12,6 +12,10 @@ export const orders = crudOptions({
   disable: ['del'],
   isolationFields: { all: { tenant: currentTenant } },
   list: { unpaged: false, maxLimit: 200 },
+  query: {
+    filter: ['status', 'total', 'lines.product', 'createdAt'],
+    sort: ['-total', ['status', '-createdAt']],
+  },
   references: { 'lines.product': { to: Product, check: 'sameScope', onDelete: 'restrict' } },
   hooks: OrderHooks,
   routes: { update: { errors: [409] } },

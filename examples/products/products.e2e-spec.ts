@@ -38,6 +38,33 @@ describe('products', () => {
   const createdId = async (body: object, token = acme) =>
     (await app.post('/products', body, { token })).body._id as string;
 
+  it('are filtered by price, nested fields and variants, and sorted', async () => {
+    const boot = {
+      ...SHOE,
+      name: 'Boot',
+      price: '129.00',
+      colour: 'red',
+      dimensions: { length: 35, width: 25 },
+    };
+    const lace = { name: 'Lace', price: '4.50', variants: [{ sku: 'LACE', size: '90', stock: 0 }] };
+    for (const body of [SHOE, boot, lace]) await createdId(body);
+    await createdId(SHOE, globex);
+    const namesOf = async (query: string) =>
+      ((await app.get(`/products?${query}`, { token: acme })).body as { name: string }[]).map(
+        ({ name }) => name,
+      );
+    expect(await namesOf('price[gte]=89.9&sort=-price')).toEqual(['Boot', 'Trail shoe']);
+    expect(await namesOf('dimensions.width[gt]=20')).toEqual(['Boot']);
+    expect(await namesOf('variants.sku=SHOE-43&colour[in]=blue,black')).toEqual(['Trail shoe']);
+    expect(await namesOf('dimensions.width[exists]=false')).toEqual(['Lace']);
+    expect(await namesOf('name[contains]=SHOE')).toEqual(['Trail shoe']);
+    expect(await namesOf('sort=colour,-price')).toEqual(['Lace', 'Trail shoe', 'Boot']);
+    expect((await app.get('/products?fields=name&limit=1&sort=price', { token: acme })).body).toEqual({
+      results: [{ _id: expect.any(String), name: 'Lace' }],
+      count: 3,
+    });
+  });
+
   it('come back as they were sent', async () => {
     const category = await categoryOf(acme);
     const { status, body } = await postWhole(app, '/products', { ...SHOE, category }, acme);

@@ -10,6 +10,10 @@ const products = CrudModule.forFeature({
   name: 'products',
   tag: 'Products',
   isolationFields: { all: { tenant: currentTenant } },
+  query: {
+    filter: ['name', 'price', 'colour', 'category', 'dimensions.width', 'variants.sku', 'variants.stock'],
+    sort: ['name', 'price', ['colour', '-price']],
+  },
   references: { category: { to: Category, check: 'sameScope', onDelete: 'restrict' } },
 });
 

@@ -28,6 +28,7 @@ class Todo extends TodoInput {
       input: TodoInput,
       name: 'todos',
       tag: 'Todos',
+      query: { filter: ['title', 'done', 'due'], sort: ['due', ['done', 'due']] },
       isolationFields: { all: { owner: claim('sub') } },
     }),
   ],

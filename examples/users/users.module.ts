@@ -22,6 +22,7 @@ const only = (...roles: Who[]) => ({
       name: 'users',
       tag: 'Users',
       schema: schemaOf(User).index({ tenant: 1, email: 1 }, { unique: true }),
+      query: { filter: ['email', 'name', 'role'], sort: ['name'] },
       writeOnly: ['password'],
       hooks: UserHooks,
       isolationFields: { all: { tenant: currentTenant } },

@@ -89,7 +89,9 @@ function requireSortable(path: string, described: Described, fail: Fail): void {
 
 /** A field that clients don't see must not be guessed through filters and orders. */
 function requireShown(path: string, option: string, { schema, shown }: Described, fail: Fail): void {
-  const isKnown = schema.path(path) !== undefined || schema.pathType(path) === 'nested';
+  // Mongoose knows positions in lists, too.
+  const isPosition = path.split('.').some((name) => /^\d+$/.test(name));
+  const isKnown = !isPosition && (schema.path(path) !== undefined || schema.pathType(path) === 'nested');
   if (!isKnown) fail(`${option} names "${path}", which the schema does not have.`);
   const isLeftOut = shown !== undefined && !shown.includes(path.split('.', 1)[0] ?? '');
   if (isHidden(schema, path) || isLeftOut) {

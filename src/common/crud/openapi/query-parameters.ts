@@ -56,11 +56,7 @@ function ApiFilter(field: FilterField, isOfArchive: boolean): MethodDecorator {
     explode: true,
     description: descriptionOf(field) + (isOfArchive ? ' Only with `archived`.' : ''),
     schema: {
-      oneOf: [
-        // Wrapped, so that the explorer does not refuse operators in its input field for a value.
-        { allOf: [field.schema] },
-        { type: 'object', properties, minProperties: 1, additionalProperties: false },
-      ],
+      oneOf: [field.schema, { type: 'object', properties, minProperties: 1, additionalProperties: false }],
     } as object,
   });
 }

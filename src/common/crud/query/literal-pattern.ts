@@ -1,9 +1,11 @@
 /** Maximum length of a text that is looked for inside of another one. Unit: UTF-16 code units. */
 export const MAX_TEXT = 1_000;
 
-const LAST_CODE_POINT = 0x10_ffff;
+/** Letters with case lie in the first two planes of Unicode. */
+const LAST_CASED = 0x1_ffff;
 
-let twins: ReadonlyMap<string, string> | undefined;
+/** Made at the start: it takes some milliseconds, which no request should wait for. */
+const TWINS = findTwins();
 
 /**
  * A pattern that matches a text literally, ignoring case. Case is folded here, by Unicode's simple case folding, since
@@ -12,8 +14,7 @@ let twins: ReadonlyMap<string, string> | undefined;
  * @see https://www.unicode.org/reports/tr44/#CaseFolding.txt
  */
 export function literalPattern(text: string): string {
-  twins ??= findTwins();
-  return [...text].map((character) => twins?.get(character) ?? escaped(character)).join('');
+  return [...text].map((character) => TWINS.get(character) ?? escaped(character)).join('');
 }
 
 function escaped(character: string): string {
@@ -25,7 +26,7 @@ function escaped(character: string): string {
 /** The letters that differ in case only, as a class of characters, by each of them. */
 function findTwins(): ReadonlyMap<string, string> {
   const groups = new Map<string, Set<string>>();
-  for (let code = 0; code <= LAST_CODE_POINT; code++) {
+  for (let code = 0; code <= LAST_CASED; code++) {
     const letter = String.fromCodePoint(code);
     const [lower, upper] = [letter.toLowerCase(), letter.toUpperCase()];
     for (const other of [lower, upper])

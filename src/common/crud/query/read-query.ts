@@ -76,6 +76,6 @@ export function readQuery(
 }
 
 /** The filters as a client names them. */
-function namesOf(filters: QueryDefinition['filters']): string[] {
+function namesOf(filters: Offered['filters']): string[] {
   return [...filters.keys()].map((path) => (needsOperator(path) ? `${path}[…]` : path));
 }
