@@ -20,7 +20,12 @@ describe('the resource that the README adds in ten lines', () => {
     const note = { _id: created.body._id, text: 'Buy stamps', createdAt: A_TIME, updatedAt: A_TIME };
 
     expect((await app.get('/notes')).body).toEqual([note]);
-    expect((await app.get('/notes?limit=1')).body).toEqual({ results: [note], count: 1 });
+    expect((await app.get('/notes?limit=1')).body).toEqual({
+      results: [note],
+      count: 1,
+      next: null,
+      prev: null,
+    });
     expect((await app.get('/notes/count')).body).toEqual({ count: 1 });
     expect((await app.get(path)).body).toEqual(note);
 

@@ -95,6 +95,7 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
   async function expectDatabaseToAgreeWith(model: ContractModel): Promise<void> {
     const collections = await app.database.collections();
     expect(collections.map(({ collectionName }) => collectionName).sort()).toEqual([
+      'installation',
       'notifications',
       'posts',
       'todos',

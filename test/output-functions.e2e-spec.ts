@@ -31,7 +31,12 @@ describe('an output that is a function', () => {
     const { body } = await app.post('/notes', { text: 'Buy stamps' }, { headers });
     expect(body).toEqual({ _id: body._id, length: 10, words: ['Buy', 'stamps'] });
     expect((await app.get('/notes')).body).toEqual([body]);
-    expect((await app.get('/notes?limit=1')).body).toEqual({ results: [body], count: 1 });
+    expect((await app.get('/notes?limit=1')).body).toEqual({
+      results: [body],
+      count: 1,
+      next: null,
+      prev: null,
+    });
     expect((await app.get(`/notes/${body._id}`)).body).toEqual(body);
     const changed = await app.patch(`/notes/${body._id}`, { text: 'Sell' }, { headers });
     expect(changed.body).toEqual({ _id: body._id, length: 4, words: ['Sell'] });

@@ -37,8 +37,9 @@ describeCrudContract('posts', {
   path: PATH,
   label: 'Post',
   counts: true,
+  hasCursors: true,
   parameters: {
-    list: ['offset', 'limit', 'sort', 'fields', 'archived', ...FILTERS],
+    list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'archived', ...FILTERS],
     count: ['archived', ...FILTERS],
     get: ['fields', 'archived'],
   },
@@ -143,7 +144,7 @@ describe('posts, what sets them apart', () => {
       const record = (await app.get(`${PATH}/${stays}`)).body;
       expect((await app.get(PATH)).body).toEqual([record]);
       const page = await app.get(`${PATH}?limit=10`);
-      expect(page.body).toEqual({ results: [record], count: 1 });
+      expect(page.body).toEqual({ results: [record], count: 1, next: null, prev: null });
       expect(page.headers.get('link')).not.toContain('next');
       expect((await app.get(`${PATH}/count`)).body).toEqual({ count: 1 });
       expectNotFound(await app.get(`${PATH}/${goes}`), `${PATH}/${goes}`, 'Post');

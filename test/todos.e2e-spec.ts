@@ -50,8 +50,13 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     path: '/todos',
     label: 'Todo',
     counts: form === 'generated',
+    hasCursors: form === 'generated',
     parameters: {
-      list: ['offset', 'limit', ...(form === 'generated' ? ['sort', 'fields', ...FILTERS] : [])],
+      list: [
+        'offset',
+        'limit',
+        ...(form === 'generated' ? ['after', 'before', 'count', 'sort', 'fields', ...FILTERS] : []),
+      ],
       count: FILTERS,
       get: ['fields'],
     },

@@ -37,7 +37,12 @@ describe('comments below articles', () => {
     expect(body).toEqual({ ...KEPT, text: 'Congratulations!', article, author: 'bob' });
     expect(headers.get('location')).toBe(`${path}/${body._id}`);
     expect((await app.get(path)).body).toEqual([body]);
-    expect((await app.get(`${path}?limit=5`)).body).toEqual({ results: [body], count: 1 });
+    expect((await app.get(`${path}?limit=5`)).body).toEqual({
+      results: [body],
+      count: 1,
+      next: null,
+      prev: null,
+    });
     expect((await app.get(`${path}/count`)).body).toEqual({ count: 1 });
     expect((await app.get(`${path}/${body._id}`)).body).toEqual(body);
   });

@@ -167,7 +167,12 @@ describe('orders', () => {
   it('are listed in pages of at most 200', async () => {
     const id = await placed();
     const order = (await app.get(`/orders/${id}`, { token: acme })).body;
-    expect((await app.get('/orders', { token: acme })).body).toEqual({ results: [order], count: 1 });
+    expect((await app.get('/orders', { token: acme })).body).toEqual({
+      results: [order],
+      count: 1,
+      next: null,
+      prev: null,
+    });
     expect((await app.get('/orders?limit=200', { token: acme })).status).toBe(200);
     const detail = '"limit" must be a whole number from 1 to 200.';
     expectInvalid(await app.get('/orders?limit=201', { token: acme }), '/orders', {
@@ -184,7 +189,12 @@ describe('orders', () => {
       `${path}/status`,
       'Order',
     );
-    expect((await app.get('/orders', { token: globex })).body).toEqual({ results: [], count: 0 });
+    expect((await app.get('/orders', { token: globex })).body).toEqual({
+      results: [],
+      count: 0,
+      next: null,
+      prev: null,
+    });
     expectUnauthenticated(await app.post(`${path}/status`, { status: 'paid' }), `${path}/status`);
     expect((await app.del(path, { token: acme })).status).toBe(405);
   });

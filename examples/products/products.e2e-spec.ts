@@ -72,7 +72,12 @@ describe('products', () => {
     expect(body).toEqual({ ...SHOE, category, ...KEPT, tenant: ACME });
     expect((await app.get(`/products/${body._id}`, { token: acme })).body).toEqual(body);
     expect((await app.get('/products', { token: acme })).body).toEqual([body]);
-    expect((await app.get('/products?limit=1', { token: acme })).body).toEqual({ results: [body], count: 1 });
+    expect((await app.get('/products?limit=1', { token: acme })).body).toEqual({
+      results: [body],
+      count: 1,
+      next: null,
+      prev: null,
+    });
   });
 
   it('keep a price exactly, with its zeros', async () => {

@@ -34,7 +34,12 @@ describe('the todos of one person', () => {
     const { due: _due, ...rest } = body;
     const changed = { ...rest, done: true, updatedAt: KEPT.updatedAt };
     expect((await app.get(path, { token: ada })).body).toEqual(changed);
-    expect((await app.get('/todos?limit=1', { token: ada })).body).toEqual({ results: [changed], count: 1 });
+    expect((await app.get('/todos?limit=1', { token: ada })).body).toEqual({
+      results: [changed],
+      count: 1,
+      next: null,
+      prev: null,
+    });
     expect((await app.del(path, { token: ada })).body).toEqual({ deleted: true });
     expectNotFound(await app.get(path, { token: ada }), path, 'Todo');
   });

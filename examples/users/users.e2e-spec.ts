@@ -54,7 +54,12 @@ describe('users', () => {
     expect(body).toEqual(ada);
     expect((await app.get(`/users/${body._id}`, { token: member })).body).toEqual(ada);
     expect((await app.get('/users', { token: member })).body).toEqual([ada]);
-    expect((await app.get('/users?limit=1', { token: member })).body).toEqual({ results: [ada], count: 1 });
+    expect((await app.get('/users?limit=1', { token: member })).body).toEqual({
+      results: [ada],
+      count: 1,
+      next: null,
+      prev: null,
+    });
   });
 
   it('have a hash of their password in the database, and nothing else of it', async () => {

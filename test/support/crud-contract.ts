@@ -36,6 +36,8 @@ export interface CrudContract {
   counts: boolean;
   /** Names of the query parameters of the reads. */
   parameters: { list: string[]; count: string[]; get: string[] };
+  /** Whether its pages have cursors. */
+  hasCursors: boolean;
   /** A body with every input field; `title` is among them. */
   full: Record<string, unknown>;
   /** Names of the optional input fields. */

@@ -8,6 +8,8 @@ export interface QueryPlan {
   readonly command: string;
   /** Names of all stages, such as `IXSCAN`, the last to run first. */
   readonly stages: readonly string[];
+  readonly keysExamined: number;
+  readonly documentsExamined: number;
 }
 
 const COMMANDS = ['find', 'aggregate', 'count', 'distinct', 'findAndModify', 'update', 'delete'];
@@ -44,7 +46,18 @@ async function explain(
   { commandName, command }: mongo.CommandStartedEvent,
 ): Promise<QueryPlan> {
   const explained = await database.command({ explain: withoutSession(command), verbosity: 'executionStats' });
-  return { command: commandName, stages: stagesOf(explained) };
+  return {
+    command: commandName,
+    stages: stagesOf(explained),
+    keysExamined: figureOf(explained, 'totalKeysExamined'),
+    documentsExamined: figureOf(explained, 'totalDocsExamined'),
+  };
+}
+
+/** The first figure of a name: an explanation has it at a level that depends on the command. */
+function figureOf(explained: unknown, name: string): number {
+  const found = new RegExp(`"${name}":(\\d+)`).exec(JSON.stringify(explained));
+  return Number(found?.[1] ?? 0);
 }
 
 /** What belongs to the one time that the command was sent, and no other command may repeat. */

@@ -12,6 +12,7 @@ export class TcpProxy {
   private readonly server: Server;
   private readonly clients = new Set<Socket>();
   private mode: ProxyMode = 'pass';
+  private swallowed?: Buffer;
 
   private constructor(
     private readonly target: { host: string; port: number },
@@ -48,6 +49,11 @@ export class TcpProxy {
     if (mode !== 'refuse' && before === 'refuse') await this.listen();
   }
 
+  /** From now on loses every message of the service that has the bytes, and hands the others on. */
+  swallow(bytes: Buffer): void {
+    this.swallowed = bytes;
+  }
+
   /** Breaks every open connection; new ones are treated by the mode. */
   drop(): void {
     for (const client of this.clients) client.destroy();
@@ -61,7 +67,10 @@ export class TcpProxy {
   private accept(client: Socket): void {
     const server = connect(this.target);
     this.clients.add(client);
-    client.on('data', (bytes) => this.mode === 'pass' && server.write(bytes));
+    client.on('data', (bytes) => {
+      const isLost = this.swallowed !== undefined && bytes.includes(this.swallowed);
+      if (this.mode === 'pass' && !isLost) server.write(bytes);
+    });
     server.on('data', (bytes) => {
       if (this.mode === 'pass' && !client.write(bytes)) server.pause();
     });

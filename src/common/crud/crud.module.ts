@@ -2,7 +2,7 @@ import { type DynamicModule, Global, Module, type ModuleMetadata, type Type } fr
 import { getModelToken, MongooseModule } from '@nestjs/mongoose';
 import type { Provider } from '@nestjs/common';
 import type { Model } from 'mongoose';
-import { Database } from '../database/index.js';
+import { Database, InstallationKey } from '../database/index.js';
 import { EntityEventPublisher } from '../events/index.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
@@ -108,6 +108,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       database: Database,
       events: EntityEventPublisher,
       registry: CrudRegistry,
+      key: InstallationKey,
       provided?: CrudHooks<object, object>,
     ) => {
       const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
@@ -116,6 +117,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         new MongooseStore<object>(model, database),
         runner,
         registry,
+        key,
         isReadGuarded(controller),
       );
       registry.add(resource, () => {
@@ -128,6 +130,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       Database,
       EntityEventPublisher,
       CrudRegistry,
+      InstallationKey,
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],
   };

@@ -1,18 +1,27 @@
 import { mongo } from 'mongoose';
-import { DatabaseUnavailableError, DuplicateValueError } from '../errors/index.js';
+import { DatabaseTooSlowError, DatabaseUnavailableError, DuplicateValueError } from '../errors/index.js';
 
 const DUPLICATE_KEY = 11_000;
+const MAX_TIME_EXPIRED = 50;
 
 /**
- * Server errors that mean "not now": time limits, shutdown, a change of primary, and a full disk
+ * Server errors that mean "not now": shutdown, a change of primary, and a full disk
  * (https://www.mongodb.com/docs/manual/reference/error-codes/).
  */
 const PASSING_CODES = new Set([
-  6, 7, 50, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436, 14_031,
+  6, 7, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436, 14_031,
 ]);
 
 /** Node's codes of a connection that has gone (https://nodejs.org/api/errors.html#common-system-errors). */
 const SOCKET_CODES = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
+
+/** An operation did not end before its deadline. */
+export class DeadlineError extends Error {}
+
+/** Whether an operation ended for the time that it took, which may be the network's fault as well as its own. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof DeadlineError || error instanceof mongo.MongoNetworkTimeoutError;
+}
 
 /** What the driver threw, as an error that a client may see where there is one; anything else as it came. */
 export function translateDatabaseError(error: unknown): unknown {
@@ -22,6 +31,7 @@ export function translateDatabaseError(error: unknown): unknown {
         cause: error,
       });
     }
+    if (error.code === MAX_TIME_EXPIRED) return new DatabaseTooSlowError({ cause: error });
     return PASSING_CODES.has(Number(error.code)) ? new DatabaseUnavailableError({ cause: error }) : error;
   }
   return isConnectionError(error) ? new DatabaseUnavailableError({ cause: error }) : error;
@@ -29,6 +39,7 @@ export function translateDatabaseError(error: unknown): unknown {
 
 function isConnectionError(error: unknown): boolean {
   return (
+    error instanceof DeadlineError ||
     error instanceof mongo.MongoNetworkError ||
     error instanceof mongo.MongoServerSelectionError ||
     error instanceof mongo.MongoNotConnectedError ||

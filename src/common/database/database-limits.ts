@@ -16,13 +16,17 @@ export const CONNECTION_LIMITS = {
 } as const;
 
 /**
- * The server gives an operation up by itself a little before the socket does. Frozen, since Mongoose writes into the options
+ * The server gives an operation up by itself well before the socket does, which would break the connection and have the
+ * driver try once more. Frozen, since Mongoose writes into the options
  * of a query: spread it into an object of each call.
  */
-export const OPERATION_LIMITS = Object.freeze({ maxTimeMS: 1_900 });
+export const OPERATION_LIMITS = Object.freeze({ maxTimeMS: 1_600 });
 
 /** The last resort above all of the driver's own limits. Unit: milliseconds. */
-export const CALL_DEADLINE_MS = 4_000;
+export const CALL_DEADLINE_MS = 3_600;
+
+/** How long a database that ran into a time limit has to show that it can be reached. Unit: milliseconds. */
+export const PROBE_MS = 400;
 
 /** How often opening the database is tried again at the start. Unit: milliseconds. */
 export const OPEN_RETRY_MS = 1_000;

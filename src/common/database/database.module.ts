@@ -3,6 +3,7 @@ import { getConnectionToken } from '@nestjs/mongoose';
 import { createConnection } from 'mongoose';
 import { Database } from './database.js';
 import { DatabaseServer } from './database-server.js';
+import { InstallationKey } from './installation-key.js';
 
 /** The Mongoose connection, under the token that `MongooseModule.forFeature` asks for. */
 @Global()
@@ -15,8 +16,9 @@ export class DatabaseModule {
         { provide: getConnectionToken(), useFactory: createUnopenedConnection },
         { provide: DatabaseServer, useValue: server },
         Database,
+        InstallationKey,
       ],
-      exports: [getConnectionToken(), Database],
+      exports: [getConnectionToken(), Database, InstallationKey],
     };
   }
 }

@@ -1,11 +1,17 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import type { Connection, Cursor, mongo } from 'mongoose';
-import { DatabaseUnavailableError } from '../errors/index.js';
+import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
 import { prepareCollections } from './collections.js';
 import { DatabaseServer } from './database-server.js';
-import { translateDatabaseError } from './database-errors.js';
-import { CALL_DEADLINE_MS, CONNECTION_LIMITS, OPEN_RETRY_MS, OPERATION_LIMITS } from './database-limits.js';
+import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
+import {
+  CALL_DEADLINE_MS,
+  CONNECTION_LIMITS,
+  OPEN_RETRY_MS,
+  OPERATION_LIMITS,
+  PROBE_MS,
+} from './database-limits.js';
 
 /** What a lean Mongoose query's `cursor()` gives. */
 type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
@@ -22,6 +28,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private opened = false;
   private opening: Promise<void> = Promise.resolve();
+  private probing?: Promise<boolean>;
 
   constructor(
     @InjectConnection() private readonly connection: Connection,
@@ -44,14 +51,16 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /**
    * Runs one operation within the deadline.
    *
-   * @throws DatabaseUnavailableError where the database cannot be reached or is too slow
+   * @throws DatabaseTooSlowError if the operation ran into a time limit of a database that can be reached
+   * @throws DatabaseUnavailableError if the database cannot be reached
    * @throws DuplicateValueError where a unique value would be repeated
    */
   async call<T>(operation: () => PromiseLike<T>): Promise<T> {
     if (!this.opened) throw new DatabaseUnavailableError();
     try {
-      return await withDeadline(operation());
+      return await withDeadline(operation(), CALL_DEADLINE_MS);
     } catch (error) {
+      if (isTimeout(error) && (await this.isReachable())) throw new DatabaseTooSlowError({ cause: error });
       throw translateDatabaseError(error);
     }
   }
@@ -78,7 +87,22 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Resolves when the database answers; rejects within five seconds when it does not. */
   async ping(): Promise<void> {
-    await this.call(async () => this.connection.db?.command({ ping: 1, ...OPERATION_LIMITS }));
+    await this.call(() => this.sendPing());
+  }
+
+  private async sendPing(): Promise<void> {
+    await this.connection.db?.command({ ping: 1, ...OPERATION_LIMITS });
+  }
+
+  /** Whether the database answers a ping at once. Operations that end together share one. */
+  private isReachable(): Promise<boolean> {
+    this.probing ??= withDeadline(this.sendPing(), PROBE_MS)
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => (this.probing = undefined));
+    return this.probing;
   }
 
   private async keepTrying(): Promise<void> {
@@ -112,10 +136,11 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function withDeadline<T>(work: PromiseLike<T>): Promise<T> {
+/** @throws DeadlineError */
+async function withDeadline<T>(work: PromiseLike<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new DatabaseUnavailableError()), CALL_DEADLINE_MS);
+    timer = setTimeout(() => reject(new DeadlineError(`No answer within ${ms} ms`)), ms);
   });
   try {
     return await Promise.race([work, deadline]);

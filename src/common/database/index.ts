@@ -2,3 +2,4 @@ export * from './database.js';
 export * from './database.module.js';
 export { OPERATION_LIMITS, STREAM_BATCH } from './database-limits.js';
 export * from './database-server.js';
+export { InstallationKey } from './installation-key.js';

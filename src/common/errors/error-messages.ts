@@ -25,6 +25,7 @@ export const ERROR_TABLE = {
   INTERNAL_ERROR: { status: 500, title: 'Internal error' },
   AUTHENTICATION_UNAVAILABLE: { status: 503, title: 'Authentication unavailable' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'Database unavailable' },
+  QUERY_TOO_SLOW: { status: 503, title: 'Query too slow' },
   SHUTTING_DOWN: { status: 503, title: 'Shutting down' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
@@ -75,6 +76,10 @@ export const errorMessages = {
   wrongParameter: (name: string, shape: string) => `"${name}" must be ${shape}.`,
   unknownOperator: (path: string, operator: string, allowed: readonly string[]) =>
     `"${path}" has no operator "${operator}". Allowed: ${allowed.join(', ')}.`,
+  exclusiveParameters: (one: string, other: string) => `"${one}" cannot be combined with "${other}".`,
+  countWithoutPage: '"count" goes with a page. Send "limit", too.',
+  foreignCursor: (name: string) =>
+    `"${name}" is not a cursor of this list. Use "next" or "prev" of a page with the same filter and order.`,
   tooManyConditions: (max: number) => `A query has at most ${max} conditions. Leave some out.`,
   tooManyValues: (name: string, max: number) => `"${name}" takes at most ${max} values.`,
   unknownOrder: (order: string, allowed: readonly string[]) =>
@@ -114,5 +119,6 @@ export const errorMessages = {
   internalError: 'Something went wrong on our side. Quote the requestId when you report it.',
   authenticationUnavailable: 'The keys that verify tokens cannot be fetched. Try again later.',
   databaseUnavailable: 'The database cannot be reached or is too slow. Try again later.',
+  queryTooSlow: 'This query takes the database too long. Narrow its filter, or try again later.',
   shuttingDown: 'This process is shutting down. Try again.',
 };

@@ -1,6 +1,7 @@
 export * from './authentication-unavailable.error.js';
 export * from './body-too-large.error.js';
 export * from './claim-required.error.js';
+export * from './database-too-slow.error.js';
 export * from './database-unavailable.error.js';
 export * from './domain.error.js';
 export * from './duplicate-value.error.js';
@@ -18,6 +19,7 @@ export * from './precondition-failed.error.js';
 export * from './problem.dto.js';
 export * from './problem.filter.js';
 export * from './problem.js';
+export * from './query-too-slow.error.js';
 export * from './record-not-found.error.js';
 export * from './server-refusal.error.js';
 export * from './shutting-down.error.js';

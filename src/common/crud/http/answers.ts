@@ -2,6 +2,7 @@ import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
+import type { QueryParameters } from '../../http/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -63,10 +64,13 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   list: async (result, context) => {
     const type = listType(context);
     if (!(result instanceof Page)) return stream(result, context, type);
-    const { archived } = context.request.crudQuery ?? {};
-    context.reply.header('Link', result.links(pathOf(context.request), archived && { archived }));
+    const { reply, request } = context;
+    const links = result.links(pathOf(request), request.query as QueryParameters);
+    if (links !== '') reply.header('Link', links);
+    const { count, cursors = { next: null, prev: null } } = result;
     const results = await showAll(result.results, context);
-    return type === NDJSON_TYPE ? file(each(results), type) : { results, count: result.count };
+    if (type === NDJSON_TYPE) return file(each(results), type);
+    return { results, ...(count !== undefined && { count }), ...cursors };
   },
   count: (count) => ({ count }),
   get: async (record, context) => {

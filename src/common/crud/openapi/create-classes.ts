@@ -6,6 +6,7 @@ import type { CrudOutput } from '../options/crud-options.js';
 import { outputClassOf } from '../definition/output.js';
 import { anyOf, documentedClass, partOf, schemaClass } from './documented-class.js';
 import { expandableClass } from './expandable-class.js';
+import { PageEnds } from './page-parameters.js';
 import { ID_SCHEMA, recordSchema } from './record-schema.js';
 
 /** The classes that the document describes a resource's bodies by. */
@@ -42,12 +43,17 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
 /** The class of one page of records. */
 function pageOf(records: Type<object>[], maxItems: number): Type<object> {
   @ApiExtraModels(...records)
-  class Page {
+  class Page extends PageEnds {
     @ApiProperty({ type: 'array', items: anyOf(records), maxItems })
     results!: object[];
 
-    @ApiProperty({ type: 'integer', minimum: 0, description: 'Number of records in all, whatever the page' })
-    count!: number;
+    @ApiProperty({
+      type: 'integer',
+      minimum: 0,
+      required: false,
+      description: 'Number of records in all, whatever the page; absent with `count=none`',
+    })
+    count?: number;
   }
   return Page;
 }

@@ -158,6 +158,8 @@ interface AnswerClasses {
   readonly unpaged?: boolean;
   /** Whether a list comes as NDJSON, too. @default false */
   readonly ndjson?: boolean;
+  /** Whether pages have cursors. @default false */
+  readonly hasCursors?: boolean;
   /** @default 201 for a create, 200 for all else */
   readonly status?: number;
 }
@@ -173,6 +175,7 @@ export function ApiSuccess(
     page,
     unpaged = true,
     ndjson = false,
+    hasCursors = false,
     status = answer === 'create' ? 201 : 200,
   }: AnswerClasses,
 ): MethodDecorator {
@@ -183,7 +186,7 @@ export function ApiSuccess(
     'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
   };
   const links = header(
-    'On a page: first, prev, next and last page (RFC 8288)',
+    `On a page: first, prev, next and last page (RFC 8288)${hasCursors ? '; on one by its cursor, prev and next' : ''}`,
     `</${path}?offset=0&limit=20>; rel="first"`,
   );
   const json = (schema: object) => ({ 'application/json': { schema } });

@@ -99,6 +99,7 @@ function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudC
       ...classes,
       unpaged: definition.list.unpaged,
       ndjson: true,
+      hasCursors: true,
       status,
     });
   const type: Type<object> =
@@ -123,6 +124,7 @@ function problemsOf(route: Route, definition: CrudDefinition): (ErrorCode | numb
   if ((body !== undefined || isRestore) && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
   if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
   if ((isRestore || answer === 'archive') && hasUpdateHook(definition)) codes.push('WRITE_CONFLICT');
+  if (route.reads === 'list' || route.reads === 'count') codes.push('QUERY_TOO_SLOW');
   if (hasParams) codes.push('INVALID_ID');
   if (parent) codes.push('RECORD_NOT_FOUND');
   if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');

@@ -9,6 +9,7 @@ import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from '../query/o
 import { needsOperator } from '../query/read-conditions.js';
 import { filtersOf, parametersOf } from '../query/read-query.js';
 import { ApiPaging } from './decorators.js';
+import { ApiCursors } from './page-parameters.js';
 
 /** Documents every query parameter of a route with a typed query. */
 export function ApiReading(kind: ReadKind, definition: CrudDefinition): MethodDecorator {
@@ -16,6 +17,7 @@ export function ApiReading(kind: ReadKind, definition: CrudDefinition): MethodDe
   const known = parametersOf(kind, definition);
   return applyDecorators(
     ...(known.includes('offset') ? [ApiPaging(list)] : []),
+    ...(known.includes('after') ? [ApiCursors()] : []),
     ...(known.includes('sort') ? [ApiSort([...query.orders.keys()])] : []),
     ...(known.includes('fields') ? [ApiFields(shownFields)] : []),
     ...[...filtersOf(kind, query).values()].map((field) => ApiFilter(field, field.path === archive?.field)),

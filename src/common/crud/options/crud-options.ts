@@ -83,7 +83,8 @@ export interface CrudQueryOptions<Entity> {
   filter?: readonly PathOf<Entity>[];
   /**
    * Orders to sort by, each also in its exact reverse. A list of keys is one order: `['completed', 'dueAt']`. Each is served
-   * by an index that begins with the fields that scope the resource.
+   * by an index that begins with the fields that scope the resource. A cursor of a page carries the values of its keys: texts
+   * of more than about 1,000 characters make it too long for a URL.
    *
    * @default ['-createdAt'], which is always there
    */

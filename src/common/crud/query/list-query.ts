@@ -30,6 +30,15 @@ export interface ReadQuery {
   readonly expand?: readonly ReferenceDefinition[];
 }
 
+/** How the records of a list are counted beside a page of it. */
+export const COUNT_MODES = ['exact', 'estimated', 'none'] as const;
+
+/**
+ * One of {@link COUNT_MODES}: `estimated` takes the collection's own figure where the caller sees every record of it and asks
+ * for no filter, and counts otherwise.
+ */
+export type CountMode = (typeof COUNT_MODES)[number];
+
 /** Which records of a resource are asked for, and in which order. */
 export interface ListQuery extends ReadQuery {
   /** All of them must hold. @default none */
@@ -38,6 +47,12 @@ export interface ListQuery extends ReadQuery {
   readonly order?: Order;
   /** Number of records to skip. Unit: records. @default 0 */
   readonly offset?: number;
+  /** Cursor of a page: its `next`, to read on behind it, in place of an offset. */
+  readonly after?: string;
+  /** Cursor of a page: its `prev`, to read what comes before it, in place of an offset. */
+  readonly before?: string;
+  /** @default 'exact' */
+  readonly count?: CountMode;
   /** Maximum number of records of the page; left out, every record is asked for. Unit: records. */
   readonly limit?: number;
 }

@@ -1,31 +1,71 @@
+import type { QueryParameters } from '../../http/index.js';
 import type { PageQuery } from './list-query.js';
 
-/** One page of records, and how many there are in all. */
+/** Cursors of the pages beside one; null where there is none. */
+export interface PageCursors {
+  readonly next: string | null;
+  readonly prev: string | null;
+}
+
+/** Parameters of a page's place, which differ from page to page. */
+const PLACE: readonly string[] = ['offset', 'limit', 'after', 'before'];
+
+/** One page of records, how many there are in all, and the way to the pages beside it. */
 export class Page<Entity> {
+  /**
+   * @param count undefined if they were not counted
+   * @param cursors undefined for a list without cursors
+   */
   constructor(
     readonly results: readonly Entity[],
-    readonly count: number,
+    readonly count: number | undefined,
     readonly query: PageQuery,
+    readonly cursors?: PageCursors,
   ) {}
 
   /**
-   * `Link` header (RFC 8288) to the first, previous, next and last page, as relative references.
+   * `Link` header (RFC 8288), as relative references: to the next and previous page by their cursors, or of a page by its
+   * offset to the first, previous, next and last one. Empty if there is none.
    *
-   * @param kept other parameters of the request, which the other pages have, too
+   * @param parameters of the request; those that are not about the place of the page stay
    */
-  links(path: string, kept: Readonly<Record<string, string>> = {}): string {
-    const { offset = 0, limit } = this.query;
-    const last = Math.max(0, Math.ceil(this.count / limit) - 1) * limit;
-    const targets: [rel: string, offset: number | undefined][] = [
-      ['first', 0],
-      ['prev', offset > 0 ? Math.max(0, Math.min(offset - limit, last)) : undefined],
-      ['next', offset + limit < this.count ? offset + limit : undefined],
-      ['last', last],
-    ];
-    const others = Object.entries(kept).map(([name, value]) => `&${name}=${encodeURIComponent(value)}`);
-    return targets
-      .filter(([, target]) => target !== undefined)
-      .map(([rel, target]) => `<${path}?offset=${target}&limit=${limit}${others.join('')}>; rel="${rel}"`)
+  links(path: string, parameters: QueryParameters = {}): string {
+    const { after, before, limit } = this.query;
+    const kept = Object.entries(parameters).filter(([name]) => !PLACE.includes(name));
+    const isCursor = after !== undefined || before !== undefined;
+    return (isCursor ? this.cursorTargets() : this.offsetTargets())
+      .map(([rel, place]) => {
+        const entries = [...place, ['limit', limit] as const, ...kept];
+        const query = entries.map((pair) => pair.map((text) => encodeURIComponent(String(text))).join('='));
+        return `<${path}?${query.join('&')}>; rel="${rel}"`;
+      })
       .join(', ');
   }
+
+  private cursorTargets(): Target[] {
+    const { next, prev } = this.cursors ?? { next: null, prev: null };
+    return [
+      ...(prev === null ? [] : [['prev', [['before', prev]]] as const]),
+      ...(next === null ? [] : [['next', [['after', next]]] as const]),
+    ];
+  }
+
+  private offsetTargets(): Target[] {
+    const { offset = 0, limit } = this.query;
+    const last =
+      this.count === undefined ? undefined : Math.max(0, Math.ceil(this.count / limit) - 1) * limit;
+    const hasNext = this.cursors ? this.cursors.next !== null : offset + limit < (this.count ?? 0);
+    const targets: [rel: string, offset: number | undefined][] = [
+      ['first', 0],
+      ['prev', offset > 0 ? Math.max(0, Math.min(offset - limit, last ?? offset)) : undefined],
+      ['next', hasNext ? offset + limit : undefined],
+      ['last', last],
+    ];
+    return targets.flatMap(([rel, target]) =>
+      target === undefined ? [] : [[rel, [['offset', target]]] as const],
+    );
+  }
 }
+
+/** A relation, and the parameters of the place that it leads to, besides `limit`. */
+type Target = readonly [rel: string, place: readonly (readonly [name: string, value: string | number])[]];

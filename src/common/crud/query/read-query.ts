@@ -5,12 +5,12 @@ import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from './archived.js
 import { readExpand } from './read-expand.js';
 import { readFields } from './read-fields.js';
 import type { ListQuery, ReadKind } from './list-query.js';
-import { readPosition } from './page-query.js';
 import { filterNamed, needsOperator, readConditions } from './read-conditions.js';
+import { readPage } from './read-page.js';
 
 /** The parameters of each kind of reading, besides filters. */
 const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
-  list: ['offset', 'limit', 'sort', 'fields', 'expand'],
+  list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand'],
   count: [],
   get: ['fields', 'expand'],
 };
@@ -62,7 +62,7 @@ export function readQuery(
     const allowed = [...orders.keys()];
     violations.push({ parameter: 'sort', detail: errorMessages.unknownOrder(text.sort, allowed) });
   }
-  const position = kind === 'list' ? readPosition(text, definition.list, violations) : undefined;
+  const page = kind === 'list' ? readPage(text, definition.list, violations) : undefined;
   const [first, ...others] = violations;
   if (first) throw new ValidationError([first, ...others]);
   return {
@@ -71,7 +71,7 @@ export function readQuery(
     ...(fields && { fields: [...new Set([...fields, ...expanded])] }),
     ...(expand.length > 0 && { expand }),
     ...(order && { order }),
-    ...position,
+    ...page,
   };
 }
 

@@ -1,9 +1,11 @@
+import type { InstallationKey } from '../../database/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudStore } from '../store/crud.store.js';
 import { Access } from './access.js';
 import type { CrudRegistry } from './crud.registry.js';
 import type { HookRunner } from './hook-runner.js';
 import { Parents } from './parents.js';
+import { Reads } from './reads.js';
 import { References } from './references.js';
 import { Writes } from './writes.js';
 
@@ -15,6 +17,8 @@ export class CrudResource<
 > {
   /** Makes the filters. */
   readonly access: Access;
+  /** Carries out lists, pages and counts. */
+  readonly reads: Reads<Entity, Create, Update>;
   /** Carries out writes with their hooks. */
   readonly writes: Writes<Entity, Create, Update>;
   readonly references: References;
@@ -25,12 +29,14 @@ export class CrudResource<
     readonly store: CrudStore<Entity>,
     readonly hooks: HookRunner,
     registry: CrudRegistry,
+    key: InstallationKey,
     /** Whether guards of its own decide who reads it, besides its scope. */
     readonly isReadGuarded = false,
   ) {
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
     this.parents = new Parents(definition, this.access, registry);
+    this.reads = new Reads(this, key);
     this.writes = new Writes(this);
   }
 }

@@ -8,11 +8,9 @@ import { hasUnreadBody, isChecked } from '../definition/checked-bodies.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Stored, UpdateValues } from '../options/records.js';
-import { Page } from '../query/page.js';
+import type { Page } from '../query/page.js';
 import type { ListQuery, PageQuery, ReadQuery } from '../query/list-query.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
-import { NEWEST_FIRST, sortOf } from '../definition/order.js';
-import type { CrudStore, StoreChange, StoreFilter, StoreRead } from '../store/crud.store.js';
+import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
 import { requiredTags, withTags } from './preconditions.js';
 import type { EntityTags } from '../definition/entity-tags.js';
 import { objectId } from './access.js';
@@ -52,37 +50,39 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return ResourceService;
   }
 
-  /** Every record that the query asks for, read from the database as it is consumed. @default every record, newest first */
+  /**
+   * Every record that the query asks for, read from the database as it is consumed. @default every record, newest first
+   *
+   * @throws QueryTooSlowError if the database can't find the first ones in time
+   */
   async *list(scope: TenantScope, query: ListQuery = {}): AsyncGenerator<Stored<Entity>, void, undefined> {
-    const filter = this.resource.access.listing('get', scope, query);
-    await this.resource.parents.require('get', scope);
-    yield* this.store.find(filter, readOf(this.resource.definition, query));
+    yield* this.resource.reads.list(scope, query);
   }
 
-  /** One page of the list, and how many records there are in all. */
+  /**
+   * One page of the list, how many records there are in all, and the cursors of the pages beside it.
+   *
+   * @throws ValidationError if `after` or `before` is not a cursor of this list
+   * @throws QueryTooSlowError if the database can't find the records in time
+   */
   async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
-    const filter = this.resource.access.listing('get', scope, query);
-    await this.resource.parents.require('get', scope);
-    const { offset: skip = 0, limit } = query;
-    const [results, count] = await Promise.all([
-      collect(this.store.find(filter, { ...readOf(this.resource.definition, query), skip, limit })),
-      this.store.count(filter),
-    ]);
-    return new Page(results, count, query);
+    return this.resource.reads.page(scope, query);
   }
 
-  /** How many records the query asks for, whatever its page. */
+  /**
+   * How many records the query asks for, whatever its page.
+   *
+   * @throws QueryTooSlowError if the database can't count them in time
+   */
   async count(scope: TenantScope, query: ListQuery = {}): Promise<number> {
-    const filter = this.resource.access.listing('count', scope, query);
-    await this.resource.parents.require('count', scope);
-    return this.store.count(filter);
+    return this.resource.reads.count(scope, query);
   }
 
   /** @throws RecordNotFoundError if no record of the scope has the id */
   async get(scope: TenantScope, id: string | Types.ObjectId, query: ReadQuery = {}): Promise<Stored<Entity>> {
     const filter = this.filterOf('get', scope, objectId(id), query);
     await this.resource.parents.require('get', scope);
-    const { fields } = readOf(this.resource.definition, query);
+    const { fields } = this.resource.reads.readOf(query);
     const record = await this.store.findOne(filter, fields);
     return record ?? this.refuseMissing();
   }
@@ -254,21 +254,4 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 /** The options that a service class was made for by `CrudService.for`. */
 export function serviceOptionsOf(service: Type<object>): object | undefined {
   return Reflect.getMetadata(OPTIONS, service) as object | undefined;
-}
-
-/** How the store reads what a query asks for. */
-function readOf({ options }: CrudDefinition, { fields, order }: ListQuery): StoreRead {
-  const sorted = order ?? NEWEST_FIRST;
-  // An output may be computed of any field.
-  const projected = options.output === undefined ? fields : undefined;
-  return {
-    sort: sortOf(sorted),
-    ...(projected && { fields: [...projected, ...sorted.keys.map(({ path }) => path)] }),
-  };
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
 }

@@ -15,6 +15,13 @@ export interface StoreRead {
   readonly sort?: Readonly<Record<string, 1 | -1>>;
   /** Paths to read besides `_id` and the revision. @default all that the schema does not hide */
   readonly fields?: readonly string[];
+  /**
+   * Predicates of stretches of the order, to be read one after another until the limit is reached. For a page: all of them
+   * together have the time of one operation.
+   *
+   * @default all of the order
+   */
+  readonly ranges?: readonly StoreFilter[];
   /** Unit: records. @default 0 */
   readonly skip?: number;
   /** Unit: records. @default every record, as a stream without a time limit */
@@ -45,6 +52,8 @@ export interface CrudStore<Entity> {
   find(filter: StoreFilter, read?: StoreRead): AsyncIterable<Stored<Entity>>;
   /** How many records match. */
   count(filter: StoreFilter): Promise<number>;
+  /** About how many records there are in all, at no cost. */
+  estimatedCount(): Promise<number>;
   /** Whether a record matches. */
   exists(filter: StoreFilter): Promise<boolean>;
   /**

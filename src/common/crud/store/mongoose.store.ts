@@ -1,5 +1,6 @@
 import type { Model } from 'mongoose';
 import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../../database/index.js';
+import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
 import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
@@ -20,7 +21,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     private readonly database: Database,
   ) {
     this.hides = hidesFields(model.schema);
-    this.indexes = new Set(model.schema.indexes().map(([keys]) => JSON.stringify(keys)));
+    const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
+    this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
   }
 
   async insert(record: object): Promise<Stored<Entity>> {
@@ -41,16 +43,47 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return (found as Stored<Entity> | null) ?? undefined;
   }
 
-  find(
+  find(filter: StoreFilter, { ranges, ...read }: StoreRead = {}): AsyncIterable<Stored<Entity>> {
+    return ranges ? this.findInRanges(filter, ranges, read) : this.findAll(filter, read);
+  }
+
+  private async *findInRanges(
+    { $and = [], ...filter }: StoreFilter,
+    ranges: readonly StoreFilter[],
+    { limit, ...read }: Omit<StoreRead, 'ranges'>,
+  ): AsyncGenerator<Stored<Entity>, void, undefined> {
+    const end = performance.now() + OPERATION_LIMITS.maxTimeMS;
+    const { sort = NEWEST_FIRST } = read;
+    const hint = this.indexOf(filter, $and as StoreFilter[], sort);
+    let found = 0;
+    for (const range of ranges) {
+      // Beside the conditions: a range never takes the place of one on the same field.
+      const within = { ...filter, $and: [...($and as StoreFilter[]), range] };
+      const left = limit === undefined ? undefined : limit - found;
+      if (left === 0) return;
+      const maxTimeMS = Math.max(1, Math.floor(end - performance.now()));
+      for await (const record of this.findAll(
+        within,
+        { ...read, sort: restOf(sort, range), limit: left },
+        { maxTimeMS, ...(hint && { hint }) },
+      )) {
+        found += 1;
+        yield record;
+      }
+    }
+  }
+
+  private findAll(
     filter: StoreFilter,
-    { sort = NEWEST_FIRST, fields, skip, limit }: StoreRead = {},
+    { sort = NEWEST_FIRST, fields, skip, limit }: Omit<StoreRead, 'ranges'>,
+    options: { maxTimeMS: number; hint?: Record<string, 1 | -1> } = OPERATION_LIMITS,
   ): AsyncIterable<Stored<Entity>> {
     const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
       .sort({ ...sort })
       .lean();
     // A stream as a whole may take longer than one operation; its steps have the socket's limit each. Nor has it a
     // limit of 0: the driver would count batches against it and ask for ever larger ones.
-    if (limit !== undefined) query.setOptions({ ...OPERATION_LIMITS, skip, limit });
+    if (limit !== undefined) query.setOptions({ ...options, skip, limit });
     const batchSize = limit === undefined ? STREAM_BATCH : limit + 1;
     return this.database.iterate<Stored<Entity>>(() => query.cursor({ batchSize }) as never);
   }
@@ -59,6 +92,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return this.database.call(() =>
       filtered(this.model.countDocuments({}, this.countOptions(filter)), filter).exec(),
     );
+  }
+
+  estimatedCount(): Promise<number> {
+    return this.database.call(() => this.model.estimatedDocumentCount({ ...OPERATION_LIMITS }).exec());
   }
 
   async exists(filter: StoreFilter): Promise<boolean> {
@@ -111,9 +148,34 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     }
   }
 
+  /**
+   * The index of an order, where there are no conditions: of a short range, which any index is good for, the server would choose
+   * one and sort.
+   */
+  private indexOf(
+    equalities: StoreFilter,
+    conditions: readonly StoreFilter[],
+    sort: NonNullable<StoreRead['sort']>,
+  ): Record<string, 1 | -1> | undefined {
+    const isEquality = (value: unknown) => !isPlainObject(value) || Object.keys(value).join() === '$eq';
+    if (conditions.length > 0 || !Object.values(equalities).every(isEquality)) return undefined;
+    const prefix = Object.fromEntries(Object.keys(equalities).map((path) => [path, 1 as const]));
+    const reverse = Object.fromEntries(
+      Object.entries(sort).map(([path, direction]) => [path, direction === 1 ? -1 : 1] as const),
+    );
+    const candidates = [sort, reverse].map((keys) => ({ ...prefix, ...keys }));
+    return candidates.find((keys) => this.indexes.has(JSON.stringify(keys)));
+  }
+
   /** Without a condition the server would read every record; told so, it counts the keys of an index, if it has one. */
   private countOptions(filter: StoreFilter): object {
     const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
     return countsIndex ? { ...OPERATION_LIMITS, hint: NEWEST_FIRST } : { ...OPERATION_LIMITS };
   }
+}
+
+/** What is left to sort by where a range gives keys one value: with those in the sort, the server would sort in memory. */
+function restOf(sort: NonNullable<StoreRead['sort']>, range: StoreFilter): Record<string, 1 | -1> {
+  const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
+  return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));
 }

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectConnection } from '@nestjs/mongoose';
+import { type Connection, type Model, Schema, type Types } from 'mongoose';
+import { DuplicateValueError } from '../errors/index.js';
+import { Database } from './database.js';
+import { OPERATION_LIMITS } from './database-limits.js';
+
+/** Length of the key: that of the hash that it is used with (RFC 2104, section 3). Unit: bytes. */
+const KEY_BYTES = 32;
+const ID = 'cursors';
+
+interface StoredKey {
+  _id: string;
+  value: Types.Buffer;
+}
+
+/**
+ * A secret that all processes over one database share without configuration. It is kept in the database, made once by
+ * whichever process needs it first, and remembered.
+ */
+@Injectable()
+export class InstallationKey {
+  private readonly keys: Model<StoredKey>;
+  private known?: Buffer;
+  private loading?: Promise<Buffer>;
+
+  constructor(
+    @InjectConnection() connection: Connection,
+    private readonly database: Database,
+  ) {
+    const schema = new Schema<StoredKey>(
+      { _id: String, value: { type: Buffer, required: true } },
+      { versionKey: false },
+    );
+    // Among the models of the connection, whose collections are made at the start.
+    this.keys = connection.model<StoredKey>('InstallationKey', schema, 'installation');
+  }
+
+  /** @throws DatabaseUnavailableError if the key is not known yet and can't be read */
+  async get(): Promise<Buffer> {
+    return this.known ?? this.reload();
+  }
+
+  /** Reads the key again: the database may have been emptied or restored since. Keeps the known one if there is none. */
+  reload(): Promise<Buffer> {
+    this.loading ??= this.load().finally(() => (this.loading = undefined));
+    return this.loading;
+  }
+
+  private async load(): Promise<Buffer> {
+    this.known = (await this.read()) ?? (await this.make(this.known ?? randomBytes(KEY_BYTES)));
+    return this.known;
+  }
+
+  private async read(): Promise<Buffer | undefined> {
+    // From the primary: a secondary may not have what another process has just made.
+    const query = this.keys
+      .findById(ID, null, { ...OPERATION_LIMITS })
+      .read('primary')
+      .lean();
+    const found = await this.database.call(() => query.exec());
+    // A lean read gives the driver's own type of bytes.
+    return found ? Buffer.from((found.value as unknown as { buffer: Uint8Array }).buffer) : undefined;
+  }
+
+  private async make(value: Buffer): Promise<Buffer> {
+    try {
+      await this.database.call(() => this.keys.create({ _id: ID, value }));
+      return value;
+    } catch (error) {
+      const winners = error instanceof DuplicateValueError ? await this.read() : undefined;
+      if (winners) return winners;
+      throw error;
+    }
+  }
+}

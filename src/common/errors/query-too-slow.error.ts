@@ -1,0 +1,12 @@
+import { DomainError } from './domain.error.js';
+import { errorMessages } from './error-messages.js';
+
+/** What a client asks for takes the database longer than a query may. */
+export class QueryTooSlowError extends DomainError {
+  readonly code = 'QUERY_TOO_SLOW';
+  override readonly headers = { 'Retry-After': '5' };
+
+  constructor(options?: ErrorOptions) {
+    super(errorMessages.queryTooSlow, options);
+  }
+}

@@ -1,0 +1,74 @@
+import type { TestApp, TestRequest } from './test-app.js';
+
+/** One page as it comes. */
+export interface CursorPage {
+  results: { _id: string }[];
+  count?: number;
+  next: string | null;
+  prev: string | null;
+}
+
+/** The list to walk through. */
+export interface Walk {
+  app: TestApp;
+  path: string;
+  /** Parameters besides those of the page. @default none */
+  query?: Record<string, string>;
+  /** Size of the next page. */
+  limit: () => number;
+  /** What happens between the pages. @default nothing */
+  between?: (page: CursorPage) => Promise<unknown>;
+  request?: TestRequest;
+}
+
+/** One page; it must succeed. */
+export async function pageOf(
+  { app, path, query = {}, limit, request }: Walk,
+  place: Partial<Record<'after' | 'before' | 'offset', string>> = {},
+): Promise<CursorPage> {
+  const parameters = new URLSearchParams({ ...query, ...place, limit: String(limit()) });
+  const { status, body } = await app.get(`${path}?${parameters.toString()}`, request);
+  expect({ status, body: body as unknown }).toMatchObject({
+    status: 200,
+    body: { results: expect.any(Array) },
+  });
+  return body as CursorPage;
+}
+
+/** The identifiers from a first page to the end, by `next` alone, and the last page. */
+export async function walkForward(walk: Walk): Promise<{ ids: string[]; last: CursorPage }> {
+  let page = await pageOf(walk);
+  const ids = idsOf(page);
+  expect(page.prev).toBeNull();
+  while (page.next !== null) {
+    await walk.between?.(page);
+    page = await pageOf(walk, { after: page.next });
+    // What is between the pages may be gone.
+    if (!walk.between) expect(page.prev).not.toBeNull();
+    ids.push(...idsOf(page));
+  }
+  return { ids, last: page };
+}
+
+/** The identifiers before a page, back to the start, by `prev` alone, in the order of the list. */
+export async function walkBack(walk: Walk, from: CursorPage): Promise<string[]> {
+  const ids: string[] = [];
+  let page = from;
+  while (page.prev !== null) {
+    await walk.between?.(page);
+    page = await pageOf(walk, { before: page.prev });
+    if (!walk.between) expect(page.next).not.toBeNull();
+    ids.unshift(...idsOf(page));
+  }
+  return ids;
+}
+
+/** Every order that a resource declares, as its own error lists them. */
+export async function ordersOf(app: TestApp, path: string, request?: TestRequest): Promise<string[]> {
+  const { body } = await app.get(`${path}?limit=1&sort=-`, request);
+  return /Allowed: (.*)\.$/.exec((body as { detail: string }).detail)?.[1]?.split('; ') ?? [];
+}
+
+function idsOf({ results }: CursorPage): string[] {
+  return results.map(({ _id }) => _id);
+}
