@@ -36,7 +36,7 @@ describe('filters and orders of todos', () => {
       {
         parameter: 'description',
         detail:
-          '"description" is not a parameter here. Allowed: offset, limit, after, before, count, sort, fields, _id, title, completed, dueAt, createdAt, updatedAt.',
+          '"description" is not a parameter here. Allowed: offset, limit, after, before, count, sort, fields, q, _id, title, completed, dueAt, createdAt, updatedAt.',
       },
       {
         parameter: 'title[regex]',

@@ -39,8 +39,8 @@ describeCrudContract('posts', {
   counts: true,
   hasCursors: true,
   parameters: {
-    list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'archived', ...FILTERS],
-    count: ['archived', ...FILTERS],
+    list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'q', 'archived', ...FILTERS],
+    count: ['q', 'archived', ...FILTERS],
     get: ['fields', 'archived'],
   },
   full: FULL,

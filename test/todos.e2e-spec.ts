@@ -55,9 +55,9 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
       list: [
         'offset',
         'limit',
-        ...(form === 'generated' ? ['after', 'before', 'count', 'sort', 'fields', ...FILTERS] : []),
+        ...(form === 'generated' ? ['after', 'before', 'count', 'sort', 'fields', 'q', ...FILTERS] : []),
       ],
-      count: FILTERS,
+      count: ['q', ...FILTERS],
       get: ['fields'],
     },
     full: FULL,

@@ -20,5 +20,6 @@ export const postsCrud = crudOptions({
   query: {
     filter: ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt', 'deletedAt'],
     sort: ['-createdAt', '-updatedAt', 'title', '-deletedAt'],
+    search: ['title', 'content', 'tags'],
   },
 });

@@ -21,6 +21,7 @@ export class TodosModule {
               query: {
                 filter: ['_id', 'title', 'completed', 'dueAt', 'createdAt', 'updatedAt'],
                 sort: ['-createdAt', '-updatedAt', 'dueAt', 'title', ['completed', 'dueAt']],
+                search: ['title', 'description'],
               },
             }),
       ],

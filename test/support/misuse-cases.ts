@@ -65,7 +65,7 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [{ schema: {} }, 'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.'],
   ],
   query: [
-    [{ query: [] }, 'query must be an object. It takes filter, sort.'],
+    [{ query: [] }, 'query must be an object. It takes filter, sort, search.'],
     [{ query: { filters: [] } }, 'query has no "filters". Did you mean "filter"?'],
     [{ query: { filter: 'text' } }, "query.filter must be a list of fields, such as ['title', 'price']."],
     [
@@ -102,6 +102,23 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
         },
       },
       'query.sort has "text,-createdAt", which serves "-text,createdAt", too. Remove one of them.',
+    ],
+    [
+      { query: { search: 'text' } },
+      "query.search must be a list of distinct fields, such as ['title', 'description'].",
+    ],
+    [
+      { query: { search: ['text', 'text'] } },
+      "query.search must be a list of distinct fields, such as ['title', 'description'].",
+    ],
+    [{ query: { search: ['txt'] } }, 'query.search names "txt", which the schema does not have.'],
+    [
+      { query: { search: ['deletedAt'] } },
+      'query.search names "deletedAt", which is no text. Search a text or a list of texts.',
+    ],
+    [
+      { query: { search: ['inner'] } },
+      'query.search names "inner", which is no text. Search a text or a list of texts.',
     ],
   ],
   input: [

@@ -27,4 +27,9 @@ export class Random {
   draw<T>(items: readonly T[], count: number): T[] {
     return Array.from({ length: count }, () => this.pick(items));
   }
+
+  /** A list of values, of a length between two bounds. */
+  list<T>(min: number, max: number, make: () => T): T[] {
+    return Array.from({ length: min + this.below(max - min + 1) }, make);
+  }
 }

@@ -22,6 +22,8 @@ import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { CrudResource } from './service/crud-resource.js';
 import { HookRunner } from './service/hook-runner.js';
 import { MongooseStore } from './store/mongoose.store.js';
+import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
+import { withWords } from './store/word-keeper.js';
 
 /** Classes of the feature's own, and what they inject. */
 export interface CrudOverrides {
@@ -61,13 +63,16 @@ export class CrudModule {
     const { service, providers = [], imports = [] } = overrides;
     if (service) checkService(service, options, fail);
     else if (!overrides.controller) checkRequired(definition, fail);
-    const { entity, schema, name, hooks } = definition;
+    const { entity, schema, name, hooks, query } = definition;
     if (typeof hooks === 'function') checkConstructor(hooks, fail);
     return {
       module: namedModule(entity.name),
       imports: [
         CrudRegistryModule,
-        MongooseModule.forFeature([{ name: entity.name, schema, collection: name }]),
+        MongooseModule.forFeature([
+          { name: entity.name, schema: withWords(schema, query.search), collection: name },
+          ...(query.search ? [SEARCH_MARKS] : []),
+        ]),
         ...imports,
       ],
       controllers: [controller],
@@ -75,6 +80,7 @@ export class CrudModule {
         ...providers,
         ...(typeof hooks === 'function' ? [hooks] : []),
         resourceProvider(definition, controller),
+        ...(query.search ? [wordBackfillProvider(entity, query.search)] : []),
         ...serviceProviders(definition, service),
       ],
       exports: [getCrudServiceToken(entity), getCrudResourceToken(entity), ...(service ? [service] : [])],
@@ -114,7 +120,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
       const resource = new CrudResource(
         definition,
-        new MongooseStore<object>(model, database),
+        new MongooseStore<object>(model, database, definition.query.search),
         runner,
         registry,
         key,

@@ -43,6 +43,7 @@ export {
 export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } from './options/records.js';
 export { Page, type PageCursors } from './query/page.js';
 export type { Condition, CountMode, ListQuery, PageQuery, ReadQuery } from './query/list-query.js';
+export { forgetsWords } from './store/word-backfill.js';
 export { type PagePosition, PageQueryPipe } from './query/page-query.js';
 export { fieldsPipe, project } from './query/read-fields.js';
 export { CrudService } from './service/crud.service.js';

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 import { InjectConnection } from '@nestjs/mongoose';
 import type { Connection, Cursor, mongo } from 'mongoose';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
+import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections } from './collections.js';
 import { DatabaseServer } from './database-server.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
@@ -12,6 +13,7 @@ import {
   OPERATION_LIMITS,
   PROBE_MS,
 } from './database-limits.js';
+import { pause } from './pause.js';
 
 /** What a lean Mongoose query's `cursor()` gives. */
 type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
@@ -26,6 +28,7 @@ interface WithDriverCursor<T> {
 export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   private readonly stopping = new AbortController();
+  private readonly tasks = new BackgroundTasks();
   private opened = false;
   private opening: Promise<void> = Promise.resolve();
   private probing?: Promise<boolean>;
@@ -44,6 +47,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.opening;
+    await this.tasks.stop();
     await this.connection.close();
     await this.server.stop();
   }
@@ -85,6 +89,16 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
+  /**
+   * Runs a task in the background as soon as the database is open, and again if it fails. The shutdown waits for the step
+   * that it is at.
+   *
+   * @param name of what it does, for the log
+   */
+  inBackground(name: string, task: BackgroundTask): void {
+    this.tasks.add(name, task);
+  }
+
   /** Resolves when the database answers; rejects within five seconds when it does not. */
   async ping(): Promise<void> {
     await this.call(() => this.sendPing());
@@ -123,6 +137,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
         bufferCommands: false,
       });
       this.opened = true;
+      this.tasks.start();
       this.logger.log('The database is open');
     } catch (error) {
       this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened; trying again');
@@ -147,16 +162,4 @@ async function withDeadline<T>(work: PromiseLike<T>, ms: number): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener('abort', done, { once: true });
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-  });
 }

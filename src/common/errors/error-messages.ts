@@ -84,6 +84,9 @@ export const errorMessages = {
   tooManyValues: (name: string, max: number) => `"${name}" takes at most ${max} values.`,
   unknownOrder: (order: string, allowed: readonly string[]) =>
     `"${order}" is not an order here. Allowed: ${allowed.join('; ')}.`,
+  searchTooLong: (max: number) => `"q" has at most ${max} characters.`,
+  unbalancedQuotes: '"q" has a quote without its counterpart. Put a phrase between two of them.',
+  nothingToFind: '"q" must have a word or phrase to find: letters or digits, without a minus in front.',
   unknownFieldName: (name: string, allowed: readonly string[]) =>
     `"${name}" is not a field of the records here. Allowed: ${allowed.join(', ')}.`,
   notExpandable: (path: string, allowed: readonly string[]) =>

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
+import { forgetsWords } from '../../common/crud/index.js';
 import { schemaOf } from '../../common/fields/index.js';
 import { Todo } from '../todo.schema.js';
 import { TodosController } from './todos.controller.js';
@@ -11,6 +12,7 @@ const schema = schemaOf(Todo).index({ createdAt: -1, _id: -1 });
 @Module({
   imports: [MongooseModule.forFeature([{ name: Todo.name, schema, collection: 'todos' }])],
   controllers: [TodosController],
-  providers: [TodosService],
+  // The generated form searches by words that this one does not keep.
+  providers: [TodosService, forgetsWords('todos')],
 })
 export class HandwrittenTodosModule {}

@@ -17,7 +17,7 @@ import { checkArchive } from './check-archive.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { isHidden } from './hidden-path.js';
-import { addIndexes } from './indexes.js';
+import { addIndexes, scopesOf } from './indexes.js';
 import { outputClassOf, outputFieldsOf, presentBy } from './output.js';
 import { Presenter } from './presenter.js';
 import { queryDefinition } from './query-definition.js';
@@ -66,7 +66,9 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const presenter = new Presenter(schema, inputFields);
   const outputFields = outputFieldsOf(options.output as CrudOutput<object> | undefined);
   const shownFields = outputFields ?? presenter.fields;
-  const query = queryDefinition(options.query ?? {}, { entity, schema, archive, shown: outputFields }, fail);
+  const scopes = scopesOf({ visible, isolation, archive });
+  const described = { entity, schema, archive, shown: outputFields, scopes };
+  const query = queryDefinition(options.query ?? {}, described, fail);
   addIndexes(schema, { visible, isolation, archive, orders: query.indexed });
   const references = referencesOf(options);
   return {

@@ -8,6 +8,13 @@ type Indexed = Pick<CrudDefinition, 'visible' | 'isolation' | 'archive'> & {
   readonly orders: readonly Order[];
 };
 
+/** The sets of fields that lists and counts of live records are filtered by. */
+export function scopesOf({ visible, isolation, archive }: Omit<Indexed, 'orders'>): string[][] {
+  const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
+  const scopes = [isolation.get, isolation.count].map((fields) => [...live, ...Object.keys(fields)]);
+  return [...new Map(scopes.map((fields) => [fields.toSorted().join(), fields])).values()];
+}
+
 /** Adds the indexes that serve the reads of a resource to its schema. */
 export function addIndexes(schema: Schema, { visible, isolation, archive, orders }: Indexed): void {
   const fixed = Object.keys(visible);

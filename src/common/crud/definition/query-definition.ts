@@ -3,6 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { type FieldDescription, fieldsOf } from '../../fields/index.js';
 import type { Fail } from '../options/fail.js';
 import type { CrudQueryOptions } from '../options/crud-options.js';
+import { type SearchDefinition, searchDefinition, WORDS } from '../search/search-definition.js';
 import { type FilterField, filterFieldOf } from './filter-field.js';
 import type { ArchiveDefinition } from './archive.js';
 import { isHidden } from './hidden-path.js';
@@ -22,6 +23,8 @@ export interface QueryDefinition extends Offered {
   readonly live: Offered;
   /** The orders that indexes serve; each serves its reverse, too. The first is the default. */
   readonly indexed: readonly Order[];
+  /** What `q` searches; undefined if the resource cannot be searched. */
+  readonly search?: SearchDefinition;
 }
 
 interface Described {
@@ -30,15 +33,18 @@ interface Described {
   readonly archive: ArchiveDefinition | undefined;
   /** Names of the record's fields that clients see; undefined if only a function knows. */
   readonly shown: readonly string[] | undefined;
+  /** The sets of fields that lists and counts are filtered by besides. */
+  readonly scopes: readonly (readonly string[])[];
 }
 
 /** The definition of the option `query`. Every path is one that the schema has and that clients see. */
 export function queryDefinition(
-  { filter = [], sort = [] }: CrudQueryOptions<object>,
+  { filter = [], sort = [], search = [] }: CrudQueryOptions<object>,
   described: Described,
   fail: Fail,
 ): QueryDefinition {
   const filters = new Map(filter.map((path) => [path, requireFilter(path, described, fail)] as const));
+  for (const path of search) requireSearchable(path, described, fail);
   const declared = sort.map((keys) => orderOf(typeof keys === 'string' ? [keys] : keys));
   for (const { keys } of declared) for (const { path } of keys) requireSortable(path, described, fail);
   declared.forEach((order, i) => {
@@ -48,7 +54,8 @@ export function queryDefinition(
   const indexed = unique([NEWEST_FIRST, ...declared]);
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
   const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
-  return { ...offered, indexed, live: withoutField(offered, described.archive?.field) };
+  const live = withoutField(offered, described.archive?.field);
+  return { ...offered, indexed, live, search: searchDefinition(search, described.scopes) };
 }
 
 function withoutField({ filters, orders }: Offered, field: string | undefined): Offered {
@@ -86,6 +93,29 @@ function requireSortable(path: string, described: Described, fail: Fail): void {
     fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
   }
 }
+
+function requireSearchable(path: string, described: Described, fail: Fail): void {
+  const { schema } = described;
+  requireShown(path, 'query.search', described, fail);
+  if (!isText(schema, path)) {
+    fail(`query.search names "${path}", which is no text. Search a text or a list of texts.`);
+  }
+  if (schema.path(WORDS) || schema.pathType(WORDS) === 'nested') {
+    fail(`the schema has "${WORDS}", where the words of query.search are stored. Rename the field.`);
+  }
+}
+
+/** Whether a field holds a text or a list of texts, and no map is on the way to it. */
+function isText(schema: Schema, path: string): boolean {
+  const names = path.split('.');
+  const types = names.map((_, i) => schema.path(names.slice(0, i + 1).join('.')) as Entries | undefined);
+  if (types.some((type) => type?.instance === 'Map')) return false;
+  const type = types.at(-1);
+  return (type?.instance === 'Array' ? type.embeddedSchemaType : type)?.instance === 'String';
+}
+
+/** What Mongoose's lists know of their entries. */
+type Entries = SchemaType & { readonly embeddedSchemaType?: SchemaType };
 
 /** A field that clients don't see must not be guessed through filters and orders. */
 function requireShown(path: string, option: string, { schema, shown }: Described, fail: Fail): void {

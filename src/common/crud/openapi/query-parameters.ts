@@ -8,6 +8,7 @@ import type { ReadKind } from '../query/list-query.js';
 import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from '../query/operators.js';
 import { needsOperator } from '../query/read-conditions.js';
 import { filtersOf, parametersOf } from '../query/read-query.js';
+import { ApiSearch } from './api-search.js';
 import { ApiPaging } from './decorators.js';
 import { ApiCursors } from './page-parameters.js';
 
@@ -20,6 +21,7 @@ export function ApiReading(kind: ReadKind, definition: CrudDefinition): MethodDe
     ...(known.includes('after') ? [ApiCursors()] : []),
     ...(known.includes('sort') ? [ApiSort([...query.orders.keys()])] : []),
     ...(known.includes('fields') ? [ApiFields(shownFields)] : []),
+    ...(query.search && known.includes('q') ? [ApiSearch(query.search)] : []),
     ...[...filtersOf(kind, query).values()].map((field) => ApiFilter(field, field.path === archive?.field)),
   );
 }

@@ -6,12 +6,15 @@ import { OPTION_NAMES } from './option-names.js';
 export function checkQuery(query: unknown, fail: Fail): void {
   if (query === undefined) return;
   checkNames(query, 'query', OPTION_NAMES.query, fail);
-  const { filter = [], sort = [] } = query as { filter?: unknown; sort?: unknown };
+  const { filter = [], sort = [], search = [] } = query as Readonly<Record<string, unknown>>;
   if (!isListOf(filter, isPath)) fail("query.filter must be a list of fields, such as ['title', 'price'].");
   const twice = filter.find((path, i) => filter.indexOf(path) < i);
   if (twice !== undefined) fail(`query.filter names "${twice}" twice. Remove one.`);
   if (!isListOf(sort, (keys) => isKey(keys) || (isListOf(keys, isKey) && hasDistinctFields(keys)))) {
     fail("query.sort must be a list of orders, such as ['-createdAt', ['completed', 'dueAt']].");
+  }
+  if (!isListOf(search, isPath) || new Set(search).size < search.length) {
+    fail("query.search must be a list of distinct fields, such as ['title', 'description'].");
   }
 }
 

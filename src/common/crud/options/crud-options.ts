@@ -89,6 +89,14 @@ export interface CrudQueryOptions<Entity> {
    * @default ['-createdAt'], which is always there
    */
   sort?: readonly (SortKeyOf<Entity> | readonly SortKeyOf<Entity>[])[];
+  /**
+   * Texts, and lists of texts, that the parameter `q` searches for words and phrases, without regard to case and accents.
+   * The words are kept with the record, in an index; those of older records are gathered in the background.
+   *
+   * @default none: there is no `q`
+   * @example ['title', 'tags', 'variants.label']
+   */
+  search?: readonly PathOf<Entity>[];
 }
 
 /** Changes to one generated route. Guards and decorators run after isolation, also if the handler is overridden. */
@@ -192,7 +200,7 @@ export interface CrudOptions<
   /** @default whole lists, and pages of at most 100 records */
   list?: CrudListOptions;
 
-  /** Filters and orders that clients can ask for. @default newest first, without filters */
+  /** Filters, orders and searches that clients can ask for. @default newest first, without filters */
   query?: CrudQueryOptions<Entity>;
 
   /** References that are checked, by the field that holds the identifier, such as `category` or `lines.product`. @default none */

@@ -55,7 +55,7 @@ export const OPTION_NAMES = {
   parent: ['entity', 'param', 'field'],
   archive: ['field'],
   list: ['unpaged', 'maxLimit'],
-  query: ['filter', 'sort'],
+  query: ['filter', 'sort', 'search'],
   reference: ['to', 'check', 'onDelete'],
   route: ['guards', 'decorators', 'summary', 'response', 'errors'],
 } as const;

@@ -1,12 +1,14 @@
+import { searchPredicates } from '../search/search-predicates.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import { exactly } from '../store/exact-conditions.js';
 import { literalPattern } from './literal-pattern.js';
 import type { Condition, ListQuery } from './list-query.js';
 import type { Operator } from './operators.js';
 
-/** The predicates of a query, one for each condition: no other code turns what a client wrote into a filter. */
-export function predicatesOf({ conditions = [] }: ListQuery): StoreFilter[] {
-  return conditions.map((condition) => exactly(predicateOf(condition)));
+/** The predicates of a query, of its conditions and its search: no other code turns what a client wrote into a filter. */
+export function predicatesOf({ conditions = [], search }: ListQuery): StoreFilter[] {
+  const asked = conditions.map((condition) => exactly(predicateOf(condition)));
+  return [...asked, ...(search ? searchPredicates(search) : [])];
 }
 
 function predicateOf({ field: { path, within }, operator, values }: Condition): StoreFilter {

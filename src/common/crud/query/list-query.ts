@@ -2,6 +2,7 @@ import type { Archived } from '../definition/archive.js';
 import type { ReferenceDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/filter-field.js';
 import type { Order } from '../definition/order.js';
+import type { Search } from '../search/search.js';
 import type { Operator } from './operators.js';
 
 /** What is read: a list, their number, or one record. */
@@ -43,6 +44,8 @@ export type CountMode = (typeof COUNT_MODES)[number];
 export interface ListQuery extends ReadQuery {
   /** All of them must hold. @default none */
   readonly conditions?: readonly Condition[];
+  /** Words and phrases that must occur. @default none */
+  readonly search?: Search;
   /** @default newest first */
   readonly order?: Order;
   /** Number of records to skip. Unit: records. @default 0 */

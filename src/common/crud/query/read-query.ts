@@ -3,21 +3,26 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Offered } from '../definition/query-definition.js';
 import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from './archived.js';
 import { readExpand } from './read-expand.js';
+import { readSearch } from '../search/read-search.js';
 import { readFields } from './read-fields.js';
 import type { ListQuery, ReadKind } from './list-query.js';
 import { filterNamed, needsOperator, readConditions } from './read-conditions.js';
 import { readPage } from './read-page.js';
 
-/** The parameters of each kind of reading, besides filters. */
+/** The parameters of each kind of reading, besides filters; `q` only if the resource can be searched. */
 const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
-  list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand'],
-  count: [],
+  list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand', 'q'],
+  count: ['q'],
   get: ['fields', 'expand'],
 };
 
 /** Names of the parameters that a kind of reading takes, besides filters. */
-export function parametersOf(kind: ReadKind, { archive, expandable }: CrudDefinition): readonly string[] {
-  const known = PARAMETERS[kind].filter((name) => name !== 'expand' || expandable.size > 0);
+export function parametersOf(
+  kind: ReadKind,
+  { archive, expandable, query: { search } }: CrudDefinition,
+): readonly string[] {
+  const offered: Readonly<Record<string, boolean>> = { expand: expandable.size > 0, q: search !== undefined };
+  const known = PARAMETERS[kind].filter((name) => offered[name] ?? true);
   return archive ? [...known, ARCHIVED_PARAMETER] : known;
 }
 
@@ -53,6 +58,7 @@ export function readQuery(
   }) as [string, string][];
   const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
   const conditions = readConditions(filters, given, violations);
+  const search = readSearch(text.q, definition.query.search, violations);
   const archived = readArchived(text.archived, violations);
   const expand = readExpand(text.expand, definition, violations);
   const expanded = expand.map(({ path }) => path.split('.', 1)[0] ?? path);
@@ -68,6 +74,7 @@ export function readQuery(
   return {
     ...(conditions.length > 0 && { conditions }),
     ...(archived && { archived }),
+    ...(search && { search }),
     ...(fields && { fields: [...new Set([...fields, ...expanded])] }),
     ...(expand.length > 0 && { expand }),
     ...(order && { order }),

@@ -2,12 +2,14 @@ import type { Model } from 'mongoose';
 import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
+import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { checkMapNames } from './map-names.js';
 import { schemaRefusal } from './schema-refusal.js';
+import { WordKeeper } from './word-keeper.js';
 
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 
@@ -15,12 +17,16 @@ const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly indexes: ReadonlySet<string>;
   private readonly hides: boolean;
+  private readonly words?: WordKeeper;
 
+  /** @param search what is searched, of a model whose schema has its words */
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
+    search?: SearchDefinition,
   ) {
-    this.hides = hidesFields(model.schema);
+    this.hides = hidesFields(search ? model.schema.omit([WORDS]) : model.schema);
+    this.words = search && new WordKeeper(search, model.schema);
     const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
   }
@@ -29,6 +35,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     checkMapNames(this.model.schema, record);
     return this.write(async () => {
       const document = new this.model(record, undefined, { strict: 'throw' });
+      if (this.words) document.set(this.words.ofRecord(document.toObject()));
       await document.save();
       return this.shown(document.toObject<Stored<Entity>>());
     });
@@ -117,6 +124,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const query = this.model
       .findOneAndUpdate(filter, change, { ...options, returnDocument: 'before' })
       .lean();
+    if (this.words) query.set(this.words.ofChange({ set, unset }, query));
     const previous = (await this.write(async () => query.exec())) as Stored<Entity> | null;
     // Mongoose has cast the change by now, and added updatedAt to it.
     if (!previous) return undefined;
@@ -136,6 +144,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {
+    if (this.words) Reflect.deleteProperty(record, WORDS);
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 

@@ -1,0 +1,34 @@
+import { errorMessages, type Violation } from '../../errors/index.js';
+import { MAX_SEARCH_LENGTH, type Search, type SearchTerm } from './search.js';
+import type { SearchDefinition } from './search-definition.js';
+import { wordsOf } from './words.js';
+
+/** A phrase in quotes, or what stands between white space and quotes; a minus in front excludes it. */
+const PARTS = /(?<minus>-?)(?:"(?<phrase>[^"]*)"|(?<words>[^\s"]+))/g;
+
+/** Reads the parameter `q`: words, phrases in quotes, and either of them with a minus in front. */
+export function readSearch(
+  text: string | undefined,
+  definition: SearchDefinition | undefined,
+  violations: Violation[],
+): Search | undefined {
+  if (text === undefined || !definition) return undefined;
+  const refuse = (detail: string) => {
+    violations.push({ parameter: 'q', detail });
+    return undefined;
+  };
+  // Before anything else is done with it.
+  if (text.length > 2 * MAX_SEARCH_LENGTH || [...text].length > MAX_SEARCH_LENGTH) {
+    return refuse(errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
+  }
+  if ((text.split('"').length - 1) % 2 === 1) return refuse(errorMessages.unbalancedQuotes);
+  const [wanted, unwanted] = [new Map<string, SearchTerm>(), new Map<string, SearchTerm>()];
+  for (const { groups: { minus, phrase, words } = {} } of text.matchAll(PARTS)) {
+    const terms = phrase === undefined ? wordsOf(words ?? '').map((word) => [word]) : [wordsOf(phrase)];
+    for (const term of terms) {
+      if (term.length > 0) (minus ? unwanted : wanted).set(term.join(' '), term);
+    }
+  }
+  if (wanted.size === 0) return refuse(errorMessages.nothingToFind);
+  return { text, definition, wanted: [...wanted.values()], unwanted: [...unwanted.values()] };
+}

@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { Logger, type Provider, type Type } from '@nestjs/common';
+import { getConnectionToken, getModelToken, type ModelDefinition } from '@nestjs/mongoose';
+import { type Connection, type Model, type mongo, Schema, Types } from 'mongoose';
+import { Database, OPERATION_LIMITS, pause } from '../../database/index.js';
+import { DuplicateValueError } from '../../errors/index.js';
+import { type SearchDefinition, WORDS } from '../search/search-definition.js';
+import { WordKeeper } from './word-keeper.js';
+
+/** How far the words of a collection's older records have been gathered. */
+interface SearchMark {
+  /** Name of the collection. */
+  readonly _id: string;
+  /** Path of the words, which names the declaration that they are gathered for. */
+  readonly path: string;
+  /** The last record whose words are stored. */
+  readonly after?: Types.ObjectId;
+  /** The process that gathers them, and until when no other one does. */
+  readonly holder?: string;
+  readonly until?: Date;
+  /** When every record had its words. */
+  readonly finished?: Date;
+}
+
+/** A record as the backfill reads it. */
+type Found = mongo.Document & { readonly _id: Types.ObjectId; readonly __v?: number };
+
+/** Records that are read at a time. */
+const BATCH = 200;
+
+/** Words that are written at a time, so that a batch of long texts stays within the limits of one operation. */
+const MAX_WORDS = 5_000;
+
+/** How long another process waits for one that may have died. Unit: milliseconds. */
+const LEASE_MS = 10_000;
+
+/** The collection of the marks, as a model, which has it made at the start like others. */
+export const SEARCH_MARKS: ModelDefinition = {
+  name: 'SearchMark',
+  collection: 'search_words',
+  schema: new Schema(
+    {
+      _id: String,
+      path: String,
+      after: Schema.Types.ObjectId,
+      holder: String,
+      until: Date,
+      finished: Date,
+    },
+    { versionKey: false },
+  ),
+};
+
+/**
+ * Gathers the words of records that were stored before their fields were searched, or by another declaration: in the
+ * background, in small batches, by one process at a time, from where a killed one has stopped.
+ */
+export class WordBackfill {
+  private readonly logger = new Logger('Search');
+  private readonly holder = randomUUID();
+  private readonly name: string;
+
+  constructor(
+    private readonly model: Model<Record<string, unknown>>,
+    private readonly marks: Model<SearchMark>,
+    private readonly database: Database,
+    private readonly search: SearchDefinition,
+    private readonly keeper = new WordKeeper(search, model.schema),
+  ) {
+    this.name = model.collection.collectionName;
+  }
+
+  async run(stopping: AbortSignal): Promise<void> {
+    await this.declare();
+    let records = 0;
+    let last: Types.ObjectId | undefined;
+    while (!stopping.aborted) {
+      const mark = await this.claim(last);
+      if (!mark) {
+        if (await this.isOver()) return;
+        last = undefined;
+        await pause(LEASE_MS / 10, stopping);
+        continue;
+      }
+      const found = await this.read(mark.after ? { _id: { $gt: mark.after } } : {});
+      last = found.at(-1)?._id;
+      if (!last) {
+        await this.release({ $set: { finished: new Date() } });
+        if (mark.after) this.logger.log({ records }, `The words of all ${this.name} are gathered`);
+        return;
+      }
+      if (!mark.after) {
+        this.logger.log(`Gathering the words of older ${this.name}; until then searches may miss some`);
+      }
+      await this.store(found);
+      records += found.length;
+    }
+    await this.release(last ? { $set: { after: last } } : {});
+  }
+
+  /** Begins anew if the words were gathered for another declaration, or never. */
+  private async declare(): Promise<void> {
+    const { path } = this.search;
+    const begun = { $set: { path }, $unset: { after: 1, holder: 1, until: 1, finished: 1 } } as const;
+    const filter = { _id: this.name, path: { $ne: path } };
+    try {
+      await this.database.call(() =>
+        this.marks.updateOne(filter, begun, { ...OPERATION_LIMITS, upsert: true }).exec(),
+      );
+    } catch (error) {
+      // The mark is there, with this path.
+      if (!(error instanceof DuplicateValueError)) throw error;
+    }
+  }
+
+  /**
+   * The mark, for this process alone for a while; none if the work is done, or another process does it.
+   *
+   * @param after the last record whose words this process has stored
+   */
+  private claim(after: Types.ObjectId | undefined): Promise<SearchMark | null> {
+    const now = Date.now();
+    const { name: _id, holder } = this;
+    return this.database.call(() =>
+      this.marks
+        .findOneAndUpdate(
+          {
+            _id,
+            path: this.search.path,
+            finished: null,
+            $or: [{ holder }, { until: null }, { until: { $lt: new Date(now) } }],
+          },
+          { $set: { holder, until: new Date(now + LEASE_MS), ...(after && { after }) } },
+          { ...OPERATION_LIMITS, returnDocument: 'after' },
+        )
+        .lean<SearchMark>()
+        .exec(),
+    );
+  }
+
+  /** Whether nothing is left for this process to do: all is gathered, or for another declaration. */
+  private async isOver(): Promise<boolean> {
+    const filter = { _id: this.name, path: this.search.path, finished: null };
+    const query = this.marks.findOne(filter, null, { ...OPERATION_LIMITS }).lean();
+    return (await this.database.call(() => query.exec())) === null;
+  }
+
+  /** Changes the mark, and leaves it to other processes, if this one still has it. */
+  private async release(change: { $set?: Partial<SearchMark> }): Promise<void> {
+    const filter = { _id: this.name, path: this.search.path, holder: this.holder };
+    const released = { ...change, $unset: { holder: 1, until: 1 } } as const;
+    await this.database.call(() => this.marks.updateOne(filter, released, { ...OPERATION_LIMITS }).exec());
+  }
+
+  private read(filter: mongo.Filter<mongo.Document>): Promise<Found[]> {
+    const projection = Object.fromEntries([...this.search.fields, '__v'].map((path) => [path, 1]));
+    return this.database.call(() =>
+      this.model.collection
+        .find(filter, { ...OPERATION_LIMITS, projection })
+        .sort({ _id: 1 })
+        .limit(BATCH)
+        .toArray(),
+    ) as Promise<Found[]>;
+  }
+
+  private async store(found: readonly Found[]): Promise<void> {
+    let chunk: [record: Found, words: object][] = [];
+    let size = 0;
+    for (const record of found) {
+      const words = this.keeper.ofRecord(record);
+      chunk.push([record, words]);
+      size += Object.values(words[WORDS])
+        .flat()
+        .flatMap((field) => field.words).length;
+      if (size < MAX_WORDS) continue;
+      await this.storeChunk(chunk);
+      [chunk, size] = [[], 0];
+      // Requests come first.
+      await setImmediate();
+    }
+    await this.storeChunk(chunk);
+  }
+
+  /** Stores words beside the very texts that they were made of: a record that has changed since is read again. */
+  private async storeChunk(chunk: readonly (readonly [record: Found, words: object])[]): Promise<void> {
+    if (chunk.length === 0) return;
+    const updates = chunk.map(([{ _id, __v = null }, words]) => ({
+      updateOne: { filter: { _id, __v }, update: { $set: words } },
+    }));
+    const { matchedCount } = await this.database.call(() =>
+      this.model.collection.bulkWrite(updates as never, { ...OPERATION_LIMITS, ordered: false }),
+    );
+    if (matchedCount === chunk.length) return;
+    const revisions = new Map(chunk.map(([{ _id, __v }]) => [String(_id), __v]));
+    const current = await this.read({ _id: { $in: chunk.map(([{ _id }]) => _id) } });
+    await this.store(current.filter(({ _id, __v }) => revisions.get(String(_id)) !== __v));
+  }
+}
+
+/** Gathers the words of a resource's older records once the database is open. */
+export function wordBackfillProvider(entity: Type<object>, search: SearchDefinition): Provider {
+  return {
+    provide: `${entity.name}WordBackfill`,
+    useFactory: (
+      model: Model<Record<string, unknown>>,
+      marks: Model<SearchMark>,
+      database: Database,
+    ): WordBackfill => {
+      const backfill = new WordBackfill(model, marks, database, search);
+      database.inBackground(`Gathering the words of ${model.collection.collectionName}`, (stopping) =>
+        backfill.run(stopping),
+      );
+      return backfill;
+    },
+    inject: [getModelToken(entity.name), getModelToken(SEARCH_MARKS.name), Database],
+  };
+}
+
+/** Has the words of a collection gathered anew at the next start of what searches it, for code that writes it without them. */
+export function forgetsWords(collection: string): Provider {
+  return {
+    provide: `${collection}:forgets-words`,
+    useFactory: (connection: Connection, database: Database): true => {
+      database.inBackground(`Forgetting the words of ${collection}`, async () => {
+        const marks = connection.collection<SearchMark>(SEARCH_MARKS.collection ?? '');
+        await database.call(() => marks.deleteOne({ _id: collection }, { ...OPERATION_LIMITS }));
+      });
+      return true;
+    },
+    inject: [getConnectionToken(), Database],
+  };
+}

@@ -1,0 +1,91 @@
+import { Schema, type SchemaType } from 'mongoose';
+import { type SearchDefinition, WORDS } from '../search/search-definition.js';
+import { type StoredWords, storedWords } from '../search/stored-words.js';
+import { wordsOf } from '../search/words.js';
+import type { StoreChange } from './crud.store.js';
+
+/** The schema of a model whose records carry the words of their searched fields, hidden and indexed. */
+export function withWords(schema: Schema, search: SearchDefinition | undefined): Schema {
+  if (!search) return schema;
+  const extended = schema.clone();
+  extended.add({ [WORDS]: { type: Schema.Types.Mixed, select: false } });
+  for (const scope of search.scopes) {
+    const equalities = Object.fromEntries(scope.map((field) => [field, 1] as const));
+    // Newest first is the order of a search that names none.
+    extended.index({ ...equalities, [`${search.path}.words`]: 1, createdAt: -1, _id: -1 });
+  }
+  return extended;
+}
+
+/** Keeps the words of records in step with their searched fields: of every record stored, and of every change. */
+export class WordKeeper {
+  constructor(
+    private readonly search: SearchDefinition,
+    private readonly schema: Schema,
+  ) {}
+
+  /** The stored words of a record, as its hidden member. */
+  ofRecord(record: object): { [WORDS]: Record<string, StoredWords[]> } {
+    const { fields, path } = this.search;
+    const words = fields.map((field) => storedWords(textsAt(record, field.split('.')).map(wordsOf)));
+    return { [WORDS]: { [path.slice(WORDS.length + 1)]: words } };
+  }
+
+  /**
+   * The stored words that a change of a record changes, by their paths: those of the fields that it sets or removes.
+   *
+   * @param context what setters are called on
+   * @throws Error if it changes a part of a list, whose other parts nobody knows
+   */
+  ofChange({ set = {}, unset = [] }: StoreChange, context: unknown): Record<string, StoredWords> {
+    const { fields, path } = this.search;
+    const changes = [...Object.entries(set), ...unset.map((at) => [at, undefined] as const)];
+    return Object.fromEntries(
+      fields.flatMap((field, i) => {
+        const change = changes.find(([at]) => touches(at, field));
+        if (!change) return [];
+        const [at, value] = change;
+        const rest = field === at ? [] : field.slice(at.length + 1).split('.');
+        return [[`${path}.${i}`, storedWords(textsAt(this.cast(at, value, context), rest).map(wordsOf))]];
+      }),
+    );
+  }
+
+  /** A value as it will be stored, after the setters of its field. */
+  private cast(path: string, value: unknown, context: unknown): unknown {
+    const type = this.schema.path(path) as CastingType | undefined;
+    try {
+      return type && value !== undefined && value !== null ? type.castForQuery(null, value, context) : value;
+    } catch {
+      // The schema refuses it, and the write with it.
+      return undefined;
+    }
+  }
+}
+
+/** What Mongoose's types have beyond their declaration. */
+type CastingType = SchemaType & { castForQuery(operator: null, value: unknown, context: unknown): unknown };
+
+/** Whether a change at a path changes a searched field: itself, or an object that it is in. */
+function touches(at: string, field: string): boolean {
+  if (isWithin(field, at)) return true;
+  const declared = at
+    .split('.')
+    .filter((name) => !/^\d+$/.test(name))
+    .join('.');
+  if (declared === at || !(isWithin(field, declared) || isWithin(declared, field))) return false;
+  throw new Error(`A change sets "${at}", a part of a list that is searched. Set the whole list.`);
+}
+
+function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`);
+}
+
+/** The texts at a path inside of a value; lists on the way are walked. */
+function textsAt(value: unknown, path: readonly string[]): string[] {
+  if (Array.isArray(value)) return value.flatMap((entry) => textsAt(entry, path));
+  const [head, ...tail] = path;
+  if (head === undefined) return typeof value === 'string' ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return textsAt((value as Record<string, unknown>)[head], tail);
+}

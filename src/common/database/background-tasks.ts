@@ -1,0 +1,49 @@
+import { Logger } from '@nestjs/common';
+import { OPEN_RETRY_MS } from './database-limits.js';
+import { pause } from './pause.js';
+
+/** Work on the database that no request waits for; it ends early, between two steps, when the process stops. */
+export type BackgroundTask = (stopping: AbortSignal) => Promise<void>;
+
+/** Runs tasks in the background; one that fails is tried again. */
+export class BackgroundTasks {
+  private readonly logger = new Logger('Database');
+  private readonly stopping = new AbortController();
+  private readonly waiting: [name: string, task: BackgroundTask][] = [];
+  private readonly running = new Set<Promise<void>>();
+  private started = false;
+
+  /** Runs a task from {@link BackgroundTasks.start} on. */
+  add(name: string, task: BackgroundTask): void {
+    if (this.started) this.run(name, task);
+    else this.waiting.push([name, task]);
+  }
+
+  start(): void {
+    this.started = true;
+    for (const [name, task] of this.waiting.splice(0)) this.run(name, task);
+  }
+
+  /** Resolves when every task has ended. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await Promise.all(this.running);
+  }
+
+  private run(name: string, task: BackgroundTask): void {
+    const done = this.attempt(name, task).finally(() => this.running.delete(done));
+    this.running.add(done);
+  }
+
+  private async attempt(name: string, task: BackgroundTask): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      try {
+        return await task(signal);
+      } catch (error) {
+        if (!signal.aborted) this.logger.warn({ error }, `${name} failed; trying again`);
+        await pause(OPEN_RETRY_MS, signal);
+      }
+    }
+  }
+}
