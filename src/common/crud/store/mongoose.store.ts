@@ -6,8 +6,10 @@ import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
+import { GatheredInserts } from './gathered-inserts.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { checkMapNames } from './map-names.js';
+import { hasMiddleware } from './own-code.js';
 import { schemaRefusal } from './schema-refusal.js';
 import { WordKeeper } from './word-keeper.js';
 
@@ -18,6 +20,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly indexes: ReadonlySet<string>;
   private readonly hides: boolean;
   private readonly words?: WordKeeper;
+  private readonly hasMiddleware: boolean;
+  private readonly inserts: GatheredInserts;
 
   /** @param search what is searched, of a model whose schema has its words */
   constructor(
@@ -27,6 +31,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   ) {
     this.hides = hidesFields(search ? model.schema.omit([WORDS]) : model.schema);
     this.words = search && new WordKeeper(search, model.schema);
+    this.hasMiddleware = hasMiddleware(model.schema);
+    this.inserts = new GatheredInserts(model);
     const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
   }
@@ -36,7 +42,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return this.write(async () => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       if (this.words) document.set(this.words.ofRecord(document.toObject()));
-      await document.save();
+      if (this.hasMiddleware) await document.save();
+      else await this.inserts.insert(document);
       return this.shown(document.toObject<Stored<Entity>>());
     });
   }

@@ -1,0 +1,131 @@
+import { type HydratedDocument, type Model, mongo } from 'mongoose';
+import { CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/index.js';
+
+/** Maximum number of records that one command stores. Unit: records. */
+const MAX_BATCH = 1_000;
+
+type Fields = Record<string, unknown>;
+
+/** The timestamps that Mongoose gives a document which it inserts itself. */
+interface WithTimestamps {
+  initializeTimestamps?(): unknown;
+}
+
+/** A record that waits for its command. */
+interface Waiting {
+  readonly document: HydratedDocument<Fields>;
+  readonly since: number;
+  readonly stored: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** A record that goes with the next command. */
+interface Ready extends Waiting {
+  readonly record: Fields;
+}
+
+/**
+ * Stores what arrives while a command is in flight with the next one. A record that finds none in flight is stored at once,
+ * so that one alone never waits. Each has its own outcome, and they are stored in the order of their arrival.
+ */
+export class GatheredInserts {
+  private waiting: Waiting[] = [];
+  private isSending = false;
+
+  constructor(private readonly model: Model<Fields>) {}
+
+  /**
+   * Stores a new document, validated as its `save()` would.
+   *
+   * @throws what `save()` throws
+   */
+  insert(document: HydratedDocument<Fields>): Promise<void> {
+    return new Promise((stored, failed) => {
+      this.waiting.push({ document, since: performance.now(), stored, failed });
+      if (!this.isSending) void this.send();
+    });
+  }
+
+  private async send(): Promise<void> {
+    this.isSending = true;
+    for (let batch = this.next(); batch.length > 0; batch = this.next()) {
+      const ready = (await Promise.all(batch.map(prepare))).filter((one) => one !== undefined);
+      if (ready.length > 0) await this.store(ready);
+    }
+    this.isSending = false;
+  }
+
+  /** The records of the next command, without those whose callers have been told that the database is too slow. */
+  private next(): Waiting[] {
+    const oldest = performance.now() - CALL_DEADLINE_MS;
+    const batch: Waiting[] = [];
+    while (batch.length < MAX_BATCH && this.waiting.length > 0) {
+      batch.push(...this.waiting.splice(0, MAX_BATCH - batch.length).filter(({ since }) => since > oldest));
+    }
+    return batch;
+  }
+
+  private async store(batch: readonly Ready[]): Promise<void> {
+    const [first] = batch;
+    if (first && batch.length === 1) return this.storeAlone(first);
+    try {
+      const records = batch.map(({ record }) => record);
+      await this.model.collection.insertMany(records, { ...OPERATION_LIMITS, ordered: false });
+      for (const { stored } of batch) stored();
+    } catch (error) {
+      const refused = refusedBy(error);
+      const tell = (one: Ready, i: number) => {
+        if (!refused) return one.failed(causeOf(error));
+        // The driver leaves out which index a duplicate is of. Asked about one record, it says so.
+        return refused.has(i) ? this.storeAlone(one) : one.stored();
+      };
+      await Promise.all(batch.map(tell));
+    }
+  }
+
+  private async storeAlone({ record, stored, failed }: Ready): Promise<void> {
+    await this.model.collection.insertOne(record, { ...OPERATION_LIMITS }).then(stored, failed);
+  }
+}
+
+/** The positions of the records that the server refused, each for itself; undefined if the command failed as a whole. */
+function refusedBy(error: unknown): ReadonlySet<number> | undefined {
+  if (!(error instanceof mongo.MongoBulkWriteError)) return undefined;
+  const refused = [error.writeErrors].flat().map(({ index }) => index);
+  return refused.length === 0 || error.result.getWriteConcernError() ? undefined : new Set(refused);
+}
+
+/** The driver wraps what befell the command of several records into an error that keeps its text alone. */
+function causeOf(error: unknown): unknown {
+  const { errorResponse } = error as { errorResponse?: unknown };
+  return errorResponse instanceof Error ? errorResponse : error;
+}
+
+/** Validates a document as `save()` would; undefined if it is refused, as its caller has been told. */
+async function prepare(waiting: Waiting): Promise<Ready | undefined> {
+  try {
+    await waiting.document.validate();
+    return { ...waiting, record: recordOf(waiting.document) };
+  } catch (error) {
+    waiting.failed(error);
+    return undefined;
+  }
+}
+
+/** The record of a document as `save()` would store it, with its timestamps and its revision. */
+function recordOf(document: HydratedDocument<Fields> & WithTimestamps): Fields {
+  document.initializeTimestamps?.();
+  document.set('__v', 0);
+  return document.toObject(AS_STORED);
+}
+
+/** Everything in the types of the store, without what the schema computes for readers. */
+const AS_STORED = {
+  transform: false,
+  virtuals: false,
+  getters: false,
+  depopulate: true,
+  flattenDecimals: false,
+  useProjection: false,
+  flattenMaps: false,
+} as const;
