@@ -25,7 +25,8 @@ describe('a method that a path does not have', () => {
         const response = await sendRaw(app.url, { method, path });
         const allow = allowed.join(', ');
         const detail = `${method} is not possible on this path. Allowed: ${allow}.`;
-        expectProblem(response, { status: 405, code: 'METHOD_NOT_ALLOWED', detail, instance: path });
+        if (method === 'HEAD') expect([response.status, response.text]).toEqual([405, '']);
+        else expectProblem(response, { status: 405, code: 'METHOD_NOT_ALLOWED', detail, instance: path });
         expect(response.headers.get('allow')).toBe(allow);
       }
     }

@@ -23,6 +23,8 @@ export class TodosModule {
                 sort: ['-createdAt', '-updatedAt', 'dueAt', 'title', ['completed', 'dueAt']],
                 search: ['title', 'description'],
               },
+              bulk: true,
+              import: true,
             }),
       ],
     };

@@ -24,7 +24,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, references, hooks, routes',
+    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, bulk, import, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
@@ -336,7 +336,13 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     ],
     [
       { routes: { delete: {} } },
-      'routes has no "delete". It takes create, list, count, get, update, del, restore.',
+      'routes has no "delete". It takes create, list, count, get, update, del, restore, bulk, import.',
+    ],
+    [{ bulk: 'yes' }, 'bulk must be true or false.'],
+    [{ import: 1 }, 'import must be true or false.'],
+    [
+      { routes: { bulk: { summary: 'Many' } } },
+      'routes.bulk changes a route that is not there. Write bulk: true, or leave it out.',
     ],
     [
       { routes: { del: null } },

@@ -37,6 +37,8 @@ export const errorMessages = {
   notAnObject: 'The body must be a JSON object.',
   malformedJson: 'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
   harmfulJson: 'The body is nested too deeply, or has a nested field named "constructor" or "_bsontype".',
+  operations: (max: number) => `"operations" must be a list of 1 to ${max} operations.`,
+  oneOperation: 'An operation must have exactly one of "create", "update" and "del".',
   malformedUrl: 'The URL is not valid. Percent-encode its special characters in UTF-8.',
   malformedRequest: 'The request could not be read. Check its body, headers and encoding.',
   malformedHttp: 'The request is not valid HTTP/1.1.',

@@ -58,6 +58,18 @@ class ProblemBody {
   errors?: ProblemViolation[];
 }
 
+/** What became of a line of a stream, if it is an error. */
+class LineProblemBody extends ProblemBody {
+  @ApiProperty({ type: 'integer', minimum: 1, description: 'Number of the line, from 1', example: 1 })
+  line!: number;
+}
+
+/** The class and schema of the error of a line. */
+export const LINE_PROBLEM = LineProblemBody;
+
+/** Reference to the schema of every error body. */
+export const PROBLEM_SCHEMA = { $ref: getSchemaPath(ProblemBody) };
+
 /** Headers that go with a status. */
 const PROBLEM_HEADERS: Readonly<
   Record<number, Record<string, { description: string; schema: { type: 'string' } }>>
@@ -86,7 +98,7 @@ export function ApiProblems(...problems: (ErrorCode | number)[]): MethodDecorato
         status,
         description: [...new Set(titles)].join(', or '),
         headers: PROBLEM_HEADERS[status],
-        content: { [PROBLEM_CONTENT_TYPE]: { schema: { $ref: getSchemaPath(ProblemBody) } } },
+        content: { [PROBLEM_CONTENT_TYPE]: { schema: PROBLEM_SCHEMA } },
       });
     }),
   );

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { errorMessages, MalformedRequestError, UnsupportedMediaTypeError } from '../errors/index.js';
+import { UnsupportedMediaTypeError } from '../errors/index.js';
+import { NDJSON_TYPE } from './carried-body.js';
+import { checkHarmless, parseJson } from './json-body.js';
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
@@ -8,14 +10,9 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
-/** Names of nested fields that libraries take for more than data: `_bsontype` would choose a type of the database's. */
-const HARMFUL_NAMES = ['constructor', '_bsontype'];
-
-/** Deepest nesting of a body. Unit: levels of objects and arrays. */
-const MAX_DEPTH = 32;
-
-/** The content types that a method's body may have. JSON Merge Patch (RFC 7396) is for changes. */
-function bodyTypesOf(method: string): readonly string[] {
+/** The content types that a body may have. JSON Merge Patch (RFC 7396) is for changes. */
+function bodyTypesOf({ method, routeOptions }: FastifyRequest): readonly string[] {
+  if (routeOptions.config.carriedBody === 'lines') return [NDJSON_TYPE];
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
 }
 
@@ -23,21 +20,22 @@ function bodyTypesOf(method: string): readonly string[] {
 export function useBodyParsing(fastify: FastifyInstance): void {
   fastify.addHook('preParsing', (request, _reply, _payload, done) => done(mediaTypeFault(request)));
   fastify.removeAllContentTypeParsers();
-  const parse = fastify.getDefaultJsonParser('error', 'ignore');
   fastify.addContentTypeParser(
     [JSON_TYPE, MERGE_PATCH_TYPE],
     { parseAs: 'buffer' },
     (request, body, done) => {
       if (body.length === 0) return done(null, undefined);
-      const text = decodeUtf8(body as Buffer);
-      if (text === undefined) return done(malformed());
-      parse(request, text, (error, value) => {
-        if (error) done(malformed());
-        else if (!isHarmless(value)) done(new MalformedRequestError(errorMessages.harmfulJson));
-        else done(null, value);
-      });
+      try {
+        const value = parseJson(body as Buffer);
+        if (request.routeOptions.config.carriedBody === undefined) checkHarmless(value);
+        done(null, value);
+      } catch (error) {
+        done(error as Error);
+      }
     },
   );
+  // Without a limit in all: the handler reads it as it comes, line by line.
+  fastify.addContentTypeParser(NDJSON_TYPE, (_request, payload, done) => done(null, payload));
   // Only a body of no bytes gets here in another type; it says nothing, whatever its type.
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
 }
@@ -47,7 +45,7 @@ function mediaTypeFault(request: FastifyRequest): Error | undefined {
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
   const contentType = request.headers['content-type'];
   if (request.is404 || (!hasBody && contentType === undefined)) return undefined;
-  const allowed = bodyTypesOf(request.method);
+  const allowed = bodyTypesOf(request);
   const match = MEDIA_TYPE.exec(contentType ?? '');
   const type = match?.[1]?.toLowerCase();
   const charset = /charset="?([^";]+)/i
@@ -57,34 +55,4 @@ function mediaTypeFault(request: FastifyRequest): Error | undefined {
   const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
   // A content type without a body describes nothing; some clients send it with every request.
   return fits || !hasBody ? undefined : new UnsupportedMediaTypeError(allowed);
-}
-
-/**
- * Whether a value can be walked and copied by libraries that recurse into it and ask for its `constructor`. Without
- * recursion itself, since what it guards against is depth.
- */
-function isHarmless(value: unknown): boolean {
-  const rest: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
-  for (let next = rest.pop(); next; next = rest.pop()) {
-    const { value: current, depth } = next;
-    if (typeof current !== 'object' || current === null) continue;
-    // At the top an unknown field is refused by its name, whatever that is.
-    if (depth > MAX_DEPTH) return false;
-    if (depth > 0 && HARMFUL_NAMES.some((name) => Object.hasOwn(current, name))) return false;
-    for (const child of Object.values(current)) rest.push({ value: child, depth: depth + 1 });
-  }
-  return true;
-}
-
-/** Undefined if the bytes are not UTF-8: a lenient decoder would store other characters than those sent. */
-function decodeUtf8(body: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
-  } catch {
-    return undefined;
-  }
-}
-
-function malformed(): MalformedRequestError {
-  return new MalformedRequestError(errorMessages.malformedJson);
 }

@@ -16,6 +16,7 @@ import {
   toProblem,
 } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
+import { CarriedRequests } from './carried-requests.js';
 import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
 import { useRequestLog } from './request-log.js';
@@ -69,6 +70,7 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
 /** Keeps what the server itself refuses apart from the exceptions that features throw. */
 class HttpAdapter extends FastifyAdapter {
   private readonly knownPaths = new KnownPaths(this.getInstance());
+  protected readonly carriedRequests = new CarriedRequests(this.getInstance(), this.knownPaths);
 
   /** Nest calls this when every route is there. Its own handler would throw an exception that looks like a feature's. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {

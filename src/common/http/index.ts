@@ -1,4 +1,7 @@
 export { createHttpAdapter } from './http-adapter.js';
+export { CarriesBodies, type CarriedBody, NDJSON_TYPE } from './carried-body.js';
+export type { CarriedAnswer, CarriedRequest, Carry } from './carried-requests.js';
+export { checkHarmless, parseJson } from './json-body.js';
 export * from './pino-logger.js';
 export type { QueryParameters } from './query-string.js';
 export * from './strict-query.js';

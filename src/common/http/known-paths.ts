@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import findMyWay from 'find-my-way';
-import { MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
+import { type DomainError, MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
 
 /** A path pattern, such as `/todos/:id`, and the methods that it has. */
 interface KnownPath {
@@ -21,7 +21,7 @@ export class KnownPaths {
 
   constructor(private readonly fastify: FastifyInstance) {
     fastify.addHook('onRoute', ({ url, method, config }) => {
-      if (!(config && 'refuses' in config)) this.add(url, [method].flat());
+      if (!config?.refuses) this.add(url, [method].flat());
     });
     // After every onRequest hook: CORS answers preflights there, and adds its headers to these errors, too.
     fastify.addHook('preParsing', (request, _reply, _payload, done) => {
@@ -60,7 +60,8 @@ export class KnownPaths {
     }
   }
 
-  private errorOf(request: FastifyRequest): Error {
+  /** The error of a request whose method or path has no route. */
+  errorOf(request: FastifyRequest): DomainError {
     const found = [...this.methods].flatMap((method) => this.find(method, pathOf(request)) ?? []);
     const [path] = found.filter(({ pattern }) => !pattern.includes('*')).sort(bySpecificity);
     return path ? notAllowed(request.method, path) : new PathNotFoundError();

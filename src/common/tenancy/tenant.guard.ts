@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
 import { isolationOf } from './isolation-of.js';
 import { needsToken } from './isolation-source.js';
-import { ANONYMOUS } from './tenant-context.js';
+import { ANONYMOUS, type TenantContext } from './tenant-context.js';
 import { TokenVerifier } from './token-verifier.js';
 
 /**
@@ -12,14 +12,22 @@ import { TokenVerifier } from './token-verifier.js';
  */
 @Injectable()
 export class TenantGuard implements CanActivate {
+  private readonly callers = new WeakMap<object, Promise<TenantContext>>();
+
   constructor(private readonly verifier: TokenVerifier) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    request.tenantContext = needsToken(isolationOf(context))
-      ? await this.verifier.authenticate(bearerToken(request.headers.authorization))
-      : ANONYMOUS;
+    request.tenantContext = needsToken(isolationOf(context)) ? await this.callerOf(request) : ANONYMOUS;
     return true;
+  }
+
+  /** Requests that another one carries have its token, which is verified once. */
+  private callerOf({ raw, headers }: FastifyRequest): Promise<TenantContext> {
+    const token = bearerToken(headers.authorization);
+    const caller = this.callers.get(raw) ?? this.verifier.authenticate(token);
+    this.callers.set(raw, caller);
+    return caller;
   }
 }
 

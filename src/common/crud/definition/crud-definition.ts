@@ -5,6 +5,7 @@ import type { IsolationFields, TenantContext } from '../../tenancy/index.js';
 import type {
   AnyCrudOptions,
   CrudAction,
+  CrudBatchHandler,
   CrudHandler,
   CrudParent,
   CrudReference,
@@ -40,13 +41,15 @@ export interface CrudDefinition {
   readonly archive?: ArchiveDefinition;
   readonly list: { readonly unpaged: boolean; readonly maxLimit: number };
   readonly query: QueryDefinition;
+  /** The routes for many writes that it has. */
+  readonly batches: readonly CrudBatchHandler[];
   readonly parent?: CrudParent<Record<string, unknown>>;
   readonly references: readonly ReferenceDefinition[];
   /** The references that clients see, and so can have expanded, by their paths. */
   readonly expandable: ReadonlyMap<string, ReferenceDefinition>;
   /** Hooks given as functions, or the provider class that has them. */
   readonly hooks: CrudHooks<object, object> | Type<CrudHooks<object, object>>;
-  readonly routes: Partial<Record<CrudHandler, CrudRouteOptions>>;
+  readonly routes: Partial<Record<CrudHandler | CrudBatchHandler, CrudRouteOptions>>;
   readonly writeOnly: ReadonlySet<string>;
   readonly inputs: { readonly create: Type<object>; readonly update: Type<object> };
   readonly createReader: InputReader<object>;

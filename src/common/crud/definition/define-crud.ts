@@ -11,7 +11,7 @@ import type {
   CrudOptions,
   CrudOutput,
 } from '../options/crud-options.js';
-import { ACTIONS } from '../options/option-names.js';
+import { ACTIONS, BATCH_HANDLERS } from '../options/option-names.js';
 import { archiveOf } from './archive.js';
 import { checkArchive } from './check-archive.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
@@ -85,6 +85,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     archive,
     list,
     query,
+    batches: BATCH_HANDLERS.filter((name) => options[name]),
     parent,
     references,
     expandable: expandableOf(references, schema, shownFields),

@@ -1,10 +1,13 @@
+import type { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import type { QueryParameters } from '../../http/index.js';
 import { isPlainObject } from '../../fields/index.js';
+import { NDJSON_TYPE } from '../../http/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
+import type { ItemResult } from '../batch/items.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
@@ -14,6 +17,7 @@ import type { AnswerKind, Route } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import type { Expansion } from '../service/expansion.js';
 import { preferredType } from './accept.js';
+import { bulkAnswer } from './bulk-answer.js';
 import { prefersRepresentation } from './prefer.js';
 import { each, inBatches, JSON_ARRAY, NDJSON, streamRecords } from './record-stream.js';
 import { varyBy } from './vary-by.js';
@@ -28,10 +32,10 @@ interface Results {
   del: Stored<object>;
   archive: Stored<object>;
   restore: Stored<object>;
+  bulk: { readonly results: Promise<readonly ItemResult[]> };
+  import: Readable;
   own: unknown;
 }
-
-const NDJSON_TYPE = 'application/x-ndjson';
 
 /** Media types of a list, the one first that is sent unless the client likes another one better. */
 const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
@@ -92,6 +96,8 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   del: () => ({ deleted: true }),
   archive: () => ({ archived: true }),
   restore: () => ({ restored: true }),
+  bulk: ({ results }) => bulkAnswer(results),
+  import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
   own: (result, context) => showAny(result, context),
 };
 

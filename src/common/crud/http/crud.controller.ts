@@ -1,5 +1,9 @@
 import { Body, Inject, Param, type Type, UseInterceptors } from '@nestjs/common';
 import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
+import { carryOut } from '../batch/carry-out.js';
+import { importLines } from '../batch/import-lines.js';
+import { CurrentItems, type Items } from '../batch/items.js';
+import type { Operation } from '../batch/operation.js';
 import { defineCrud } from '../definition/define-crud.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
 import type { CrudOptions } from '../options/crud-options.js';
@@ -7,7 +11,7 @@ import type { Changes, Stored } from '../options/records.js';
 import type { Page } from '../query/page.js';
 import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
 import { hasGenerated, isolationOfHandler } from '../routes/routes.js';
-import { HANDLERS } from '../options/option-names.js';
+import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
 import { CurrentQuery } from './current-query.js';
 import { CrudInterceptor } from './crud.interceptor.js';
@@ -92,8 +96,19 @@ export function CrudController<
     restore(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
       return this.service.restore(scope, id);
     }
+
+    bulk(@CurrentItems() items: Items, @Body() operations: readonly Operation[]) {
+      return { results: carryOut(operations, items, this.service) };
+    }
+
+    import(@CurrentItems() items: Items) {
+      return importLines(items, this.service);
+    }
   }
 
+  for (const handler of BATCH_HANDLERS) {
+    if (!definition.batches.includes(handler)) Reflect.deleteProperty(GeneratedController.prototype, handler);
+  }
   for (const handler of HANDLERS) {
     if (!hasGenerated(definition, handler)) {
       Reflect.deleteProperty(GeneratedController.prototype, handler);

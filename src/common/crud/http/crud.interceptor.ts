@@ -14,6 +14,7 @@ import { readEntityTags } from '../definition/entity-tags.js';
 import { CrudRegistry } from '../service/crud.registry.js';
 import { Expansion } from '../service/expansion.js';
 import { requireTags } from '../service/preconditions.js';
+import { placeCreate } from '../service/turns.js';
 import { resourceOf } from './resource-metadata.js';
 
 /**
@@ -56,6 +57,7 @@ export class CrudInterceptor implements NestInterceptor {
     const tags = readEntityTags('If-Match', request.headers['if-match']);
     if (tags && params.id !== undefined && request.tenantScope)
       requireTags(request.tenantScope, params.id, tags);
+    if (request.crudPlace && request.tenantScope) placeCreate(request.tenantScope, request.crudPlace);
     if (route?.reads) {
       request.crudQuery = readQuery(route.reads, request.query as Record<string, unknown>, definition);
     } else if (route?.query.includes(ARCHIVED_PARAMETER)) {

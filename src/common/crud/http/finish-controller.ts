@@ -17,7 +17,7 @@ import {
   VERSION_METADATA,
 } from '@nestjs/common/constants.js';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { ReadsQuery, TakesQuery } from '../../http/index.js';
+import { type CarriedBody, CarriesBodies, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -30,6 +30,7 @@ import {
   GENERATED_ROUTES,
   generatedRoutesOf,
   hasGenerated,
+  isBatch,
   isolationOfHandler,
   offers,
   type Route,
@@ -71,8 +72,9 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
       route.reads ? ReadsQuery() : TakesQuery(...route.query),
+      ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
-      ...documentRoute(route, definition, classes),
+      ...documentRoute(route, resourceOf(controller), classes),
     ]);
   }
   isolateOthers(controller, definition, fail);

@@ -22,6 +22,11 @@ export function definitionOf(controller: Type<object>): CrudDefinition | undefin
   return Reflect.getMetadata(DEFINITION, controller) as CrudDefinition | undefined;
 }
 
+/** Whether a controller is the generated one itself. */
+export function isGenerated(controller: Type<object>): boolean {
+  return Reflect.hasOwnMetadata(DEFINITION, controller);
+}
+
 /** Keeps the whole route table of one controller. */
 export function keepRoutes(controller: Type<object>, routes: readonly Route[]): void {
   Reflect.defineMetadata(ROUTES, new Map(routes.map((route) => [route.handler, route])), controller);

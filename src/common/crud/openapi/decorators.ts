@@ -16,6 +16,7 @@ import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED } from '../definition/archive.js';
 import { ARCHIVED_PARAMETER } from '../query/archived.js';
 import { PAGE_LIMITS, type Paging } from '../query/page-query.js';
+import type { CrudBatchHandler } from '../options/crud-options.js';
 import type { AnswerKind } from '../routes/routes.js';
 import { anyOf } from './documented-class.js';
 import {
@@ -166,7 +167,7 @@ interface AnswerClasses {
 
 /** Documents what a handler answers when all is well. */
 export function ApiSuccess(
-  answer: Exclude<AnswerKind, 'own'>,
+  answer: Exclude<AnswerKind, CrudBatchHandler | 'own'>,
   path: string,
   {
     record: type,

@@ -12,8 +12,10 @@ import {
 import { ApiProblems, type ErrorCode } from '../../errors/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { isClass } from '../definition/output.js';
+import type { ResourceMetadata } from '../http/resource-metadata.js';
 import { ARCHIVED_PARAMETER } from '../query/archived.js';
-import type { Route } from '../routes/routes.js';
+import { isBatch, isolationOfHandler, type Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import {
   ApiArchived,
@@ -25,24 +27,28 @@ import {
   ApiSuccess,
   ApiUpdateBody,
 } from './decorators.js';
+import { documentBatch } from './document-batch.js';
 import { documentedClass } from './documented-class.js';
 import { ApiReading } from './query-parameters.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
   route: Route,
-  definition: CrudDefinition,
+  resource: ResourceMetadata,
   classes: CrudClasses,
 ): MethodDecorator[] {
+  const { definition } = resource;
+  const takesToken = needsToken(isolationOfHandler(resource, route.handler));
   return [
     ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
     ...documentPath(route, definition),
     ...documentQuery(route, definition),
     ...documentBody(route, classes),
+    ...(isBatch(route) ? [documentBatch(route, resource, classes)] : []),
     ...documentConditions(route),
-    documentAnswer(route, definition, classes),
-    ApiProblems(...problemsOf(route, definition)),
-    ...(isPublic(route, definition) ? [] : [ApiBearerAuth()]),
+    ...documentAnswer(route, definition, classes),
+    ApiProblems(...problemsOf(route, definition, takesToken)),
+    ...(takesToken ? [ApiBearerAuth()] : []),
   ];
 }
 
@@ -89,46 +95,51 @@ function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] 
   if (body === undefined) return [];
   if (body === 'create') return [ApiCreateBody(classes.create)];
   if (body === 'update') return [ApiUpdateBody(classes.update)];
-  return [ApiBody({ type: documentedClass(body), required: true })];
+  return isClass(body) ? [ApiBody({ type: documentedClass(body), required: true })] : [];
 }
 
-function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudClasses): MethodDecorator {
+function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudClasses): MethodDecorator[] {
   const { answer, response, status } = route;
+  if (answer === 'bulk' || answer === 'import') return [];
   if (answer !== 'own')
-    return ApiSuccess(answer, definition.path, {
-      ...classes,
-      unpaged: definition.list.unpaged,
-      ndjson: true,
-      hasCursors: true,
-      status,
-    });
+    return [
+      ApiSuccess(answer, definition.path, {
+        ...classes,
+        unpaged: definition.list.unpaged,
+        ndjson: true,
+        hasCursors: true,
+        status,
+      }),
+    ];
   const type: Type<object> =
     response && response !== definition.entity ? documentedClass(response) : classes.record;
-  return (target, key, descriptor) => {
-    ApiExtraModels(type)(target, key, descriptor);
+  return [
+    ApiExtraModels(type),
     ApiResponse({
       status,
       description: 'Done',
       content: { 'application/json': { schema: { $ref: getSchemaPath(type) } } },
-    })(target, key, descriptor);
-  };
+    }),
+  ];
 }
 
-function problemsOf(route: Route, definition: CrudDefinition): (ErrorCode | number)[] {
+function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolean): (ErrorCode | number)[] {
   const { answer, body, errors } = route;
   const { path, schema, parent } = definition;
   const hasParams = `${path}/${route.path}`.includes(':');
   const codes: (ErrorCode | number)[] = ['VALIDATION_FAILED', ...errors];
-  if (body !== undefined) codes.push('MALFORMED_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
+  if (body !== undefined) codes.push('MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE');
+  if (body !== undefined && body !== 'lines') codes.push('BODY_TOO_LARGE');
   const isRestore = answer === 'restore';
-  if ((body !== undefined || isRestore) && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
+  const isWrite = (body !== undefined && !isBatch(route)) || isRestore;
+  if (isWrite && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
   if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
   if ((isRestore || answer === 'archive') && hasUpdateHook(definition)) codes.push('WRITE_CONFLICT');
   if (route.reads === 'list' || route.reads === 'count') codes.push('QUERY_TOO_SLOW');
   if (hasParams) codes.push('INVALID_ID');
-  if (parent) codes.push('RECORD_NOT_FOUND');
+  if (parent && !isBatch(route)) codes.push('RECORD_NOT_FOUND');
   if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');
-  if (!isPublic(route, definition) || takesArchived(route, definition)) {
+  if (takesToken || takesArchived(route, definition)) {
     codes.push('UNAUTHENTICATED', 'INVALID_TOKEN', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
   }
   return [...new Set<ErrorCode | number>([...codes, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR'])];

@@ -3,10 +3,11 @@ import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import type { AnyCrudOptions } from './crud-options.js';
+import { checkBatches } from './check-batches.js';
 import { checkNames } from './check-names.js';
 import { checkQuery } from './check-query.js';
 import { type Fail, failFor } from './fail.js';
-import { ACTIONS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
+import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
 
 /** Options as they come from code that the compiler may not have checked. */
 type Raw = Record<string, unknown>;
@@ -29,6 +30,7 @@ export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   checkActions(raw, fail);
   checkHooks(raw.hooks, fail);
   checkRoutes(raw, fail);
+  checkBatches(raw, fail);
   checkReferences(raw.references, fail);
   checkList(raw.list, fail);
   checkQuery(raw.query, fail);
@@ -177,7 +179,7 @@ function methodsOf(prototype: object | null): string[] {
 }
 
 function checkRoutes({ routes = {}, disable = [] }: Raw, fail: Fail): void {
-  checkNames(routes, 'routes', HANDLERS, fail);
+  checkNames(routes, 'routes', [...HANDLERS, ...BATCH_HANDLERS], fail);
   for (const [handler, route] of Object.entries(routes as Record<string, Raw>)) {
     const where = `routes.${handler}`;
     checkNames(route, where, OPTION_NAMES.route, fail);

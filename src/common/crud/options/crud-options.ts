@@ -31,6 +31,9 @@ export interface CrudParent<Entity> {
   field: FieldOf<Entity>;
 }
 
+/** The handlers that carry out many writes, each as its own route would; see the options `bulk` and `import`. */
+export type CrudBatchHandler = 'bulk' | 'import';
+
 /** How one reference is guarded. */
 export interface CrudReference {
   /** Entity that the field refers to, which must be a resource of the same application. */
@@ -206,11 +209,26 @@ export interface CrudOptions<
   /** References that are checked, by the field that holds the identifier, such as `category` or `lines.product`. @default none */
   references?: Readonly<Record<string, CrudReference>>;
 
+  /**
+   * Whether `POST <path>/bulk` carries out up to 1,000 creates, updates and deletes, in order, each as its own route would.
+   *
+   * @default false
+   */
+  bulk?: boolean;
+
+  /**
+   * Whether `POST <path>/import` creates a record of each line of a stream of any length (`application/x-ndjson`), each as the
+   * route of a create would.
+   *
+   * @default false
+   */
+  import?: boolean;
+
   /** Functions around the writes, or a provider class with methods of these names. @default none */
   hooks?: CrudHooks<Entity, Create, Update> | Type<CrudHooks<Entity, Create, Update>>;
 
   /** Changes to single routes. @default none */
-  routes?: Partial<Record<CrudHandler, CrudRouteOptions>>;
+  routes?: Partial<Record<CrudHandler | CrudBatchHandler, CrudRouteOptions>>;
 }
 
 /** Options of any resource. */

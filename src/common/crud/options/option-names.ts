@@ -1,4 +1,4 @@
-import type { CrudAction, CrudHandler } from './crud-options.js';
+import type { CrudAction, CrudBatchHandler, CrudHandler } from './crud-options.js';
 
 /** The actions, in the order of the documentation. */
 export const ACTIONS = ['get', 'count', 'create', 'update', 'del'] as const satisfies readonly CrudAction[];
@@ -13,6 +13,9 @@ export const HANDLERS = [
   'del',
   'restore',
 ] as const satisfies readonly CrudHandler[];
+
+/** The handlers that carry out many writes. */
+export const BATCH_HANDLERS = ['bulk', 'import'] as const satisfies readonly CrudBatchHandler[];
 
 /** The hooks of a resource. */
 export const HOOKS = [
@@ -45,6 +48,8 @@ export const OPTION_NAMES = {
     'archive',
     'list',
     'query',
+    'bulk',
+    'import',
     'references',
     'hooks',
     'routes',

@@ -1,18 +1,19 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
+import type { CarriedBody } from '../../http/index.js';
 import type { IsolationFields, RequestQuery } from '../../tenancy/index.js';
 import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { CrudAction, CrudHandler } from '../options/crud-options.js';
+import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
 import type { ReadKind } from '../query/list-query.js';
 import { HANDLERS } from '../options/option-names.js';
 import { asksForArchived } from '../query/archived.js';
 
-/** How the body of a route is read: as a create, as a merge patch, or as another class. */
-export type BodyKind = 'create' | 'update' | Type<object>;
+/** How the body of a route is read: as a create, as a merge patch, as operations or lines of them, or as another class. */
+export type BodyKind = 'create' | 'update' | CarriedBody | Type<object>;
 
 /** How the result of a handler becomes an answer; see `http/answers.ts`. */
-export type AnswerKind = CrudHandler | 'archive' | 'own';
+export type AnswerKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
 
 /**
  * All that the generator knows of a route. Routing, isolation, validation, answers and documentation read nothing else,
@@ -39,6 +40,9 @@ export interface Route {
   /** Errors of its own, besides those that its id, body and isolation imply; a number is the status of another exception. */
   readonly errors: readonly (ErrorCode | number)[];
 }
+
+/** What an item of a batch does, by the name of the handler whose route it takes. */
+export type ItemKind = 'create' | 'update' | 'del';
 
 type GeneratedRoute = Omit<Route, 'handler' | 'action'> & { readonly action: CrudAction };
 
@@ -140,14 +144,47 @@ function withArchive(route: GeneratedRoute, { archive }: CrudDefinition): Genera
   return { ...route, answer: 'archive', summary: (definition) => `Archive a ${lower(definition)}` };
 }
 
+/** The routes for many writes. Each write has the scope of its own action. */
+export const BATCH_ROUTES: Readonly<Record<CrudBatchHandler, Omit<Route, 'handler' | 'action'>>> = {
+  bulk: {
+    method: RequestMethod.POST,
+    path: 'bulk',
+    status: 200,
+    body: 'operations',
+    query: [],
+    answer: 'bulk',
+    summary: ({ name }) => `Create, update and delete ${name}, many at once`,
+    errors: [],
+  },
+  import: {
+    method: RequestMethod.POST,
+    path: 'import',
+    status: 200,
+    body: 'lines',
+    query: [],
+    answer: 'import',
+    summary: ({ name }) => `Create ${name} from a stream of lines`,
+    errors: [],
+  },
+};
+
+/** What the items of each batch may do. */
+const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
+  bulk: ['create', 'update', 'del'],
+  import: ['create'],
+};
+
 /** The generated routes of a resource, less those that it disables, with its changes to them. */
 export function generatedRoutesOf(definition: CrudDefinition): Route[] {
-  return HANDLERS.filter((handler) => hasGenerated(definition, handler)).map((handler) => {
-    const route = withArchive(GENERATED_ROUTES[handler], definition);
-    const { summary, response, errors = [] } = definition.routes[handler] ?? {};
+  const handlers = HANDLERS.filter((handler) => hasGenerated(definition, handler));
+  const routes = [
+    ...handlers.map((handler) => ({ ...withArchive(GENERATED_ROUTES[handler], definition), handler })),
+    ...definition.batches.map((handler) => ({ ...BATCH_ROUTES[handler], handler })),
+  ];
+  return routes.map((route): Route => {
+    const { summary, response, errors = [] } = definition.routes[route.handler] ?? {};
     return {
       ...route,
-      handler,
       errors: [...route.errors, ...errors],
       ...(summary !== undefined && { summary: () => summary }),
       ...(response && { response, answer: 'own' as const }),
@@ -155,18 +192,50 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
   });
 }
 
+/** What a controller knows of its resource and routes. */
+interface RoutedResource {
+  readonly definition: CrudDefinition;
+  readonly routes: ReadonlyMap<string, Route>;
+}
+
 /**
- * The fields that scope a request, by the name of the method that handles it. A method that is neither generated nor a
- * `@CrudAction` is scoped by every isolation field of the resource, so that forgetting a decorator opens nothing.
+ * The fields that scope a request, by the name of the method that handles it. A method that is neither generated nor a `@CrudAction` is
+ * scoped by every isolation field of the resource, so that forgetting a decorator opens nothing. A batch is scoped by the
+ * fields that all of its items are scoped by; each item is scoped by those of its own action besides.
  */
 export function isolationOfHandler(
-  { definition, routes }: { definition: CrudDefinition; routes: ReadonlyMap<string, Route> },
+  resource: RoutedResource,
   handler: string,
   query: RequestQuery = {},
 ): IsolationFields {
+  const { definition, routes } = resource;
+  const route = routes.get(handler);
   const generated = offers(definition, handler) ? GENERATED_ROUTES[handler] : undefined;
-  const action = routes.get(handler)?.action ?? generated?.action;
-  return action ? isolationOfAction(definition, action, asksForArchived(query)) : everyField(definition);
+  const action = route?.action ?? generated?.action;
+  if (action) return isolationOfAction(definition, action, asksForArchived(query));
+  return isBatch(route) ? sharedFields(resource, ITEM_KINDS[route.handler]) : everyField(definition);
+}
+
+/** Whether a route is generated for many writes. */
+export function isBatch(route: Route | undefined): route is Route & { readonly handler: CrudBatchHandler } {
+  return route !== undefined && (route.body === 'operations' || route.body === 'lines');
+}
+
+/** The route that an item takes: that of its method and path, whether generated, overridden or the feature's own. */
+export function itemRouteOf(routes: Iterable<Route>, kind: ItemKind): Route | undefined {
+  const { method, path } = GENERATED_ROUTES[kind];
+  return [...routes].find((route) => route.method === method && route.path === path);
+}
+
+function sharedFields({ definition, routes }: RoutedResource, kinds: readonly ItemKind[]): IsolationFields {
+  const [first = {}, ...others] = kinds
+    .map((kind) => itemRouteOf(routes.values(), kind)?.action)
+    .filter((action) => action !== undefined)
+    .map((action) => definition.isolation[action]);
+  const shared = Object.entries(first).filter(([field, source]) =>
+    others.every((fields) => fields[field] === source),
+  );
+  return Object.fromEntries(shared);
 }
 
 function everyField({ isolation }: CrudDefinition): IsolationFields {

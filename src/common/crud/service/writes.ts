@@ -9,6 +9,7 @@ import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
 import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
+import { placeOf } from './turns.js';
 import { mergedFields, needsPrevious, planChange } from './plan-change.js';
 
 /** How often a write is decided anew because the record changed in between. */
@@ -48,7 +49,14 @@ export class Writes<Entity extends object, Create extends object, Update extends
       keepIsolation(definition, 'beforeCreate', record, fields);
       await references.check('create', scope, differences(values, record));
     }
-    const stored = await this.translated(() => store.insert({ ...record, ...fields }));
+    const { turn, _id } = placeOf(scope);
+    await turn?.come;
+    const placed = { ...record, ...fields, ...(_id && { _id }) };
+    const stored = await this.translated(() => {
+      const storing = store.insert(placed);
+      turn?.pass();
+      return storing;
+    });
     const event = this.event(scope, 'create', stored, Object.keys(record));
     await hooks.after('afterCreate', event, {
       ...this.context(scope),

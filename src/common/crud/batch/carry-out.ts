@@ -1,0 +1,29 @@
+import { DatabaseUnavailableError } from '../../errors/index.js';
+import { Turns } from '../service/turns.js';
+import { type AnyService, independence } from './independence.js';
+import type { ItemResult, Items } from './items.js';
+import type { Operation } from './operation.js';
+import { runsOf } from './runs.js';
+
+/** Carries out operations with the outcome of one after another, and answers each. */
+export async function carryOut(
+  operations: Iterable<Operation>,
+  items: Items,
+  service: AnyService,
+): Promise<ItemResult[]> {
+  const results: ItemResult[] = [];
+  const turns = new Turns();
+  // What comes after an operation may build on it: where the database is lost, the rest would only wait for it in vain.
+  let isLost = false;
+  const one = (operation: Operation): ItemResult | Promise<ItemResult> => {
+    if (operation.kind === 'malformed') return items.refuse(operation.error);
+    if (isLost) return items.refuse(new DatabaseUnavailableError(), operation);
+    return items.carryOut(operation, operation.kind === 'create' ? { turn: turns.next() } : undefined);
+  };
+  for (const run of runsOf(operations, independence(items.controller, service))) {
+    const answered = await Promise.all(run.map(one));
+    isLost ||= answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE');
+    results.push(...answered);
+  }
+  return results;
+}

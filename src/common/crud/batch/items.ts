@@ -1,0 +1,95 @@
+import { createParamDecorator, type ExecutionContext, RequestMethod, type Type } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
+import type { CarriedAnswer, CarriedRequest, Carry } from '../../http/index.js';
+import { GENERATED_ROUTES, type ItemKind } from '../routes/routes.js';
+import type { CreatePlace } from '../service/turns.js';
+import type { Operation } from './operation.js';
+
+/** What became of an item. */
+export type ItemResult = { readonly status: number; readonly _id?: string } | Problem;
+
+/** An item that has a route of its own. */
+export type Item = Exclude<Operation, { kind: 'malformed' }>;
+
+/** Carries out the items of one batch, each as a request to its own route. */
+export class Items {
+  /** Class of the controller whose routes the items take. */
+  readonly controller: Type<object>;
+  private readonly carry: Carry;
+  /** Pattern and path of the resource, without the batch's own segment. */
+  private readonly base: { readonly pattern: string; readonly path: string };
+
+  constructor(
+    readonly request: FastifyRequest,
+    reply: FastifyReply,
+    controller: Type<object>,
+  ) {
+    this.controller = controller;
+    this.carry = request.server.carriedRequests.of(request, reply);
+    this.base = { pattern: withoutLast(request.routeOptions.url ?? ''), path: withoutLast(pathOf(request)) };
+  }
+
+  /** Carries out one item to its end. */
+  async carryOut(item: Item, place?: CreatePlace): Promise<ItemResult> {
+    try {
+      return resultOf(item.kind, await this.carry(this.requestOf(item, place)));
+    } finally {
+      place?.turn?.pass();
+    }
+  }
+
+  /** The answer to an item that was not carried out. */
+  refuse(error: DomainError, item?: Item): Problem {
+    const path = item ? this.pathOf(item) : pathOf(this.request);
+    return toProblem(error, { path, id: this.request.id });
+  }
+
+  private requestOf(item: Item, place: CreatePlace | undefined): CarriedRequest {
+    const { method, path } = GENERATED_ROUTES[item.kind];
+    const params = this.request.params as Record<string, string>;
+    const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
+    return {
+      method: RequestMethod[method],
+      pattern: path === '' ? this.base.pattern : `${this.base.pattern}/${path}`,
+      path: this.pathOf(item),
+      params: id === undefined ? params : { ...params, id },
+      headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
+      body,
+      // What was decided about the batch says nothing about its items.
+      members: { tenantContext: undefined, tenantScope: undefined, crudQuery: undefined, crudPlace: place },
+    };
+  }
+
+  private pathOf(item: Item): string {
+    if (item.kind === 'create') return this.base.path;
+    // As bytes and back: half of a character has no form in a URL.
+    return `${this.base.path}/${encodeURIComponent(Buffer.from(item.id.slice(0, MAX_ID)).toString())}`;
+  }
+}
+
+/** How much of an identifier that is none an answer repeats. Unit: characters. */
+const MAX_ID = 100;
+
+function withoutLast(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
+}
+
+function resultOf(kind: ItemKind, { status, body }: CarriedAnswer): ItemResult {
+  const { _id, code } = (body ?? {}) as { _id?: unknown; code?: unknown };
+  if (status >= 400 && typeof code === 'string') return body as Problem;
+  return { status, ...(kind === 'create' && typeof _id === 'string' && { _id }) };
+}
+
+/** Injects the {@link Items} of a batch. */
+export const CurrentItems = createParamDecorator((_data: unknown, context: ExecutionContext): Items => {
+  const http = context.switchToHttp();
+  return new Items(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), context.getClass());
+});
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Place of an item that is a create; set by the batch that carries it. */
+    crudPlace?: CreatePlace;
+  }
+}

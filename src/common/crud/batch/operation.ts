@@ -1,0 +1,108 @@
+import {
+  type DomainError,
+  errorMessages,
+  MalformedRequestError,
+  toPointer,
+  ValidationError,
+  type Violation,
+} from '../../errors/index.js';
+import { isPlainObject } from '../../fields/index.js';
+import { checkHarmless } from '../../http/index.js';
+
+/** Maximum number of operations of one bulk request. Unit: operations. */
+export const MAX_OPERATIONS = 1_000;
+
+/** One operation of a bulk request, its shape checked; its values are checked by the route that it takes. */
+export type Operation =
+  | { readonly kind: 'create'; readonly body: unknown }
+  | { readonly kind: 'update'; readonly id: string; readonly body: unknown; readonly ifMatch?: string }
+  | { readonly kind: 'del'; readonly id: string; readonly ifMatch?: string }
+  | { readonly kind: 'malformed'; readonly error: DomainError };
+
+type Members = Readonly<Record<string, unknown>>;
+
+const KINDS = ['create', 'update', 'del'] as const;
+
+/** The members of an operation on one record, and whether each is required. */
+const MEMBERS = {
+  update: { _id: true, changes: true, ifMatch: false },
+  del: { _id: true, ifMatch: false },
+} as const;
+
+/**
+ * Reads the body of a bulk request. What is wrong with one operation is that operation's own error.
+ *
+ * @throws ValidationError if it is not a list of 1 to 1,000 operations
+ */
+export function readOperations(body: unknown): Operation[] {
+  if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
+  const stray = unknownMembers(body, ['operations']);
+  const { operations } = body;
+  const isList = Array.isArray(operations) && operations.length > 0 && operations.length <= MAX_OPERATIONS;
+  const fault = { pointer: '/operations', detail: errorMessages.operations(MAX_OPERATIONS) };
+  const [first, ...others] = [...(isList ? [] : [fault]), ...stray];
+  if (first) throw new ValidationError([first, ...others]);
+  return (operations as unknown[]).map(readOperation);
+}
+
+function readOperation(value: unknown): Operation {
+  const faults = faultsOf(value);
+  const [first, ...others] = faults;
+  if (first) return { kind: 'malformed', error: new ValidationError([first, ...others]) };
+  const [[kind, content]] = Object.entries(value as Members) as [[(typeof KINDS)[number], unknown]];
+  try {
+    if (kind === 'create') {
+      checkHarmless(content);
+      return { kind, body: content };
+    }
+    const {
+      _id: id,
+      changes: body,
+      ifMatch,
+    } = content as { _id: string; changes: unknown; ifMatch?: string };
+    checkHarmless(body);
+    return kind === 'update' ? { kind, id, body, ifMatch } : { kind, id, ifMatch };
+  } catch (error) {
+    if (error instanceof MalformedRequestError) return { kind: 'malformed', error };
+    throw error;
+  }
+}
+
+/** What is wrong with the shape of an operation; pointers begin at the operation. */
+function faultsOf(value: unknown): Violation[] {
+  if (!isPlainObject(value)) return [{ pointer: '', detail: errorMessages.oneOperation }];
+  const stray = unknownMembers(value, KINDS);
+  if (stray.length > 0) return stray;
+  const [kind, ...more] = KINDS.filter((name) => Object.hasOwn(value, name));
+  if (!kind || more.length > 0) return [{ pointer: '', detail: errorMessages.oneOperation }];
+  if (kind === 'create') return [];
+  const content = value[kind];
+  if (!isPlainObject(content))
+    return [{ pointer: `/${kind}`, detail: errorMessages.wrongType(kind, 'an object') }];
+  return [
+    ...unknownMembers(content, Object.keys(MEMBERS[kind]), kind),
+    ...Object.entries(MEMBERS[kind]).flatMap(([name, required]) =>
+      memberFault(kind, name, content[name], required),
+    ),
+  ];
+}
+
+function memberFault(kind: string, name: string, value: unknown, required: boolean): Violation[] {
+  const pointer = toPointer([kind, name]);
+  if (value === undefined) return required ? [{ pointer, detail: errorMessages.requiredField(name) }] : [];
+  if (name === 'changes' || typeof value === 'string') return [];
+  return [{ pointer, detail: errorMessages.wrongType(name, 'a string') }];
+}
+
+function unknownMembers(value: Members, known: readonly string[], parent?: string): Violation[] {
+  const stray = Object.keys(value).filter((name) => !known.includes(name));
+  return stray.slice(0, MAX_FAULTS).map((name) => ({
+    pointer: toPointer(parent === undefined ? [name] : [parent, name]),
+    detail: errorMessages.unknownField(name.slice(0, MAX_NAME), known),
+  }));
+}
+
+/** Maximum number of unknown members that one answer lists. */
+const MAX_FAULTS = 50;
+/** How much of an unknown name an answer repeats. Unit: characters. */
+const MAX_NAME = 100;

@@ -1,0 +1,26 @@
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { StreamableFile } from '@nestjs/common';
+import type { ItemResult } from '../batch/items.js';
+
+/** How long an answer waits for its results; then it begins, so that the client sees it come. Unit: milliseconds. */
+const PATIENCE_MS = 4_000;
+
+/** What a bulk request is answered with: its results or, if they take their time, a stream of the same JSON. */
+export async function bulkAnswer(results: Promise<readonly ItemResult[]>): Promise<unknown> {
+  const ended = new AbortController();
+  const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+  try {
+    const inTime = await Promise.race([results, late]);
+    if (inTime) return { results: inTime };
+  } finally {
+    ended.abort();
+  }
+  async function* json() {
+    yield '{"results":';
+    yield `${JSON.stringify(await results)}}`;
+  }
+  return new StreamableFile(Readable.from(json(), { objectMode: false }), {
+    type: 'application/json; charset=utf-8',
+  });
+}

@@ -1,0 +1,98 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CarriedAnswer } from './carried-requests.js';
+
+/** The part of a reply that belongs to one carried request. */
+interface ReplyState {
+  readonly request: FastifyRequest;
+  readonly headers: Record<string, unknown>;
+  readonly done: (answer: CarriedAnswer) => void;
+  statusCode: number;
+  sent: boolean;
+}
+
+/** What a carried request's reply does for itself; everything else is that of the carrier's. */
+class CarriedReply {
+  declare state: ReplyState;
+  /** It is no promise, which the carrier's is: that one resolves when the carrier has been answered. */
+  get then(): undefined {
+    return undefined;
+  }
+  get request(): FastifyRequest {
+    return this.state.request;
+  }
+  get sent(): boolean {
+    return this.state.sent;
+  }
+  get statusCode(): number {
+    return this.state.statusCode;
+  }
+  set statusCode(code: number) {
+    this.state.statusCode = code;
+  }
+  code(code: number): this {
+    this.state.statusCode = code;
+    return this;
+  }
+  status(code: number): this {
+    return this.code(code);
+  }
+  header(name: string, value: unknown): this {
+    this.state.headers[name.toLowerCase()] = value;
+    return this;
+  }
+  headers(values: Readonly<Record<string, unknown>>): this {
+    for (const name of Object.keys(values)) this.header(name, values[name]);
+    return this;
+  }
+  type(value: string): this {
+    return this.header('content-type', value);
+  }
+  getHeader(name: string): unknown {
+    return this.state.headers[name.toLowerCase()];
+  }
+  getHeaders(): Record<string, unknown> {
+    return { ...this.state.headers };
+  }
+  hasHeader(name: string): boolean {
+    return name.toLowerCase() in this.state.headers;
+  }
+  removeHeader(name: string): this {
+    Reflect.deleteProperty(this.state.headers, name.toLowerCase());
+    return this;
+  }
+  redirect(_url: string, code = 302): this {
+    return this.code(code).send(undefined);
+  }
+  send(payload?: unknown): this {
+    if (this.state.sent) return this;
+    this.state.sent = true;
+    this.state.done({ status: this.state.statusCode, body: bodyOf(payload) });
+    return this;
+  }
+}
+
+const { constructor: _, ...MEMBERS } = Object.getOwnPropertyDescriptors(CarriedReply.prototype);
+
+/** A reply that others are made of, one for each request that the carrier carries. */
+export function replyBaseOf(carrier: FastifyReply): FastifyReply {
+  return Object.create(carrier, MEMBERS) as FastifyReply;
+}
+
+/** A reply that keeps its answer to itself. */
+export function carriedReply(
+  base: FastifyReply,
+  request: FastifyRequest,
+  done: (answer: CarriedAnswer) => void,
+): FastifyReply {
+  const reply = Object.create(base) as FastifyReply & { state: ReplyState };
+  reply.state = { request, headers: {}, done, statusCode: 200, sent: false };
+  return reply;
+}
+
+/** Problems are sent as bytes; of a stream nobody will read. */
+function bodyOf(payload: unknown): unknown {
+  if (Buffer.isBuffer(payload)) return JSON.parse(payload.toString()) as unknown;
+  const { destroy } = (payload ?? {}) as { destroy?: unknown };
+  if (typeof destroy === 'function') destroy.call(payload);
+  return payload;
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { pathOf, toProblem } from '../errors/index.js';
+import { carriedReply, replyBaseOf } from './carried-reply.js';
+import type { KnownPaths } from './known-paths.js';
+
+/** A request that another one carries, as if it had come by itself. */
+export interface CarriedRequest {
+  readonly method: string;
+  /** Path of its route, such as `/todos/:id`. */
+  readonly pattern: string;
+  /** Its own path. */
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  /** Headers besides those that it shares with its carrier. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Members that the request has besides. */
+  readonly members?: Readonly<Partial<FastifyRequest>>;
+}
+
+/** What a carried request was answered with. */
+export interface CarriedAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Carries out one of the requests that another one carries, to its end; whatever is thrown becomes its answer. */
+export type Carry = (carried: CarriedRequest) => Promise<CarriedAnswer>;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    carriedRequests: CarriedRequests;
+  }
+}
+
+/** Headers that speak of the body, the connection or the record of the request that carries others. */
+const OWN_HEADERS = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'prefer',
+  'transfer-encoding',
+]);
+
+/**
+ * Carries out requests that another request carries, by the handlers of their routes: guards, interceptors, pipes, overrides
+ * and filters do what they do for a request that comes by itself. What precedes a handler, the reading of body and query, is
+ * the carrier's.
+ */
+export class CarriedRequests {
+  private readonly handlers = new Map<string, RouteHandlerMethod>();
+
+  constructor(
+    private readonly fastify: FastifyInstance,
+    private readonly knownPaths: KnownPaths,
+  ) {
+    fastify.decorate('carriedRequests', { getter: (): never => this as never });
+    fastify.addHook('onRoute', ({ url, method, handler, config }) => {
+      if (config?.refuses) return;
+      for (const name of [method].flat()) this.handlers.set(`${name} ${url}`, handler);
+    });
+  }
+
+  /** Makes the function that carries out the requests of one carrier. */
+  of(carrier: FastifyRequest, reply: FastifyReply): Carry {
+    const [requestBase, replyBase] = [requestBaseOf(carrier), replyBaseOf(reply)];
+    return (carried) => {
+      const request = requestOf(requestBase, carried);
+      const handler = this.handlers.get(`${carried.method} ${carried.pattern}`);
+      if (!handler) return Promise.resolve(this.refuse(request));
+      return new Promise((resolve, reject) => {
+        const result: unknown = handler.call(
+          this.fastify,
+          request,
+          carriedReply(replyBase, request, resolve),
+        );
+        if (result instanceof Promise) result.catch(reject);
+      });
+    };
+  }
+
+  private refuse(request: FastifyRequest): CarriedAnswer {
+    const error = this.knownPaths.errorOf(request);
+    return { status: error.status, body: toProblem(error, { path: pathOf(request), id: request.id }) };
+  }
+}
+
+/** What all requests of one carrier share. */
+function requestBaseOf(carrier: FastifyRequest): FastifyRequest {
+  const headers = Object.entries(carrier.headers).filter(([name]) => !OWN_HEADERS.has(name));
+  // Nest keeps the providers of a request by a symbol in it; each carried request has its own.
+  const foreign = Object.getOwnPropertySymbols(carrier).filter(
+    ({ description }) => !description?.startsWith('fastify.'),
+  );
+  const unset = { value: undefined, writable: true, configurable: true };
+  return Object.create(carrier, {
+    ...Object.fromEntries(foreign.map((symbol) => [symbol, unset])),
+    query: { value: Object.freeze({}) },
+    headers: { value: Object.freeze(Object.fromEntries(headers)) },
+  }) as FastifyRequest;
+}
+
+function requestOf(
+  base: FastifyRequest,
+  { method, path, params, headers, body, members }: CarriedRequest,
+): FastifyRequest {
+  const request = Object.create(base, {
+    method: { value: method },
+    url: { value: path },
+    originalUrl: { value: path },
+    ...(headers && { headers: { value: { ...base.headers, ...headers } } }),
+  }) as FastifyRequest;
+  return Object.assign(request, { params: { ...params }, body }, members);
+}
