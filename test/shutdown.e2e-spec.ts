@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import mongoose from 'mongoose';
 import { eventually } from './support/eventually.js';
+import { OpenImport } from './support/import-client.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
 import { TcpProxy } from './support/tcp-proxy.js';
@@ -141,5 +142,19 @@ describe('SIGTERM', () => {
     expect(code).toBe(0);
     expect(ms).toBeLessThan(WITHIN_MS);
     await proxy.close();
+  });
+
+  it('an import is answered for what it sent, and told where it was cut', async () => {
+    const { service, url } = await start();
+    const open = new OpenImport(`${url}/todos/import`);
+    open.write('{"title":"before"}\n{"title":"cut');
+    expect(await open.next()).toMatchObject({ line: 1, status: 201 });
+    const stopped = stop(service);
+    expect(await open.next()).toMatchObject({ line: 2, status: 503, code: 'SHUTTING_DOWN' });
+    open.end();
+    expect(await open.next()).toBeUndefined();
+    const { code, ms } = await stopped;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
   });
 });

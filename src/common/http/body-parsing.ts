@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { UnsupportedMediaTypeError } from '../errors/index.js';
+import { hasBody } from './body-timeout.js';
 import { NDJSON_TYPE } from './carried-body.js';
 import { checkHarmless, parseJson } from './json-body.js';
 
@@ -41,10 +42,8 @@ export function useBodyParsing(fastify: FastifyInstance): void {
 }
 
 function mediaTypeFault(request: FastifyRequest): Error | undefined {
-  const hasBody =
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
   const contentType = request.headers['content-type'];
-  if (request.is404 || (!hasBody && contentType === undefined)) return undefined;
+  if (request.is404 || (!hasBody(request) && contentType === undefined)) return undefined;
   const allowed = bodyTypesOf(request);
   const match = MEDIA_TYPE.exec(contentType ?? '');
   const type = match?.[1]?.toLowerCase();
@@ -54,5 +53,5 @@ function mediaTypeFault(request: FastifyRequest): Error | undefined {
     .toLowerCase();
   const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
   // A content type without a body describes nothing; some clients send it with every request.
-  return fits || !hasBody ? undefined : new UnsupportedMediaTypeError(allowed);
+  return fits || !hasBody(request) ? undefined : new UnsupportedMediaTypeError(allowed);
 }

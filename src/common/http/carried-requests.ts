@@ -53,6 +53,8 @@ const OWN_HEADERS = new Set([
  * the carrier's.
  */
 export class CarriedRequests {
+  /** Aborted when the server is told to stop: long requests should come to their end. */
+  readonly closing: AbortSignal;
   private readonly handlers = new Map<string, RouteHandlerMethod>();
 
   constructor(
@@ -60,6 +62,12 @@ export class CarriedRequests {
     private readonly knownPaths: KnownPaths,
   ) {
     fastify.decorate('carriedRequests', { getter: (): never => this as never });
+    const closing = new AbortController();
+    this.closing = closing.signal;
+    fastify.addHook('preClose', (done) => {
+      closing.abort();
+      done();
+    });
     fastify.addHook('onRoute', ({ url, method, handler, config }) => {
       if (config?.refuses) return;
       for (const name of [method].flat()) this.handlers.set(`${name} ${url}`, handler);

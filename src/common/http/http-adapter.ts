@@ -16,6 +16,7 @@ import {
   toProblem,
 } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
+import { useBodyTimeout } from './body-timeout.js';
 import { CarriedRequests } from './carried-requests.js';
 import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
@@ -28,8 +29,6 @@ interface HttpOptions {
   logger: FastifyBaseLogger;
 }
 
-/** How long a request may take to arrive. Unit: milliseconds. */
-const REQUEST_TIMEOUT_MS = 60_000;
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** The Fastify server that Nest runs on. Every error, down to a broken request line, is a problem (RFC 9457). */
@@ -38,7 +37,6 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
     bodyLimit,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { querystringParser: parseQueryString },
     return503OnClosing: false,
     // Node's own answer would have no body; the hook below refuses in its place.
@@ -63,6 +61,7 @@ export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAd
     done(lacksHost ? new MalformedRequestError(errorMessages.malformedHttp) : undefined);
   });
   useRequestLog(fastify);
+  useBodyTimeout(fastify, (socket) => answerBrokenRequest({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
   useBodyParsing(fastify);
   return adapter;
 }
@@ -91,7 +90,7 @@ class HttpAdapter extends FastifyAdapter {
 }
 
 /** Answers bytes that Node cannot read as HTTP; there is no request object to answer through. */
-function answerBrokenRequest(cause: Error & { code?: string }, socket: Socket): void {
+function answerBrokenRequest(cause: { code?: string }, socket: Socket): void {
   if (cause.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

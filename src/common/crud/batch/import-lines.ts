@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
-import { BodyTooLargeError, MalformedRequestError } from '../../errors/index.js';
+import { PassThrough, Readable } from 'node:stream';
+import { BodyTooLargeError, MalformedRequestError, ShuttingDownError } from '../../errors/index.js';
 import { checkHarmless, parseJson } from '../../http/index.js';
 import { carryOut } from './carry-out.js';
 import type { AnyService } from './independence.js';
@@ -10,28 +9,42 @@ import type { Operation } from './operation.js';
 
 /**
  * Creates a record of each line of a request, and answers each with a line. No more lines are read than there are results
- * taken: neither the request nor its answer is ever held in memory.
+ * taken: neither the request nor its answer is ever held in memory. When the process is told to stop, what has been read is
+ * answered, and the line after it is told so.
  */
 export function importLines(items: Items, service: AnyService): Readable {
   const { bodyLimit } = items.request.routeOptions;
-  const lines = new LineReader(bodyLimit);
+  const body = (items.request.body ?? Readable.from([])) as Readable;
+  const { closing } = items.request.server.carriedRequests;
+  const lines = new LineReader(bodyLimit, () => closing.aborted && !body.readableEnded);
   async function* results(): AsyncGenerator<string, void, undefined> {
-    for await (const read of lines.read(chunksOf(items.request))) {
-      const answered = await carryOut(
-        read.map((line) => operationOf(line, bodyLimit)),
-        items,
-        service,
-      );
-      const texts = answered.map((result, i) => JSON.stringify({ line: read[i]?.number, ...result }));
-      yield `${texts.join('\n')}\n`;
+    for await (const read of lines.read(untilClosing(body, closing))) {
+      const operations = read.map((line) => operationOf(line, bodyLimit));
+      const answered = await carryOut(operations, items, service);
+      yield answered.map((result, i) => textOf(read[i]?.number, result)).join('');
+    }
+    if (closing.aborted && !body.readableEnded) {
+      yield textOf(lines.number + 1, items.refuse(new ShuttingDownError()));
     }
   }
   return Readable.from(results(), { objectMode: false });
 }
 
-/** The bytes of the body; none if the request has no body. */
-function chunksOf({ body }: FastifyRequest): AsyncIterable<Buffer> {
-  return body === undefined || body === null ? Readable.from([]) : (body as AsyncIterable<Buffer>);
+/** The bytes of a body up to its end, or until the server closes; what comes then is thrown away. */
+function untilClosing(body: Readable, closing: AbortSignal): PassThrough {
+  const bytes = body.pipe(new PassThrough());
+  const cut = () => {
+    body.unpipe(bytes).resume();
+    bytes.end();
+  };
+  if (closing.aborted) cut();
+  closing.addEventListener('abort', cut, { once: true });
+  bytes.once('close', () => closing.removeEventListener('abort', cut));
+  // A client that goes away ends no stream: without this, its last line would be waited for.
+  body.once('close', () => {
+    if (!body.readableEnded) bytes.destroy();
+  });
+  return bytes;
 }
 
 function operationOf({ bytes }: Line, bodyLimit: number): Operation {
@@ -44,4 +57,8 @@ function operationOf({ bytes }: Line, bodyLimit: number): Operation {
     if (error instanceof MalformedRequestError) return { kind: 'malformed', error };
     throw error;
   }
+}
+
+function textOf(line: number | undefined, result: object): string {
+  return `${JSON.stringify({ line, ...result })}\n`;
 }

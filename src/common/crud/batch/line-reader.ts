@@ -16,12 +16,19 @@ export interface Line {
 
 /** Divides a stream into its lines. Of a line that is too long nothing is kept. */
 export class LineReader {
-  private number = 0;
+  /** Number of lines that have ended. */
+  number = 0;
   private length = 0;
   private parts: Buffer[] = [];
 
-  /** @param limit Longest line. Unit: bytes. */
-  constructor(private readonly limit: number) {}
+  /**
+   * @param limit Longest line. Unit: bytes.
+   * @param isCut whether the stream ended before its end, so that its last line is none
+   */
+  constructor(
+    private readonly limit: number,
+    private readonly isCut: () => boolean,
+  ) {}
 
   /** The lines that are not blank, as they arrive: those that end in one chunk, some at a time. */
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[], void, undefined> {
@@ -40,6 +47,7 @@ export class LineReader {
       this.add(chunk.subarray(begin));
       if (lines.length > 0) yield lines;
     }
+    if (this.isCut()) return;
     const last = this.endLine();
     if (last.length > 0) yield last;
   }

@@ -1,0 +1,28 @@
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+/** How long a body may take to arrive. Unit: milliseconds. */
+const BODY_TIMEOUT_MS = 60_000;
+
+/**
+ * Gives up requests whose body does not arrive in time. Node's own limit would hold for streams of lines, too, which may take
+ * as long as they like if they go on.
+ */
+export function useBodyTimeout(fastify: FastifyInstance, giveUp: (socket: Socket) => void): void {
+  const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>();
+  fastify.addHook('preParsing', (request, _reply, _payload, done) => {
+    const { socket } = request.raw;
+    if (request.routeOptions.config.carriedBody === 'lines') request.raw.setTimeout(BODY_TIMEOUT_MS);
+    else if (hasBody(request)) timers.set(request, setTimeout(giveUp, BODY_TIMEOUT_MS, socket));
+    done();
+  });
+  const arrived = (request: FastifyRequest) => clearTimeout(timers.get(request));
+  fastify.addHook('preValidation', (request, _reply, done) => done(void arrived(request)));
+  fastify.addHook('onResponse', (request, _reply, done) => done(void arrived(request)));
+  fastify.addHook('onRequestAbort', (request, done) => done(void arrived(request)));
+}
+
+/** Whether a request has a body of any bytes (RFC 9112, section 6.3). */
+export function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
+}

@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { createInterface } from 'node:readline';
+
+/** An import whose bytes are sent one by one, while its answer is read. */
+export class OpenImport {
+  private readonly sent: ClientRequest;
+  private readonly answer: Promise<IncomingMessage>;
+  private lines?: AsyncIterator<string>;
+
+  constructor(url: string) {
+    const headers = { 'Content-Type': 'application/x-ndjson' };
+    this.sent = request(url, { method: 'POST', headers });
+    this.answer = once(this.sent, 'response').then(([answer]) => answer as IncomingMessage);
+    // Going away is an error, too.
+    this.sent.on('error', () => undefined);
+  }
+
+  write(bytes: string | Uint8Array): void {
+    this.sent.write(bytes);
+  }
+
+  end(): void {
+    this.sent.end();
+  }
+
+  /** The next result; undefined at the end. */
+  async next(): Promise<Record<string, unknown> | undefined> {
+    this.lines ??= createInterface({ input: await this.answer })[Symbol.asyncIterator]();
+    const { value, done } = await this.lines.next();
+    return done ? undefined : (JSON.parse(value) as Record<string, unknown>);
+  }
+
+  /** Goes away in the middle. */
+  async abort(): Promise<void> {
+    const answer = await this.answer;
+    answer.on('error', () => undefined);
+    this.sent.destroy();
+    if (!answer.closed) await once(answer, 'close').catch(() => undefined);
+  }
+}
