@@ -60,6 +60,7 @@ async function configureApp(
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: [
         'ETag',
+        'Idempotency-Replayed',
         'Link',
         'Location',
         'Preference-Applied',

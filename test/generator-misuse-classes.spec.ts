@@ -139,7 +139,7 @@ describe('a wrong route stops the start with one sentence', () => {
     [{ ...move, metod: 'GET' }, `${on} has no "metod". Did you mean "method"?`],
     [
       { ...move, guards: [] },
-      `${on} has no "guards". It takes method, path, isolatedAs, body, query, response, status, summary, errors.`,
+      `${on} has no "guards". It takes method, path, isolatedAs, body, query, response, status, summary, errors, unkept.`,
     ],
     [{ ...move, method: 'post' }, `${on}: method must be one of GET, POST, PUT, PATCH, DELETE.`],
     [{ ...move, isolatedAs: undefined }, `${on}: isolatedAs must be one of get, count, create, update, del.`],
@@ -151,6 +151,10 @@ describe('a wrong route stops the start with one sentence', () => {
     [
       { ...move, errors: ['NOPE'] },
       `${on}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`,
+    ],
+    [
+      { ...move, unkept: 'secret' },
+      `${on}.unkept must be a list of the answer's members, such as ["secret"].`,
     ],
     [
       { ...move, body: undefined },

@@ -33,5 +33,5 @@ it('the document says which fields of an update null removes, and no error that 
     properties: { description: { nullable: true }, completed: { nullable: true }, dueAt: { nullable: true } },
   });
   expect(JSON.stringify(components.schemas.TodoUpdate)).toMatch(/"title":\{(?:(?!nullable)[^}])*\}/);
-  expect(JSON.stringify(paths)).not.toContain('"409"');
+  expect(JSON.stringify(paths)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);
 });

@@ -10,6 +10,7 @@ const LAYERS = [
   ['common/errors'],
   ['common/http', 'common/database'],
   ['common/tenancy', 'common/events', 'common/fields'],
+  ['common/idempotency'],
   ['common/crud'],
   ['feature', 'config'],
   ['app'],

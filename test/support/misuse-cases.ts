@@ -346,7 +346,7 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     ],
     [
       { routes: { del: null } },
-      'routes.del must be an object. It takes guards, decorators, summary, response, errors.',
+      'routes.del must be an object. It takes guards, decorators, summary, response, errors, unkept.',
     ],
     [{ routes: { del: { guard: [] } } }, 'routes.del has no "guard". Did you mean "guards"?'],
     [{ routes: { del: { guards: Plain } } }, 'routes.del.guards must be a list of guards.'],
@@ -354,6 +354,10 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [
       { routes: { del: { decorators: [undefined] } } },
       "routes.del.decorators must be a list of method decorators, such as [Roles('admin')].",
+    ],
+    [
+      { routes: { create: { unkept: 'secret' } } },
+      `routes.create.unkept must be a list of the answer's members, such as ["secret"].`,
     ],
     [{ routes: { del: { summary: 5 } } }, 'routes.del.summary must be a text.'],
     [{ routes: { del: { response: undefined } } }, `routes.del.response is undefined. ${circle}`],

@@ -147,8 +147,6 @@ export async function createTestApp({
   return new TestApp(app, await app.getUrl(), client.db(), logLines, client);
 }
 
-const NDJSON = 'application/x-ndjson';
-
 function collecting(lines: Record<string, unknown>[]): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -4,6 +4,7 @@ import type { Provider } from '@nestjs/common';
 import type { Model } from 'mongoose';
 import { Database, InstallationKey } from '../database/index.js';
 import { EntityEventPublisher } from '../events/index.js';
+import { IdempotencyModule } from '../idempotency/index.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
@@ -69,6 +70,7 @@ export class CrudModule {
       module: namedModule(entity.name),
       imports: [
         CrudRegistryModule,
+        IdempotencyModule,
         MongooseModule.forFeature([
           { name: entity.name, schema: withWords(schema, query.search), collection: name },
           ...(query.search ? [SEARCH_MARKS] : []),

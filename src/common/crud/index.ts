@@ -10,6 +10,7 @@ export { prefersRepresentation } from './http/prefer.js';
 export { streamJsonArray } from './http/record-stream.js';
 export {
   ApiCreateBody,
+  ApiIdempotencyKey,
   ApiIdParam,
   ApiIfMatch,
   ApiIfNoneMatch,

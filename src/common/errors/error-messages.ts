@@ -16,11 +16,13 @@ export const ERROR_TABLE = {
   REQUEST_TIMEOUT: { status: 408, title: 'Request timed out' },
   STILL_REFERENCED: { status: 409, title: 'Still referenced' },
   WRITE_CONFLICT: { status: 409, title: 'Write conflict' },
+  IDEMPOTENCY_KEY_IN_USE: { status: 409, title: 'Idempotency key in use' },
   DUPLICATE_VALUE: { status: 409, title: 'Duplicate value' },
   PRECONDITION_FAILED: { status: 412, title: 'Precondition failed' },
   BODY_TOO_LARGE: { status: 413, title: 'Body too large' },
   URI_TOO_LONG: { status: 414, title: 'URI too long' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'Idempotency key reused' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Request headers too large' },
   INTERNAL_ERROR: { status: 500, title: 'Internal error' },
   AUTHENTICATION_UNAVAILABLE: { status: 503, title: 'Authentication unavailable' },
@@ -117,6 +119,12 @@ export const errorMessages = {
   preconditionFailed:
     'The record has changed since you read it. Read it again, and send its new ETag as If-Match.',
   entityTags: (name: string) => `"${name}" must be * or a list of ETags with their quotes, such as "3".`,
+  keyOfStream: (name: string) =>
+    `"${name}" is not possible with a stream, which cannot be compared with an earlier one. Leave it out.`,
+  idempotencyKey: (name: string) => `"${name}" must be given once, as 1 to 255 visible ASCII characters.`,
+  idempotencyKeyInUse: 'The first request with this Idempotency-Key is still being answered. Try again.',
+  idempotencyKeyReused:
+    'This Idempotency-Key was sent with another body before. Choose a new key for a new request.',
   bodyTooLarge: (limit: number) => `The body is larger than ${limit} bytes. Send less at a time.`,
   uriTooLong: 'A part of the path is too long.',
   unsupportedMediaType: (allowed: readonly string[]) => `The content type must be ${allowed.join(' or ')}.`,

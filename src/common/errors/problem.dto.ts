@@ -75,6 +75,12 @@ const PROBLEM_HEADERS: Readonly<
   Record<number, Record<string, { description: string; schema: { type: 'string' } }>>
 > = {
   401: { 'WWW-Authenticate': { description: 'How to authenticate (RFC 6750)', schema: { type: 'string' } } },
+  409: {
+    'Retry-After': {
+      description: 'Of a request in flight: when to try again. Unit: seconds',
+      schema: { type: 'string' },
+    },
+  },
   429: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
   503: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
 };

@@ -23,21 +23,39 @@ export function sendProblem(
   reply: FastifyReply,
   logger: Pick<Logger, 'error'>,
 ): void {
+  const { status, headers, body } = problemAnswer(thrown, request, logger);
+  if (reply.sent) {
+    reply.raw.destroy();
+    return;
+  }
+  void reply.code(status).headers(headers).send(body);
+}
+
+/** An error as it is sent. */
+export interface ProblemAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** What {@link sendProblem} sends, for code that replaces an answer that is on its way. */
+export function problemAnswer(
+  thrown: unknown,
+  request: FastifyRequest,
+  logger: Pick<Logger, 'error'>,
+): ProblemAnswer {
   const error = toDomainError(thrown, { bodyLimit: request.routeOptions.bodyLimit });
   const { status } = error;
   if (status >= 500) {
     logger.error({ requestId: request.id, code: error.code, ...causeOf(error) }, error.detail);
   }
-  if (reply.sent) {
-    reply.raw.destroy();
-    return;
-  }
   const problem = toProblem(error, { path: pathOf(request), id: request.id });
-  void reply
-    .code(status)
-    .headers({ ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE })
+  return {
+    status,
+    headers: { ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE },
     // As bytes: to a string Fastify adds a charset, a parameter that the media type does not have.
-    .send(Buffer.from(JSON.stringify(problem)));
+    body: Buffer.from(JSON.stringify(problem)),
+  };
 }
 
 /** All that is known of a fault of the service itself; of a neighbour that fails, probe after probe, one line. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { UnsupportedMediaTypeError } from '../errors/index.js';
 import { hasBody } from './body-timeout.js';
@@ -6,6 +7,13 @@ import { checkHarmless, parseJson } from './json-body.js';
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** SHA-256 of the body's bytes as they arrived, of a request with an `Idempotency-Key` that has a body. */
+    bodyHash?: string;
+  }
+}
 
 /** type/subtype with parameters (RFC 9110, section 8.3.1); the first group is the type, the second the parameters. */
 const MEDIA_TYPE =
@@ -26,6 +34,9 @@ export function useBodyParsing(fastify: FastifyInstance): void {
     { parseAs: 'buffer' },
     (request, body, done) => {
       if (body.length === 0) return done(null, undefined);
+      if (request.headers['idempotency-key'] !== undefined) {
+        request.bodyHash = createHash('sha256').update(body).digest('hex');
+      }
       try {
         const value = parseJson(body as Buffer);
         if (request.routeOptions.config.carriedBody === undefined) checkHarmless(value);

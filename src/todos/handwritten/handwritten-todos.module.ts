@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
 import { forgetsWords } from '../../common/crud/index.js';
+import { IdempotencyModule } from '../../common/idempotency/index.js';
 import { schemaOf } from '../../common/fields/index.js';
 import { Todo } from '../todo.schema.js';
 import { TodosController } from './todos.controller.js';
@@ -10,7 +11,7 @@ import { TodosService } from './todos.service.js';
 const schema = schemaOf(Todo).index({ createdAt: -1, _id: -1 });
 
 @Module({
-  imports: [MongooseModule.forFeature([{ name: Todo.name, schema, collection: 'todos' }])],
+  imports: [IdempotencyModule, MongooseModule.forFeature([{ name: Todo.name, schema, collection: 'todos' }])],
   controllers: [TodosController],
   // The generated form searches by words that this one does not keep.
   providers: [TodosService, forgetsWords('todos')],

@@ -10,12 +10,14 @@ import {
   Query,
   Res,
   StreamableFile,
+  UseInterceptors,
 } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import {
   ApiCreateBody,
   ApiFields,
+  ApiIdempotencyKey,
   ApiIdParam,
   ApiIfMatch,
   ApiIfNoneMatch,
@@ -43,6 +45,11 @@ import {
 import { ApiProblems } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
 import { TakesQuery } from '../../common/http/index.js';
+import {
+  CurrentReservation,
+  IdempotencyInterceptor,
+  type Reservation,
+} from '../../common/idempotency/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import { TodoCreate, TodoPage, TodoPart, TodoRecord, TodoUpdate } from './todo.dto.js';
 import { TodosService } from './todos.service.js';
@@ -58,7 +65,9 @@ export class TodosController {
   constructor(private readonly todos: TodosService) {}
 
   @Post()
+  @UseInterceptors(IdempotencyInterceptor)
   @ApiOperation({ operationId: 'todos_create', summary: 'Create a todo' })
+  @ApiIdempotencyKey()
   @ApiCreateBody(TodoCreate)
   @ApiSuccess('create', PATH, ANSWERS)
   @ApiProblems(
@@ -66,15 +75,18 @@ export class TodosController {
     'MALFORMED_REQUEST',
     'BODY_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
+    'IDEMPOTENCY_KEY_IN_USE',
+    'IDEMPOTENCY_KEY_REUSED',
     'DATABASE_UNAVAILABLE',
     'INTERNAL_ERROR',
   )
   async create(
     @Body(createBodyPipe(TodoInput)) input: TodoInput,
     @Headers('prefer') prefer: string | undefined,
+    @CurrentReservation() reservation: Reservation | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CreatedResult | TodoRecord> {
-    const todo = await this.todos.create(input);
+    const todo = await this.todos.create(input, reservation);
     const record = TodoRecord.from(todo);
     reply.headers({ Location: `/${PATH}/${record._id}`, ETag: etagOf(todo), Vary: 'Prefer' });
     if (!prefersRepresentation(prefer)) return { _id: record._id };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
-import { Model } from 'mongoose';
+import { Model, type Types } from 'mongoose';
 import {
   type Changes,
   type EntityTags,
@@ -11,6 +11,7 @@ import {
 import { Database, OPERATION_LIMITS, STREAM_BATCH } from '../../common/database/index.js';
 import { PreconditionFailedError, RecordNotFoundError } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
+import type { Reservation } from '../../common/idempotency/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import { Todo } from '../todo.schema.js';
 
@@ -54,15 +55,24 @@ export class TodosService {
 
   /** @throws RecordNotFoundError where no todo has the id */
   async get(id: string): Promise<Stored<Todo>> {
-    const query = this.todos.findById(id, null, { ...OPERATION_LIMITS }).lean<Stored<Todo>>();
-    const todo = await this.database.call(() => query.exec());
+    const todo = await this.find(id);
     if (!todo) throw new RecordNotFoundError(Todo.name);
     return todo;
   }
 
-  /** Validates the input strictly as a todo record and stores it. */
-  async create(input: TodoInput): Promise<Stored<Todo>> {
-    const todo = new this.todos({ ...input }, undefined, { strict: 'throw' });
+  private async find(id: string | Types.ObjectId): Promise<Stored<Todo> | undefined> {
+    const query = this.todos.findById(id, null, { ...OPERATION_LIMITS }).lean<Stored<Todo>>();
+    return (await this.database.call(() => query.exec())) ?? undefined;
+  }
+
+  /** Stores a todo; once, if the request has a key. */
+  async create(input: TodoInput, reservation?: Reservation): Promise<Stored<Todo>> {
+    const insert = (id?: Types.ObjectId) => this.insert(input, id);
+    return reservation ? reservation.once('todos', { find: (id) => this.find(id), insert }) : insert();
+  }
+
+  private async insert(input: TodoInput, _id?: Types.ObjectId): Promise<Stored<Todo>> {
+    const todo = new this.todos({ ...(_id && { _id }), ...input }, undefined, { strict: 'throw' });
     await this.database.call(async () => todo.save());
     return todo.toObject<Stored<Todo>>();
   }

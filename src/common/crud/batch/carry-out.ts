@@ -15,10 +15,16 @@ export async function carryOut(
   const turns = new Turns();
   // What comes after an operation may build on it: where the database is lost, the rest would only wait for it in vain.
   let isLost = false;
+  let carried = 0;
   const one = (operation: Operation): ItemResult | Promise<ItemResult> => {
+    const number = carried++;
     if (operation.kind === 'malformed') return items.refuse(operation.error);
     if (isLost) return items.refuse(new DatabaseUnavailableError(), operation);
-    return items.carryOut(operation, operation.kind === 'create' ? { turn: turns.next() } : undefined);
+    return items.carryOut(
+      operation,
+      number,
+      operation.kind === 'create' ? { turn: turns.next() } : undefined,
+    );
   };
   for (const run of runsOf(operations, independence(items.controller, service))) {
     const answered = await Promise.all(run.map(one));

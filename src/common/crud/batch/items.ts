@@ -30,10 +30,14 @@ export class Items {
     this.base = { pattern: withoutLast(request.routeOptions.url ?? ''), path: withoutLast(pathOf(request)) };
   }
 
-  /** Carries out one item to its end. */
-  async carryOut(item: Item, place?: CreatePlace): Promise<ItemResult> {
+  /**
+   * Carries out one item to its end.
+   *
+   * @param number of the item in its batch, from 0
+   */
+  async carryOut(item: Item, number: number, place?: CreatePlace): Promise<ItemResult> {
     try {
-      return resultOf(item.kind, await this.carry(this.requestOf(item, place)));
+      return resultOf(item.kind, await this.carry(this.requestOf(item, number, place)));
     } finally {
       place?.turn?.pass();
     }
@@ -45,7 +49,7 @@ export class Items {
     return toProblem(error, { path, id: this.request.id });
   }
 
-  private requestOf(item: Item, place: CreatePlace | undefined): CarriedRequest {
+  private requestOf(item: Item, number: number, place: CreatePlace | undefined): CarriedRequest {
     const { method, path } = GENERATED_ROUTES[item.kind];
     const params = this.request.params as Record<string, string>;
     const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
@@ -57,7 +61,14 @@ export class Items {
       headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
       body,
       // What was decided about the batch says nothing about its items.
-      members: { tenantContext: undefined, tenantScope: undefined, crudQuery: undefined, crudPlace: place },
+      members: {
+        tenantContext: undefined,
+        tenantScope: undefined,
+        crudQuery: undefined,
+        crudPlace: place,
+        idempotentExchange: undefined,
+        reservation: this.request.reservation?.ofItem(number),
+      },
     };
   }
 

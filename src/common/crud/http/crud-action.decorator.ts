@@ -3,6 +3,7 @@ import { type ErrorCode, isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { requireEntity } from '../options/check-options.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
+import { checkUnkept } from '../options/check-unkept.js';
 import { ACTIONS, unknownName } from '../options/option-names.js';
 import type { Route } from '../routes/routes.js';
 
@@ -30,6 +31,13 @@ export interface CrudActionOptions {
    * @default RECORD_NOT_FOUND if the path has an id
    */
   errors?: readonly (ErrorCode | number)[];
+  /**
+   * Members of the answer to a POST that are shown once, such as a secret: the replay of a request with an `Idempotency-Key`
+   * does not have them, and they are not stored with the answer.
+   *
+   * @default none
+   */
+  unkept?: readonly string[];
 }
 
 const ROUTES = 'crud:routes';
@@ -43,6 +51,7 @@ const OPTION_NAMES = [
   'status',
   'summary',
   'errors',
+  'unkept',
 ];
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -83,6 +92,7 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
       response: response ?? (resource.entity as Type<object>),
       summary: () => summary ?? sentence(handler),
       errors: options.errors ?? (hasId ? ['RECORD_NOT_FOUND'] : []),
+      unkept: options.unkept,
     };
     const own = ownRoutesOf(target.constructor as Type<object>);
     const others = own.filter((known) => known.route.handler !== handler);
@@ -118,6 +128,9 @@ function checkAction(options: CrudActionOptions, where: string): void {
   if (!Array.isArray(errors) || !errors.every(isProblem)) {
     throw new Error(`${where}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`);
   }
+  checkUnkept(options.unkept, where, (problem) => {
+    throw new Error(problem);
+  });
   for (const name of ['body', 'response'] as const) {
     if (name in options && typeof options[name] !== 'function') {
       throw new Error(`${where}: ${name} must be a class; if it is undefined, break the circle of imports.`);

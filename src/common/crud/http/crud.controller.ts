@@ -1,4 +1,5 @@
 import { Body, Inject, Param, type Type, UseInterceptors } from '@nestjs/common';
+import { IdempotencyInterceptor } from '../../idempotency/index.js';
 import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
 import { carryOut } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
@@ -63,7 +64,7 @@ export function CrudController<
   const definition = defineCrud(options);
 
   // On the class: decorators of an override replace those of the method, but add up with these. The last one runs first.
-  @UseInterceptors(CrudInterceptor)
+  @UseInterceptors(IdempotencyInterceptor, CrudInterceptor)
   @Isolated((handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query))
   class GeneratedController implements CrudController<Entity, Create, Update> {
     @Inject(getCrudServiceToken(definition.entity))

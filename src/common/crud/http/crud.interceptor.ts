@@ -1,6 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { from, mergeMap, type Observable } from 'rxjs';
+import { catchError, from, mergeMap, type Observable } from 'rxjs';
+import { toDomainError } from '../../errors/index.js';
 import { handlerName } from '../../tenancy/index.js';
 import { markUnread } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -36,12 +37,31 @@ export class CrudInterceptor implements NestInterceptor {
     if (!caller || !scope) throw new Error('The request has no scope.');
     return from(this.read(request, definition, route)).pipe(
       mergeMap(() => next.handle()),
+      catchError((error: unknown) => from(this.recall(error, request, definition, route))),
       mergeMap(async (result) => {
         const { expand } = request.crudQuery ?? {};
         const expansion = expand && new Expansion(this.registry, scope, expand);
         return answer(result, { definition, route, request, reply, caller, expansion });
       }),
     );
+  }
+
+  /**
+   * A create that an earlier request with its key has carried out stays so, whatever refuses it by now, such as a limit that
+   * the record itself has reached.
+   */
+  private async recall(
+    error: unknown,
+    request: FastifyRequest,
+    { entity }: CrudDefinition,
+    route: Route | undefined,
+  ): Promise<unknown> {
+    const isRefusal = toDomainError(error, request.routeOptions).status < 500;
+    const { tenantScope: scope, body } = request;
+    if (!isRefusal || route?.answer !== 'create' || !scope) throw error;
+    const record = await this.registry.of(entity).writes.recall(scope, body as object);
+    if (!record) throw error;
+    return record;
   }
 
   private async read(

@@ -18,6 +18,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { type CarriedBody, CarriesBodies, ReadsQuery, TakesQuery } from '../../http/index.js';
+import { Unkept } from '../../idempotency/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -73,6 +74,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       HttpCode(route.status),
       route.reads ? ReadsQuery() : TakesQuery(...route.query),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
+      ...(route.unkept ? [Unkept(...route.unkept)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
       ...documentRoute(route, resourceOf(controller), classes),
     ]);

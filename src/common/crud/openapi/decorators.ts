@@ -128,6 +128,22 @@ export function ApiPrefer(): MethodDecorator {
   });
 }
 
+/** Documents the `Idempotency-Key` of a POST. */
+export function ApiIdempotencyKey(): MethodDecorator {
+  return ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'Any text that is new for each request, such as a UUID. A repetition with the same key and body within 24 hours gets the first answer and changes nothing.',
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$', example: '8e03978e-40d5-43e8-bc93-6894a57f9324' },
+  });
+}
+
+/** The header of an answer that was kept. */
+export const REPLAYED_HEADER = {
+  'Idempotency-Replayed': header('Only on a repetition: the answer is the one to the first request', 'true'),
+};
+
 /** Documents the body of a create and its preference. */
 export function ApiCreateBody(type: Type<unknown>): MethodDecorator {
   return applyDecorators(ApiBody({ type, required: true }), ApiPrefer());
@@ -220,6 +236,7 @@ export function ApiSuccess(
         ...etag,
         Location: header('Path of the new record', `/${path}/${ID_EXAMPLE}`),
         ...preferred,
+        ...REPLAYED_HEADER,
       },
       content: json({ anyOf: [{ $ref: getSchemaPath(CreatedResult) }, record] }),
     },

@@ -1,4 +1,4 @@
-import type { Type } from '@nestjs/common';
+import { RequestMethod, type Type } from '@nestjs/common';
 import {
   ApiBearerAuth,
   ApiBody,
@@ -21,11 +21,13 @@ import {
   ApiArchived,
   ApiCreateBody,
   ApiExpand,
+  ApiIdempotencyKey,
   ApiIdParam,
   ApiIfMatch,
   ApiIfNoneMatch,
   ApiSuccess,
   ApiUpdateBody,
+  REPLAYED_HEADER,
 } from './decorators.js';
 import { documentBatch } from './document-batch.js';
 import { documentedClass } from './documented-class.js';
@@ -83,8 +85,14 @@ function documentQuery(route: Route, definition: CrudDefinition): MethodDecorato
 }
 
 function documentConditions(route: Route): MethodDecorator[] {
+  const ifMatch = takesIfMatch(route) ? [ApiIfMatch()] : [];
   if (route.handler === 'get') return [ApiIfNoneMatch()];
-  return takesIfMatch(route) ? [ApiIfMatch()] : [];
+  return takesKey(route) ? [ApiIdempotencyKey(), ...ifMatch] : ifMatch;
+}
+
+/** Whether a route takes an `Idempotency-Key`; a stream is too long to be compared with that of an earlier request. */
+function takesKey({ body, method }: Route): boolean {
+  return method === RequestMethod.POST && body !== 'lines';
 }
 
 function takesIfMatch({ action, answer, path }: Route): boolean {
@@ -99,7 +107,7 @@ function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] 
 }
 
 function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudClasses): MethodDecorator[] {
-  const { answer, response, status } = route;
+  const { answer, method, response, status } = route;
   if (answer === 'bulk' || answer === 'import') return [];
   if (answer !== 'own')
     return [
@@ -118,6 +126,7 @@ function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudC
     ApiResponse({
       status,
       description: 'Done',
+      headers: method === RequestMethod.POST ? REPLAYED_HEADER : undefined,
       content: { 'application/json': { schema: { $ref: getSchemaPath(type) } } },
     }),
   ];
@@ -136,6 +145,7 @@ function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolea
   if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
   if ((isRestore || answer === 'archive') && hasUpdateHook(definition)) codes.push('WRITE_CONFLICT');
   if (route.reads === 'list' || route.reads === 'count') codes.push('QUERY_TOO_SLOW');
+  if (takesKey(route)) codes.push('IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED');
   if (hasParams) codes.push('INVALID_ID');
   if (parent && !isBatch(route)) codes.push('RECORD_NOT_FOUND');
   if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');

@@ -6,6 +6,7 @@ import type { AnyCrudOptions } from './crud-options.js';
 import { checkBatches } from './check-batches.js';
 import { checkNames } from './check-names.js';
 import { checkQuery } from './check-query.js';
+import { checkUnkept } from './check-unkept.js';
 import { type Fail, failFor } from './fail.js';
 import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
 
@@ -195,6 +196,7 @@ function checkRoutes({ routes = {}, disable = [] }: Raw, fail: Fail): void {
     if (!Array.isArray(errors) || !errors.every(isProblem)) {
       fail(`${where}.errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`);
     }
+    checkUnkept(route.unkept, where, fail);
     if ('response' in route) requireClass(response, `${where}.response`, fail);
   }
 }

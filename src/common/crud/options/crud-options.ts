@@ -119,6 +119,13 @@ export interface CrudRouteOptions {
    * @default none
    */
   errors?: readonly (ErrorCode | number)[];
+  /**
+   * Members of the answer that are shown once, such as a secret: the replay of a request with an `Idempotency-Key` does not
+   * have them, and they are not stored with the answer.
+   *
+   * @default none
+   */
+  unkept?: readonly string[];
 }
 
 /** The description that `CrudModule.forFeature` makes a resource from. */

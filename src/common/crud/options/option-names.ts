@@ -62,7 +62,7 @@ export const OPTION_NAMES = {
   list: ['unpaged', 'maxLimit'],
   query: ['filter', 'sort', 'search'],
   reference: ['to', 'check', 'onDelete'],
-  route: ['guards', 'decorators', 'summary', 'response', 'errors'],
+  route: ['guards', 'decorators', 'summary', 'response', 'errors', 'unkept'],
 } as const;
 
 /** Sentence about a name that does not exist, with the nearest one that does. */

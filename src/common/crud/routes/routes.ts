@@ -39,6 +39,8 @@ export interface Route {
   readonly summary: (definition: CrudDefinition) => string;
   /** Errors of its own, besides those that its id, body and isolation imply; a number is the status of another exception. */
   readonly errors: readonly (ErrorCode | number)[];
+  /** Members of its answer that a replay does not have. @default none */
+  readonly unkept?: readonly string[];
 }
 
 /** What an item of a batch does, by the name of the handler whose route it takes. */
@@ -182,10 +184,11 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
     ...definition.batches.map((handler) => ({ ...BATCH_ROUTES[handler], handler })),
   ];
   return routes.map((route): Route => {
-    const { summary, response, errors = [] } = definition.routes[route.handler] ?? {};
+    const { summary, response, errors = [], unkept } = definition.routes[route.handler] ?? {};
     return {
       ...route,
       errors: [...route.errors, ...errors],
+      unkept,
       ...(summary !== undefined && { summary: () => summary }),
       ...(response && { response, answer: 'own' as const }),
     };

@@ -1,4 +1,3 @@
-import type { Types } from 'mongoose';
 import type { TenantScope } from '../../tenancy/index.js';
 
 /** The turns of creates that run at a time, so that their records are stored in the order of their requests. */
@@ -24,8 +23,6 @@ export interface Turn {
 export interface CreatePlace {
   /** When the record may be stored. @default at once */
   readonly turn?: Turn;
-  /** The identifier of the record. @default a new one */
-  readonly _id?: Types.ObjectId;
 }
 
 const places = new WeakMap<TenantScope, CreatePlace>();

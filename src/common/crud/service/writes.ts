@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { EntityEvent } from '../../events/index.js';
+import { reservationOf } from '../../idempotency/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
 import { plain } from '../definition/plain.js';
 import type { UpdateAction } from '../options/crud-hooks.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
+import { differences, isEmpty, namesOf, unchanged, valueAt } from './changes.js';
 import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
 import { placeOf } from './turns.js';
 import { mergedFields, needsPrevious, planChange } from './plan-change.js';
@@ -29,12 +31,45 @@ export interface WriteContext<Update> {
   changes?: Changes<Update>;
 }
 
+/** A record that a create has stored, and the names of the fields that it was given. */
+interface Made<Entity> {
+  readonly stored: Stored<Entity>;
+  readonly names: readonly string[];
+}
+
 /** Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from `Access`. */
 export class Writes<Entity extends object, Create extends object, Update extends object> {
   constructor(private readonly resource: CrudResource<Entity, Create, Update>) {}
 
-  /** Stores a record of the values and the scope's fields, between the hooks of a create. */
+  /** Stores a record of the values and the scope's fields, between the hooks of a create; once, if the request has a key. */
   async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
+    const reservation = reservationOf(scope);
+    const insert = (id?: Types.ObjectId) => this.make(scope, input, id);
+    const { stored, names } = reservation
+      ? await reservation.once(this.resource.definition.name, { find: this.finder(scope), insert })
+      : await insert();
+    return this.announce(scope, input, stored, names);
+  }
+
+  /**
+   * The record that an earlier attempt of a request with a key has stored, if this one was refused before it came to it.
+   * The after-hooks run here, too: whether they ran then, nobody knows.
+   */
+  async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
+    const { name } = this.resource.definition;
+    const made = await reservationOf(scope)?.recall(name, this.finder(scope));
+    return made && this.announce(scope, input, made.stored, made.names);
+  }
+
+  private finder(scope: TenantScope): (id: Types.ObjectId) => Promise<Made<Entity> | undefined> {
+    const { access, store } = this.resource;
+    return async (_id) => {
+      const stored = await store.findOne({ ...access.fields('create', scope), _id });
+      return stored && { stored, names: Object.keys(stored) };
+    };
+  }
+
+  private async make(scope: TenantScope, input: Create, id?: Types.ObjectId): Promise<Made<Entity>> {
     const { access, definition, hooks, references, store } = this.resource;
     const fields = access.fields('create', scope);
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
@@ -49,16 +84,25 @@ export class Writes<Entity extends object, Create extends object, Update extends
       keepIsolation(definition, 'beforeCreate', record, fields);
       await references.check('create', scope, differences(values, record));
     }
-    const { turn, _id } = placeOf(scope);
+    const { turn } = placeOf(scope);
     await turn?.come;
-    const placed = { ...record, ...fields, ...(_id && { _id }) };
+    const placed = { ...(id && { _id: id }), ...record, ...fields };
     const stored = await this.translated(() => {
       const storing = store.insert(placed);
       turn?.pass();
       return storing;
     });
-    const event = this.event(scope, 'create', stored, Object.keys(record));
-    await hooks.after('afterCreate', event, {
+    return { stored, names: Object.keys(record) };
+  }
+
+  private async announce(
+    scope: TenantScope,
+    input: Create,
+    stored: Stored<Entity>,
+    names: readonly string[],
+  ): Promise<Stored<Entity>> {
+    const event = this.event(scope, 'create', stored, names);
+    await this.resource.hooks.after('afterCreate', event, {
       ...this.context(scope),
       ...this.copy(event, scope, stored),
       input,
@@ -236,34 +280,4 @@ export class Writes<Entity extends object, Create extends object, Update extends
       throw error instanceof DuplicateValueError ? error.among(this.resource.definition.inputFields) : error;
     }
   }
-}
-
-/** Adds to a filter that the record still has the revision that a decision was made on. */
-function unchanged(
-  filter: StoreFilter,
-  { _id, __v = null }: Stored<object> | { _id: unknown; __v?: null },
-): StoreFilter {
-  return { ...filter, _id, __v };
-}
-
-/** The values that are not what they were. */
-function differences(
-  before: Readonly<Record<string, unknown>>,
-  after: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(before[name], value)),
-  );
-}
-
-function valueAt(record: unknown, path: string): unknown {
-  return path.split('.').reduce((at, name) => (at as Record<string, unknown> | undefined)?.[name], record);
-}
-
-function isEmpty({ set, unset }: Required<StoreChange>): boolean {
-  return Object.keys(set).length === 0 && unset.length === 0;
-}
-
-function namesOf({ set, unset }: Required<StoreChange>): string[] {
-  return [...Object.keys(set), ...unset].map((path) => path.split('.', 1)[0] ?? path);
 }

@@ -1,0 +1,240 @@
+import { Buffer } from 'node:buffer';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { SignJWT } from 'jose';
+import mongoose from 'mongoose';
+
+/**
+ * Kills the built service at random moments (SIGKILL) while clients send the same keyed requests again and again, starts it
+ * anew each time, and checks that no key has two records and that no client was told anything else than the others.
+ * `npm run check:idempotency -- --kills 200 --seed 7` works on the MongoDB of MONGODB_URI, or on the embedded database.
+ */
+const { values } = parseArgs({
+  options: { kills: { type: 'string', default: '5' }, seed: { type: 'string' } },
+});
+const KILLS = Number(values.kills);
+const SEED = Number(values.seed ?? Date.now() % 1_000_000);
+
+/** Keys in use at a time, and clients that send each of them. */
+const GROUPS = 12;
+const CLIENTS = 3;
+/** Keys without an answer at a time; while a process starts, more of them would only queue up. */
+const MAX_PENDING = 36;
+/** A process is killed after a random number of answers below this, and a random moment later. Unit of that: milliseconds. */
+const LIFE_ANSWERS = 60;
+const LIFE_MS = 30;
+const READY_MS = 120_000;
+/** How long a group waits for its key before it goes on with the next; the key stays in use. Unit: milliseconds. */
+const PATIENCE_MS = 200;
+/** The time within which the key of a process that died must be free. Unit: milliseconds. */
+const FREE_MS = 10_000;
+
+const SECRET = 'a secret for this check, of more than 32 bytes';
+const TENANT = '665f1c2ab7e3a90d4c8b0001';
+const HEADERS = ['content-type', 'location', 'etag', 'preference-applied', 'vary'];
+
+/** What a key is sent with, by its number. */
+const KINDS = [
+  { path: '/todos', body: (title) => ({ title }) },
+  { path: '/todos', body: (title) => ({ title }), prefer: true },
+  { path: '/posts/api', body: (title) => ({ title, tags: ['kill'] }), token: true },
+  { path: '/posts/api', body: (title) => ({ title }), token: true, prefer: true },
+  { path: '/todos', body: (title) => ({ title, unknown: true }) },
+];
+
+/** Mulberry32: the same moments for the same seed. */
+function randomOf(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const random = randomOf(SEED);
+const dataDir = mkdtempSync(join(tmpdir(), 'idempotency-kill-'));
+const mongodbUri = process.env.MONGODB_URI && freshDatabase(process.env.MONGODB_URI);
+const port = await freePort();
+const url = `http://127.0.0.1:${port}`;
+const token = await new SignJWT({ tenant: TENANT, sub: 'emma', exp: Math.floor(Date.now() / 1_000) + 7_200 })
+  .setProtectedHeader({ alg: 'HS256' })
+  .sign(Buffer.from(SECRET));
+
+const run = { kills: 0, stopped: false, over: false, next: 0, up: Promise.resolve(), pending: new Set() };
+const figures = { requests: 0, lost: 0, inFlight: 0, replayed: 0 };
+const faults = [];
+/** What clients were told of each key, by its number: the first answer. */
+const told = new Map();
+
+function freshDatabase(uri) {
+  const fresh = new URL(uri);
+  fresh.pathname = `/idempotency_kill_${process.pid}`;
+  return fresh.href;
+}
+
+async function start() {
+  const env = {
+    PATH: process.env.PATH,
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    JWT_SECRET: SECRET,
+    LOG_LEVEL: 'error',
+    ...(mongodbUri && { MONGODB_URI: mongodbUri }),
+  };
+  const service = spawn(process.execPath, ['dist/main.js'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const deadline = Date.now() + READY_MS;
+  while (service.exitCode === null && Date.now() < deadline) {
+    const answer = await fetch(`${url}/health/ready`).catch(() => undefined);
+    if (answer?.status === 200) return service;
+    await pause(20);
+  }
+  service.kill('SIGKILL');
+  throw new Error('The service did not become ready.');
+}
+
+async function untilAnswered(requests) {
+  while (figures.requests < requests) await pause(1);
+}
+
+async function kill(service) {
+  const ended = once(service, 'close');
+  service.kill('SIGKILL');
+  await ended;
+}
+
+async function send(number) {
+  const { path, body, prefer, token: needsToken } = KINDS[number % KINDS.length];
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      'Idempotency-Key': `key-${number}`,
+      ...(prefer && { Prefer: 'return=representation' }),
+      ...(needsToken && { Authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body(`record ${number}`)),
+  });
+  const text = await response.text();
+  figures.requests++;
+  return { status: response.status, text, headers: response.headers };
+}
+
+/** Sends a request until it is answered for good, and compares the answer with what other clients were told. */
+async function insist(number) {
+  let waitingSince;
+  for (;;) {
+    await run.up;
+    const answer = await send(number).catch(() => undefined);
+    if (answer === undefined) {
+      figures.lost++;
+      waitingSince = undefined;
+      await pause(20);
+      continue;
+    }
+    if (answer.status >= 500 || answer.text.includes('IDEMPOTENCY_KEY_IN_USE')) {
+      figures.inFlight++;
+      waitingSince ??= Date.now();
+      const waited = Date.now() - waitingSince;
+      if (waited > FREE_MS) faults.push(`key ${number} is not free after ${waited} ms`);
+      await pause(100 + random() * 300);
+      continue;
+    }
+    if (answer.headers.get('idempotency-replayed') === 'true') figures.replayed++;
+    const shown = JSON.stringify([
+      answer.status,
+      answer.text,
+      ...HEADERS.map((name) => answer.headers.get(name)),
+    ]);
+    const first = told.get(number) ?? shown;
+    told.set(number, first);
+    if (shown !== first) faults.push(`key ${number}: told ${first}, then ${shown}`);
+    return;
+  }
+}
+
+async function group() {
+  while (!run.over) {
+    const number = run.next++;
+    const sent = Promise.all(Array.from({ length: CLIENTS }, () => insist(number)));
+    run.pending.add(sent);
+    void sent.then(() => run.pending.delete(sent));
+    await Promise.race([sent, pause(PATIENCE_MS)]);
+    await run.up;
+    while (run.pending.size > MAX_PENDING) await Promise.race(run.pending);
+  }
+}
+
+/** How many records there are of each title. */
+async function recordsByTitle() {
+  const titles = new Map();
+  for (const path of ['/todos', '/posts/api']) {
+    for (const { title } of await (await fetch(url + path)).json()) {
+      titles.set(title, (titles.get(title) ?? 0) + 1);
+    }
+  }
+  return titles;
+}
+
+function checkRecords(titles) {
+  for (const [number, shown] of told) {
+    const [status] = JSON.parse(shown);
+    const wanted = number % KINDS.length === KINDS.length - 1 ? [400, 0] : [201, 1];
+    const got = [status, titles.get(`record ${number}`) ?? 0];
+    if (String(got) !== String(wanted)) {
+      faults.push(`key ${number}: status and records are ${got}, not ${wanted}`);
+    }
+  }
+}
+
+// An interrupted run checks what it has done.
+process.once('SIGINT', () => (run.stopped = true));
+console.log(`${KILLS} kills, seed ${SEED}, on ${mongodbUri ? 'a MongoDB' : 'the embedded database'}`);
+const { status } = spawnSync(process.execPath, ['scripts/build-if-missing.js'], { stdio: 'inherit' });
+if (status !== 0) process.exit(1);
+let service = await start();
+try {
+  const groups = Array.from({ length: GROUPS }, group);
+  for (; run.kills < KILLS && !run.stopped; run.kills++) {
+    await untilAnswered(figures.requests + random() * LIFE_ANSWERS);
+    await pause(random() * LIFE_MS);
+    const restarted = kill(service).then(start);
+    run.up = restarted;
+    service = await restarted;
+    if ((run.kills + 1) % 20 === 0) console.log(`${run.kills + 1} kills, ${told.size} keys answered`);
+  }
+  run.over = true;
+  await Promise.all([...groups, ...run.pending]);
+  for (const number of told.keys()) await insist(number);
+  checkRecords(await recordsByTitle());
+} finally {
+  await kill(service);
+  rmSync(dataDir, { recursive: true, force: true });
+  if (mongodbUri) {
+    const client = await new mongoose.mongo.MongoClient(mongodbUri).connect();
+    await client.db().dropDatabase();
+    await client.close();
+  }
+}
+for (const fault of faults.slice(0, 20)) console.log(fault);
+console.log(
+  `${run.kills} kills, ${told.size} keys, ${figures.requests} answers (${figures.replayed} replays, ` +
+    `${figures.inFlight} in flight), ${figures.lost} requests lost: ${faults.length} faults`,
+);
+process.exit(faults.length > 0 ? 1 : 0);

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  SetMetadata,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Observable, of } from 'rxjs';
+import { errorMessages, ValidationError } from '../errors/index.js';
+import { isolationOf } from '../tenancy/index.js';
+import type { KeptAnswer } from './idempotency-key.schema.js';
+import { IdempotencyKeys } from './idempotency-keys.js';
+import { IdempotentExchange, inTime } from './idempotent-exchange.js';
+import { bindReservation, Reservation } from './reservation.js';
+
+const HEADER = 'Idempotency-Key';
+const KEY = /^[\x21-\x7e]{1,255}$/;
+const UNKEPT = 'idempotency:unkept';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a request with an `Idempotency-Key` creates its records by; set by the IdempotencyInterceptor. */
+    reservation?: Reservation;
+  }
+}
+
+/** Declares members of a handler's answer that are shown once: a replay does not have them, and the database neither. */
+export const Unkept = (...members: string[]) => SetMetadata(UNKEPT, members);
+
+/**
+ * Carries out a POST with an `Idempotency-Key` once: the first request reserves the key, the others get its answer. It runs
+ * after isolation has said who calls, and before the body is validated, so that the answer to an invalid one is kept, too.
+ */
+@Injectable()
+export class IdempotencyInterceptor implements NestInterceptor {
+  constructor(
+    private readonly keys: IdempotencyKeys,
+    private readonly reflector: Reflector,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const key = request.method === 'POST' ? readKey(request) : undefined;
+    if (key === undefined) {
+      // An item of a request that carries others has its part of the carrier's reservation.
+      const { reservation, tenantScope } = request;
+      if (reservation && tenantScope) bindReservation(tenantScope, reservation);
+      return next.handle();
+    }
+    const outcome = await this.reserve(identify(context, key), request, reply);
+    const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
+    request.idempotentExchange = new IdempotentExchange(this.keys, outcome, reply, unkept);
+    // The kept answer takes the place of this one when it is sent: nothing on the way can change it.
+    if (!(outcome instanceof Reservation)) return of(undefined);
+    request.reservation = outcome;
+    if (request.tenantScope) bindReservation(request.tenantScope, outcome);
+    return next.handle();
+  }
+
+  private async reserve(
+    id: string,
+    { bodyHash = '' }: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Reservation | KeptAnswer> {
+    const reserving = this.keys.reserve(id, bodyHash);
+    try {
+      return await inTime(reply, reserving);
+    } catch (error) {
+      // A reservation that comes too late is nobody's.
+      const free = (late: unknown) => (late instanceof Reservation ? this.keys.release(late) : undefined);
+      void reserving.then(free).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+/** @throws ValidationError if the header is not one key, or the body a stream */
+function readKey({ headers, routeOptions }: FastifyRequest): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (routeOptions.config.carriedBody === 'lines') {
+    throw new ValidationError([{ parameter: HEADER, detail: errorMessages.keyOfStream(HEADER) }]);
+  }
+  // Node joins headers that are given twice with a comma and a space.
+  if (typeof key === 'string' && KEY.test(key)) return key;
+  throw new ValidationError([{ parameter: HEADER, detail: errorMessages.idempotencyKey(HEADER) }]);
+}
+
+/** What a key belongs to: whoever calls (all, if nobody is asked for a token), within what scope, and for what target. */
+function identify(context: ExecutionContext, key: string): string {
+  const { tenantContext, tenantScope, method, url } = context.switchToHttp().getRequest<FastifyRequest>();
+  const scope = tenantScope?.valuesOf(isolationOf(context)) ?? {};
+  const identity = [tenantContext?.tenant, tenantContext?.subject, scope, method, url, key];
+  return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
+}

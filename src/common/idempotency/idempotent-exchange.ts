@@ -1,0 +1,129 @@
+import type { FastifyReply } from 'fastify';
+import { DatabaseUnavailableError } from '../errors/index.js';
+import type { KeptAnswer } from './idempotency-key.schema.js';
+import type { IdempotencyKeys } from './idempotency-keys.js';
+import type { Reservation } from './reservation.js';
+
+/** How often the lease of a request that takes long is renewed: a few times before it runs out. Unit: milliseconds. */
+const RENEWAL_MS = 2_500;
+
+/** After so many renewals the handler has gone astray, and its key is given up. */
+const MAX_RENEWALS = 24;
+
+/** When an answer must be on its way, counted from the arrival of the request. Unit: milliseconds. */
+const ANSWER_WITHIN_MS = 4_600;
+
+/** What a command may take in any case, after a handler that took long itself. Unit: milliseconds. */
+const COMMAND_AT_LEAST_MS = 300;
+
+/** Headers of an answer that are no part of what a replay repeats: they belong to a connection, or to one client. */
+const UNKEPT_HEADERS = new Set(['connection', 'content-length', 'date', 'set-cookie', 'transfer-encoding']);
+
+/** Longest answer that is kept; a document of the database holds 16 MiB. Unit: bytes. */
+const MAX_KEPT = 15 * 1_024 * 1_024;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the IdempotencyInterceptor for a request with a key. */
+    idempotentExchange?: IdempotentExchange;
+  }
+}
+
+/** One request with a key, from its reservation to its answer. */
+export class IdempotentExchange {
+  private readonly headersBefore: Readonly<Record<string, unknown>>;
+  private heartbeat?: NodeJS.Timeout;
+
+  /** @param unkept members of the answer that a replay leaves out */
+  constructor(
+    private readonly keys: IdempotencyKeys,
+    private readonly outcome: Reservation | KeptAnswer,
+    private readonly reply: FastifyReply,
+    private readonly unkept: readonly string[],
+  ) {
+    this.headersBefore = { ...reply.getHeaders() };
+    if (!('status' in outcome)) this.keepAlive(outcome);
+  }
+
+  /**
+   * Keeps the answer before it is sent, so that no client is told what a replay does not repeat.
+   *
+   * @param payload the answer's body, as it would be sent
+   * @returns the body to send; that of another answer if one is kept
+   * @throws DatabaseUnavailableError if the answer cannot be kept
+   * @throws IdempotencyKeyInUseError if another request has taken the key over
+   */
+  async settle(payload: unknown): Promise<unknown> {
+    clearInterval(this.heartbeat);
+    if ('status' in this.outcome) return this.replace(this.outcome, true);
+    const answer = this.answerOf(payload);
+    if (!answer) {
+      await inTime(this.reply, this.keys.release(this.outcome)).catch(() => undefined);
+      return payload;
+    }
+    const other = await inTime(this.reply, this.keys.keep(this.outcome, answer)).catch((error: unknown) => {
+      void this.keys.release(this.outcome as Reservation).catch(() => undefined);
+      throw error;
+    });
+    return other ? this.replace(other, true) : payload;
+  }
+
+  /** Puts another answer in the place of the one that was about to be sent. */
+  replace({ status, headers, body }: KeptAnswer, isReplay: boolean): Buffer {
+    for (const [name] of this.headersSince()) this.reply.removeHeader(name);
+    for (const [name, value] of headers) this.reply.header(name, value);
+    if (isReplay) this.reply.header('Idempotency-Replayed', 'true');
+    this.reply.removeHeader('content-length').code(status);
+    return body;
+  }
+
+  private keepAlive(reservation: Reservation): void {
+    let renewals = 0;
+    this.heartbeat = setInterval(() => {
+      if (++renewals > MAX_RENEWALS) clearInterval(this.heartbeat);
+      else void this.keys.renew(reservation).catch(() => undefined);
+    }, RENEWAL_MS).unref();
+  }
+
+  /** What is kept of an answer; undefined for a failure, whose repetition may succeed, and for a stream. */
+  private answerOf(payload: unknown): KeptAnswer | undefined {
+    const { statusCode: status } = this.reply;
+    if (status >= 500) return undefined;
+    if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
+      return undefined;
+    const body = without(Buffer.from(payload ?? ''), this.unkept);
+    return body.length > MAX_KEPT ? undefined : { status, headers: this.headersSince(), body };
+  }
+
+  /** The headers that the handler gave the answer, besides those that every response has. */
+  private headersSince(): [string, string][] {
+    return Object.entries(this.reply.getHeaders())
+      .filter(([name, value]) => !UNKEPT_HEADERS.has(name) && this.headersBefore[name] !== value)
+      .map(([name, value]) => [name, String(value)]);
+  }
+}
+
+/**
+ * Waits for a command only as long as an answer may take in all.
+ *
+ * @throws DatabaseUnavailableError if it takes longer
+ */
+export async function inTime<T>(reply: FastifyReply, command: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const left = Math.max(COMMAND_AT_LEAST_MS, ANSWER_WITHIN_MS - reply.elapsedTime);
+    timer = setTimeout(() => reject(new DatabaseUnavailableError()), left);
+  });
+  try {
+    return await Promise.race([command, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A JSON object without some of its members; any other body as it is. */
+function without(body: Buffer, members: readonly string[]): Buffer {
+  if (members.length === 0 || body[0] !== '{'.charCodeAt(0)) return body;
+  const entries = Object.entries(JSON.parse(body.toString()) as object);
+  return Buffer.from(JSON.stringify(Object.fromEntries(entries.filter(([name]) => !members.includes(name)))));
+}

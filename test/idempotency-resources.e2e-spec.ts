@@ -1,0 +1,303 @@
+import { Body, ConflictException, ImATeapotException, Injectable, Param } from '@nestjs/common';
+import { InjectConnection, Prop, Schema } from '@nestjs/mongoose';
+import { ApiProperty } from '@nestjs/swagger';
+import { type Connection, Types } from 'mongoose';
+import {
+  CrudAction,
+  CrudController,
+  CrudModule,
+  crudOptions,
+  CrudService,
+  InjectCrudService,
+  type Stored,
+} from '../src/common/crud/index.js';
+import { IsText } from '../src/common/fields/index.js';
+import { CurrentScope, currentTenant, type TenantScope } from '../src/common/tenancy/index.js';
+import { createResourceApp } from './support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
+import type { TestApp, TestResponse } from './support/test-app.js';
+
+class LineInput {
+  @IsText({ max: 80 })
+  text!: string;
+}
+
+@Schema({ timestamps: true })
+class Line extends LineInput {}
+
+const lines = crudOptions({ entity: Line, input: LineInput, name: 'lines', bulk: true, import: true });
+
+class OrderInput {
+  @IsText({ max: 80 })
+  text!: string;
+
+  @Prop({ type: String, unique: true, sparse: true })
+  @IsText({ max: 20, optional: true })
+  code?: string;
+}
+
+@Schema({ timestamps: true })
+class Order extends OrderInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+}
+
+class OrderSecret {
+  @ApiProperty()
+  _id!: string;
+
+  @ApiProperty({ required: false })
+  secret?: string;
+}
+
+/** What the hooks of orders were called for, and what they wait for. */
+class Watched {
+  readonly calls: string[] = [];
+  gate: Promise<void> = Promise.resolve();
+  failure?: () => Error;
+
+  async beforeCreate({ record }: { record: { text?: string } }) {
+    this.calls.push(`before ${record.text}`);
+    await this.gate;
+    if (this.failure) throw this.failure();
+  }
+
+  afterCreate({ record }: { record: { text?: string } }) {
+    this.calls.push(`after ${record.text}`);
+  }
+}
+const watched = new Watched();
+
+const orders = crudOptions({
+  entity: Order,
+  input: OrderInput,
+  name: 'orders',
+  isolationFields: { all: { tenant: currentTenant } },
+  hooks: {
+    beforeCreate: (context) => watched.beforeCreate(context as never),
+    afterCreate: (context) => watched.afterCreate(context as never),
+  },
+  routes: { create: { errors: [409, 418] } },
+});
+
+@Injectable()
+class OrdersService extends CrudService.for(orders) {
+  @InjectCrudService(Line)
+  readonly lines!: CrudService<Line, LineInput>;
+
+  @InjectConnection()
+  readonly connection!: Connection;
+
+  /** Each order begins with two lines; no two orders have one text. */
+  override async create(scope: TenantScope, input: OrderInput): Promise<Stored<Order>> {
+    for await (const { text } of this.list(scope)) {
+      if (text === input.text) throw new ConflictException('There is such an order.');
+    }
+    await this.lines.create(scope, { text: `${input.text}, first` });
+    const order = await super.create(scope, input);
+    await this.lines.create(scope, { text: `${input.text}, second` });
+    return order;
+  }
+}
+
+class OrdersController extends CrudController(orders, OrdersService) {
+  @CrudAction(orders, {
+    method: 'POST',
+    path: 'secret',
+    body: OrderInput,
+    isolatedAs: 'create',
+    response: OrderSecret,
+    unkept: ['secret'],
+  })
+  async withSecret(@CurrentScope() scope: TenantScope, @Body() body: OrderInput) {
+    const { _id } = await this.service.create(scope, body);
+    return { _id, secret: `secret of ${body.text}` };
+  }
+
+  @CrudAction(orders, { method: 'POST', path: ':id/mark', isolatedAs: 'update', status: 200 })
+  mark(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.update(scope, id, { code: 'marked' });
+  }
+}
+
+describe('Idempotency-Key of a resource of one’s own', () => {
+  let app: TestApp;
+  let token: string;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature(orders, {
+        controller: OrdersController,
+        service: OrdersService,
+        imports: [CrudModule.forFeature(lines)],
+      }),
+    );
+    token = await tokenOf(ACME);
+  });
+  beforeEach(async () => {
+    await app.empty();
+    watched.calls.length = 0;
+    watched.gate = Promise.resolve();
+    watched.failure = undefined;
+  });
+  afterAll(() => app.close());
+
+  const post = (path: string, body: unknown, key = 'k1', bearer = token) =>
+    app.post(`/orders${path}`, body, { token: bearer, headers: { 'Idempotency-Key': key } });
+  const isReplay = ({ headers }: TestResponse) => headers.get('idempotency-replayed') === 'true';
+  const told = ({ status, text }: TestResponse) => ({ status, text });
+  const count = (name: string) => app.database.collection(name).countDocuments();
+
+  /** Leaves the keys as a process does that dies before it has kept an answer, and has been dead for a while. */
+  const die = () =>
+    app.database
+      .collection('idempotency_keys')
+      .updateMany({}, { $unset: { answer: 1 }, $set: { leaseUntil: new Date() } });
+
+  it('runs the hooks once', async () => {
+    const first = await post('', { text: 'tea' });
+    const replay = await post('', { text: 'tea' });
+    expect([first.status, isReplay(first), isReplay(replay)]).toEqual([201, false, true]);
+    expect(told(replay)).toEqual(told(first));
+    expect(watched.calls).toEqual(['before tea', 'after tea']);
+    expect([await count('orders'), await count('lines')]).toEqual([1, 2]);
+  });
+
+  it('answers 409 as long as the first request is in flight, and then as it was answered', async () => {
+    let open = (): void => undefined;
+    watched.gate = new Promise((resolve) => (open = resolve));
+    const first = post('', { text: 'tea' });
+    const second = await waitFor(() => watched.calls.length > 0).then(() => post('', { text: 'tea' }));
+    expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([
+      409,
+      'IDEMPOTENCY_KEY_IN_USE',
+      '1',
+    ]);
+    expect((await post('', { text: 'coffee' })).status).toBe(422);
+    open();
+    const replay = await first.then(() => post('', { text: 'tea' }));
+    expect(told(replay)).toEqual(told(await first));
+    expect(await count('orders')).toBe(1);
+  });
+
+  it('keeps the conflict of a unique value, and what a feature throws', async () => {
+    await post('', { text: 'tea', code: 'A' });
+    const conflict = await post('', { text: 'coffee', code: 'A' }, 'k2');
+    expect([conflict.status, conflict.body.code]).toEqual([409, 'DUPLICATE_VALUE']);
+    await app.database.collection('orders').deleteMany({});
+    expect(told(await post('', { text: 'coffee', code: 'A' }, 'k2'))).toEqual(told(conflict));
+
+    watched.failure = () => new ImATeapotException('Short and stout.');
+    const refusal = await post('', { text: 'milk' }, 'k3');
+    expect(refusal.status).toBe(418);
+    watched.failure = undefined;
+    expect(told(await post('', { text: 'milk' }, 'k3'))).toEqual(told(refusal));
+    expect(await count('orders')).toBe(0);
+  });
+
+  it('does not keep a failure: the next request goes on where that one ended, at once', async () => {
+    watched.failure = () => new Error('A fault of the hook.');
+    expect((await post('', { text: 'tea' })).status).toBe(500);
+    expect([await count('orders'), await count('lines')]).toEqual([0, 1]);
+    watched.failure = undefined;
+    const second = await post('', { text: 'tea' });
+    expect([second.status, isReplay(second)]).toEqual([201, false]);
+    expect([await count('orders'), await count('lines')]).toEqual([1, 2]);
+  });
+
+  it('creates no record twice after a crash, whatever an override creates and refuses', async () => {
+    const first = await post('', { text: 'tea' });
+    await app.database.collection('lines').deleteOne({ text: 'tea, second' });
+    await die();
+    const second = await post('', { text: 'tea' });
+    expect(told(second)).toEqual(told(first));
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+    expect(isReplay(second)).toBe(false);
+    // Nobody can know whether the hook ran before the crash.
+    expect(watched.calls).toEqual(['before tea', 'after tea', 'after tea']);
+    expect([await count('orders'), await count('lines')]).toEqual([1, 1]);
+    expect(told(await post('', { text: 'tea' }))).toEqual(told(first));
+  });
+
+  it('gives a process that wakes up after another has taken over the answer that stands', async () => {
+    let open = (): void => undefined;
+    watched.gate = new Promise((resolve) => (open = resolve));
+    const asleep = post('', { text: 'tea' });
+    await waitFor(() => watched.calls.length > 0);
+    await app.database.collection('idempotency_keys').updateMany({}, { $set: { leaseUntil: new Date() } });
+    watched.gate = Promise.resolve();
+    const taker = await post('', { text: 'tea' });
+    expect(taker.status).toBe(201);
+    open();
+    expect(told(await asleep)).toEqual(told(taker));
+    expect(isReplay(await asleep)).toBe(true);
+    expect([await count('orders'), await count('lines')]).toEqual([1, 2]);
+  });
+
+  it('leaves members that are shown once out of replays and of the database', async () => {
+    const first = await post('/secret', { text: 'tea' });
+    expect(first.body).toEqual({ _id: expect.any(String), secret: 'secret of tea' });
+    const replay = await post('/secret', { text: 'tea' });
+    expect([replay.status, isReplay(replay), replay.body]).toEqual([201, true, { _id: first.body._id }]);
+    const kept = await app.database.collection('idempotency_keys').findOne();
+    expect(String((kept?.answer as { body: unknown }).body)).not.toContain('secret');
+  });
+
+  it('is for routes of one’s own, too, and belongs to each path', async () => {
+    const [one, other] = [await post('', { text: 'tea' }, 'a'), await post('', { text: 'milk' }, 'b')];
+    const first = await post(`/${one.body._id}/mark`, undefined);
+    expect([first.status, first.body.code]).toEqual([200, 'marked']);
+    await app.patch(`/orders/${one.body._id}`, { code: null }, { token });
+    const replay = await post(`/${one.body._id}/mark`, undefined);
+    expect([told(replay), isReplay(replay)]).toEqual([told(first), true]);
+    expect(isReplay(await post(`/${other.body._id}/mark`, undefined))).toBe(false);
+    const foreign = await post(`/${one.body._id}/mark`, undefined, 'k1', await tokenOf(GLOBEX));
+    expect([foreign.status, isReplay(foreign)]).toEqual([404, false]);
+  });
+
+  it('carries out a bulk once: after a crash in its midst, each create finds its record or makes it', async () => {
+    const operations = ['one', 'two', 'three'].map((text) => ({ create: { text } }));
+    const send = () => app.post('/lines/bulk', { operations }, { headers: { 'Idempotency-Key': 'b1' } });
+    const first = await send();
+    expect(first.body.results).toHaveLength(3);
+    expect([told(await send()), isReplay(await send())]).toEqual([told(first), true]);
+    await die();
+    await app.database.collection('lines').deleteOne({ text: 'two' });
+    const second = await send();
+    expect([second.body, isReplay(second)]).toEqual([first.body, false]);
+    expect(await count('lines')).toBe(3);
+  });
+
+  it('refuses the key of an import, which is a stream', async () => {
+    const { status, body } = await app.request('POST', '/lines/import', {
+      body: '{"text":"one"}',
+      headers: { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': 'i1' },
+    });
+    expect([status, body.errors[0].parameter]).toEqual([400, 'Idempotency-Key']);
+    expect(await count('lines')).toBe(0);
+  });
+
+  it('costs two commands more with the header, and none without', async () => {
+    const commands: string[] = [];
+    const { connection } = app.app.get(OrdersService, { strict: false });
+    connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));
+    const during = async (send: () => Promise<unknown>) => {
+      commands.length = 0;
+      await send();
+      return [...commands];
+    };
+    const without = await during(() => app.post('/lines', { text: 'x' }));
+    const headers = { 'Idempotency-Key': 'k1' };
+    expect(without).toEqual(['insert']);
+    expect(await during(() => app.post('/lines', { text: 'x' }, { headers }))).toEqual([
+      'insert',
+      'insert',
+      'update',
+    ]);
+    expect(await during(() => app.post('/lines', { text: 'x' }, { headers }))).toEqual(['insert', 'find']);
+  });
+});
+
+/** Resolves when a condition holds. */
+async function waitFor(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
