@@ -35,11 +35,7 @@ export async function disagreements(db) {
 
 /** What disagrees in the files themselves: every entry of an index belongs to a document, and none is missing. */
 export async function storedDisagreements(dir) {
-  // Partial indexes in the catalog hold filters.
-  await import('../../dist/operators/index.js');
-  const { Store } = await import('../../dist/storage/store.js');
-  const { Catalog } = await import('../../dist/storage/catalog.js');
-  const { recordOf, tableRange } = await import('../../dist/storage/layout.js');
+  const { Catalog, recordOf, Store, tableRange } = await import('../../dist/data-files.js');
   const store = Store.open(dir);
   const wrong = [];
   for (const collection of new Catalog(store).list()) {
