@@ -4,6 +4,6 @@
  */
 import './operators/index.js';
 
-export { Catalog } from './storage/catalog.js';
+export { Catalog } from './catalog/catalog.js';
 export { recordOf, tableRange } from './storage/layout.js';
 export { Store } from './storage/store.js';

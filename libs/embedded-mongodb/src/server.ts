@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { Cursors } from './commands/cursors.js';
 import type { Engine } from './commands/context.js';
 import { dispatcher } from './commands/table.js';
-import { Catalog } from './storage/catalog.js';
+import { Catalog } from './catalog/catalog.js';
 import { Store } from './storage/store.js';
 import { TtlMonitor } from './ttl.js';
 import { serveConnection } from './wire/connection.js';

@@ -1,5 +1,5 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
-import { compilePipeline } from '../src/aggregate/pipeline.js';
+import { compilePipeline } from '../src/pipeline/pipeline.js';
 import { type BsonDocument, isDocument } from '../src/bson/types.js';
 import { codeOf, doc, plain } from './support/bson.js';
 

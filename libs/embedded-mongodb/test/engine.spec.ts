@@ -10,8 +10,8 @@ import { del, update as updateCommand } from '../src/commands/update.js';
 import { parseIndex } from '../src/index/definition.js';
 import { Query } from '../src/planner/query.js';
 import { Versions } from '../src/planner/versions.js';
-import { Catalog } from '../src/storage/catalog.js';
-import type { Collection } from '../src/storage/collection.js';
+import { Catalog } from '../src/catalog/catalog.js';
+import type { Collection } from '../src/catalog/collection.js';
 import { Store } from '../src/storage/store.js';
 import { doc, plain } from './support/bson.js';
 

@@ -1,13 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { commandNames } from '../src/commands/table.js';
-import {
-  accumulators,
-  clauseOperators,
-  expressions,
-  fieldOperators,
-  stages,
-  updates,
-} from '../src/operators/registry.js';
+import { accumulators } from '../src/aggregate/accumulator.js';
+import { clauseOperators, fieldOperators } from '../src/query/operators.js';
+import { expressions } from '../src/aggregate/operator.js';
+import { stages } from '../src/pipeline/stage.js';
+import { updates } from '../src/update/operator.js';
 
 const root = new URL('../', import.meta.url);
 const readme = readFileSync(new URL('README.md', root), 'utf8');

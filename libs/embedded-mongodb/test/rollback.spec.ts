@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeDocument } from '../src/bson/encode.js';
 import { parseIndex } from '../src/index/definition.js';
-import { Catalog } from '../src/storage/catalog.js';
-import type { Collection } from '../src/storage/collection.js';
+import { Catalog } from '../src/catalog/catalog.js';
+import type { Collection } from '../src/catalog/collection.js';
 import { Store } from '../src/storage/store.js';
 import { doc } from './support/bson.js';
 

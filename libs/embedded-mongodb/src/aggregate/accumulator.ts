@@ -1,4 +1,5 @@
 import type { BsonValue } from '../bson/types.js';
+import { Registry } from '../registry.js';
 import type { Result } from './scope.js';
 
 /** What gathers the values of one field of one group. */
@@ -16,3 +17,6 @@ export interface AccumulatorOperator {
   /** Reads the argument where it is not an expression; gives the expression in its place. */
   operand?(argument: BsonValue): BsonValue;
 }
+
+/** `{ $sum: 1 }` in a `$group`. */
+export const accumulators = new Registry<AccumulatorOperator>('The accumulator');

@@ -1,8 +1,7 @@
 import { BsonUndefined, type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
-import { expressions } from '../operators/registry.js';
+import { expressions, type Operator } from './operator.js';
 import { fieldPath } from './field-path.js';
-import type { Operator } from './operator.js';
 import {
   constant,
   type Expression,

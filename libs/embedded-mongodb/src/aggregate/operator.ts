@@ -1,4 +1,5 @@
 import { BsonUndefined, type BsonValue, typeName } from '../bson/types.js';
+import { Registry } from '../registry.js';
 import type { Expression, Result } from './scope.js';
 
 /** An operator over the values of its arguments. */
@@ -24,6 +25,9 @@ export interface SpecialOperator {
 
 /** An operator of expressions. */
 export type ExpressionOperator = Operator | SpecialOperator;
+
+/** `{ $add: [1, 2] }`, wherever an expression may stand. */
+export const expressions = new Registry<ExpressionOperator>('The expression');
 
 export function unary(apply: (operand: Result) => Result): Operator {
   return { least: 1, most: 1, apply: ([operand]) => apply(operand) };

@@ -1,5 +1,5 @@
 import { Int32 } from 'bson';
-import { compilePipeline, type Pipeline } from '../aggregate/pipeline.js';
+import { compilePipeline, type Pipeline } from '../pipeline/pipeline.js';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { describe } from '../bson/describe.js';

@@ -12,7 +12,7 @@ import { findQuery } from './find.js';
 import { readDelete, readUpdate, statementsOf } from './update.js';
 
 /** A stage of a plan, as MongoDB names it. */
-type Stage = Map<string, BsonValue>;
+type PlanStage = Map<string, BsonValue>;
 
 /** A command to explain: its query, and the stages above it. */
 interface Explained {
@@ -114,7 +114,7 @@ function explainedQuery(command: Command, engine: Engine): Explained {
   }
 }
 
-function winningPlan(query: Query, above: readonly string[]): Stage {
+function winningPlan(query: Query, above: readonly string[]): PlanStage {
   const { plan, request } = query;
   const counts = above.includes('COUNT');
   const around = [...above, ...(request.limit ? ['LIMIT'] : []), ...(request.skip ? ['SKIP'] : [])];
@@ -137,12 +137,12 @@ function winningPlan(query: Query, above: readonly string[]): Stage {
   );
 }
 
-function countStage({ plan: { access, exact } }: Query): Stage {
+function countStage({ plan: { access, exact } }: Query): PlanStage {
   if (access.kind === 'ixscan' && exact) return indexStage('COUNT_SCAN', access);
   return accessStage(access);
 }
 
-function accessStage(access: Access): Stage {
+function accessStage(access: Access): PlanStage {
   switch (access.kind) {
     case 'eof':
       return new Map([['stage', 'EOF']]);
@@ -165,14 +165,14 @@ function accessStage(access: Access): Stage {
   }
 }
 
-function fetch(input: Stage): Stage {
+function fetch(input: PlanStage): PlanStage {
   return new Map<string, BsonValue>([
     ['stage', 'FETCH'],
     ['inputStage', input],
   ]);
 }
 
-function indexStage(stage: string, { index, reverse }: IndexScan): Stage {
+function indexStage(stage: string, { index, reverse }: IndexScan): PlanStage {
   const { definition } = index;
   return new Map<string, BsonValue>([
     ['stage', stage],

@@ -6,7 +6,7 @@ import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson
 import { CommandError, failure, failureAt } from '../errors.js';
 import { alreadyExists, type IndexDefinition, isIdKey, parseIndex } from '../index/definition.js';
 import type { Index } from '../index/index.js';
-import type { Collection } from '../storage/collection.js';
+import type { Collection } from '../catalog/collection.js';
 import { recordOf } from '../storage/layout.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';

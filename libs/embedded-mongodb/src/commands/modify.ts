@@ -5,7 +5,7 @@ import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError } from '../errors.js';
 import type { Match } from '../planner/execute.js';
 import { Query, type QueryRequest } from '../planner/query.js';
-import type { Collection } from '../storage/collection.js';
+import type { Collection } from '../catalog/collection.js';
 import { asBuffer } from '../storage/raw.js';
 import { upsertDocument } from '../update/upsert.js';
 import type { Update } from '../update/update.js';
@@ -17,7 +17,7 @@ import type { Pauses } from './pauses.js';
 const chunk = 200;
 
 /** What a change of one document did. */
-export interface Change {
+export interface ChangeResult {
   before?: Buffer;
   after?: Buffer;
   /** Set where the document was inserted by an upsert. */
@@ -37,7 +37,7 @@ export function changeOne(
   request: QueryRequest,
   change: Update | undefined,
   upsert: boolean,
-): Promise<Change | undefined> {
+): Promise<ChangeResult | undefined> {
   return engine.store.write(() => {
     const collection = upsert ? collectionFor(engine, namespace) : engine.catalog.find(namespace);
     const query = new Query(engine.store, collection, { ...request, limit: 1 });
@@ -119,7 +119,7 @@ function changeSome(
   return undefined;
 }
 
-function apply(collection: Collection, { record, bytes }: Match, change: Update | undefined): Change {
+function apply(collection: Collection, { record, bytes }: Match, change: Update | undefined): ChangeResult {
   if (!change) {
     collection.remove({ record, bytes });
     return { before: bytes };

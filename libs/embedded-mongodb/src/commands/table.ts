@@ -19,13 +19,13 @@ import { insert } from './insert.js';
 import { del, update } from './update.js';
 
 /** A command: who carries it out, and the fields it may have besides those that any command may carry. */
-interface Entry {
+interface CommandEntry {
   handler: Handler;
   /** Undefined: any, for commands whose options are read in no other place. */
   fields?: ReadonlySet<string>;
 }
 
-function entry(handler: Handler, fields?: string): Entry {
+function entry(handler: Handler, fields?: string): CommandEntry {
   return { handler, fields: fields === undefined ? undefined : new Set(fields.split(' ')) };
 }
 
@@ -35,7 +35,7 @@ const write = 'ordered bypassDocumentValidation let stmtId stmtIds';
 const query = 'collation hint';
 
 /** Every command that this server knows. */
-const commands = new Map<string, Entry>(
+const commands = new Map<string, CommandEntry>(
   Object.entries({
     hello: entry(handshake.hello),
     ismaster: entry(handshake.hello),

@@ -1,6 +1,5 @@
 import { Int32 } from 'bson';
-import type { BsonValue } from '../bson/types.js';
-import { toBsonValue } from '../bson/types.js';
+import { type BsonValue, toBsonValue } from '../bson/types.js';
 import { CommandError } from '../errors.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
 

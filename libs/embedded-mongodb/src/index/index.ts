@@ -129,7 +129,7 @@ export class Index {
 
   /** What an entry holds: of a unique index the record, which other indexes have in the key. */
   private valueOf(record: number): Buffer {
-    return this.definition.unique ? recordValue(record) : nothing;
+    return this.definition.unique ? recordValue(record) : noValue;
   }
 
   private entry(key: Buffer, record: number): Buffer {
@@ -179,7 +179,7 @@ export class Index {
   }
 }
 
-const nothing = Buffer.alloc(0);
+const noValue = Buffer.alloc(0);
 
 /** Decodes one element by wrapping it into a document of its own. */
 function decodeElement(bytes: Buffer, { type, at }: RawElement): BsonValue {

@@ -20,7 +20,7 @@ export interface DocumentKeys {
 }
 
 /** A component on its way through a document: what is found, or the names that are still to go. */
-interface Cursor {
+interface Component {
   /** The value, once the path has been walked to its end. */
   found?: RawElement;
   /** Names still to be walked. */
@@ -81,8 +81,8 @@ export class KeyExtractor {
 
   private collect(bytes: Buffer): { rows: { key: Buffer; values: RawElement[] }[]; arrays: boolean[] } {
     const collector = new Collector(bytes, this.fields, this.sparse);
-    const cursors = this.names.map((rest) => ({ rest }));
-    collector.walk(0, cursors, 0);
+    const components = this.names.map((rest) => ({ rest }));
+    collector.walk(0, components, 0);
     const rows = new Map<string, { key: Buffer; values: RawElement[] }>();
     for (const values of collector.rows) {
       const key = this.write(bytes, values);
@@ -116,12 +116,12 @@ class Collector {
    * @param start Where the document begins whose fields are looked up; undefined for an array's element that is none.
    * @param notFound Components that were missing on the way here.
    */
-  walk(start: number | undefined, cursors: readonly Cursor[], notFound: number): void {
+  walk(start: number | undefined, components: readonly Component[], notFound: number): void {
     let array: RawElement | undefined;
     const expanded = new Set<number>();
-    const next = cursors.map((cursor, i): Cursor => {
-      if (cursor.rest.length === 0) return cursor;
-      const { element, rest, picked } = this.step(start, cursor);
+    const next = components.map((component, i): Component => {
+      if (component.rest.length === 0) return component;
+      const { element, rest, picked } = this.step(start, component);
       if (!element) {
         notFound++;
         return { found: rawNull, rest: [] };
@@ -138,20 +138,20 @@ class Collector {
     else this.emit(next, notFound);
   }
 
-  private emit(cursors: readonly Cursor[], notFound: number): void {
+  private emit(components: readonly Component[], notFound: number): void {
     if (this.sparse && notFound === this.fields.length) return;
-    this.rows.push(cursors.map(({ found }) => found ?? rawNull));
+    this.rows.push(components.map(({ found }) => found ?? rawNull));
   }
 
   private expand(
     array: RawElement,
-    cursors: readonly Cursor[],
+    components: readonly Component[],
     expanded: Set<number>,
     notFound: number,
   ): void {
-    const inner = cursors.map((cursor, i): Cursor => {
-      if (!expanded.has(i) || cursor.rest.length === 0) return cursor;
-      return { rest: cursor.rest, position: this.byPosition(array, cursor.rest) };
+    const inner = components.map((component, i): Component => {
+      if (!expanded.has(i) || component.rest.length === 0) return component;
+      return { rest: component.rest, position: this.byPosition(array, component.rest) };
     });
     let empty = true;
     for (const element of elements(this.bytes, array.at)) {
@@ -163,18 +163,18 @@ class Collector {
 
   private descend(
     element: RawElement,
-    cursors: readonly Cursor[],
+    components: readonly Component[],
     expanded: Set<number>,
     notFound: number,
   ): void {
-    const next = cursors.map((cursor, i) =>
-      expanded.has(i) && cursor.rest.length === 0 ? { found: element, rest: [] } : cursor,
+    const next = components.map((component, i) =>
+      expanded.has(i) && component.rest.length === 0 ? { found: element, rest: [] } : component,
     );
     this.walk(element.type === BsonType.object ? element.at : undefined, next, notFound);
   }
 
   /** The element that `1.b` means in an array; undefined when the next name is no position in it. */
-  private byPosition(array: RawElement, rest: Buffer[]): Cursor['position'] {
+  private byPosition(array: RawElement, rest: Buffer[]): Component['position'] {
     const element = findElement(this.bytes, array.at, rest[0] as Buffer);
     return element && this.follow(element, rest.slice(1));
   }
@@ -182,18 +182,18 @@ class Collector {
   /** An array that a number `picked` out of another one counts as one value. */
   private step(
     start: number | undefined,
-    cursor: Cursor,
+    component: Component,
   ): { element: RawElement | undefined; rest: Buffer[]; picked?: boolean } {
-    const first = cursor.rest[0] as Buffer;
+    const first = component.rest[0] as Buffer;
     const element = start === undefined ? undefined : findElement(this.bytes, start, first);
-    if (element && cursor.position) {
+    if (element && component.position) {
       throw failureAt(
         16746,
         `Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '${first.toString()}'`,
       );
     }
-    if (element) return this.follow(element, cursor.rest.slice(1));
-    return cursor.position ? { ...cursor.position, picked: true } : { element: undefined, rest: [] };
+    if (element) return this.follow(element, component.rest.slice(1));
+    return component.position ? { ...component.position, picked: true } : { element: undefined, rest: [] };
   }
 
   private isEmpty(array: RawElement): boolean {

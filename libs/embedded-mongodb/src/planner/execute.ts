@@ -2,7 +2,7 @@ import { decodeDocument } from '../bson/decode.js';
 import { failure } from '../errors.js';
 import type { Index } from '../index/index.js';
 import type { Filter } from '../query/filter.js';
-import type { Collection } from '../storage/collection.js';
+import type { Collection } from '../catalog/collection.js';
 import { recordOf, tableBytes } from '../storage/layout.js';
 import type { Entry, KeyRange, Store, StoreCursor } from '../storage/store.js';
 import type { Access, IndexScan, Plan } from './plan.js';
@@ -34,8 +34,8 @@ interface Head {
   from: number;
 }
 
-/** What a generator yields after work that found nothing: a chance to pause. */
-const nothing = undefined;
+/** What a generator yields after work without a result. */
+const chanceToPause = undefined;
 
 /** Steps without a result after which a chance to pause is given. */
 const patience = 64;
@@ -109,7 +109,7 @@ export class Scan {
         idle = 0;
         yield match;
       } else if (++idle % patience === 0) {
-        yield nothing;
+        yield chanceToPause;
       }
     }
   }
@@ -253,7 +253,7 @@ function* distinct(
       continue;
     }
     if (!found || seen.has(found.record)) {
-      yield nothing;
+      yield chanceToPause;
       continue;
     }
     seen.add(found.record);

@@ -1,7 +1,7 @@
 import { CommandError } from '../errors.js';
 import { KeyExtractor } from '../index/keys.js';
 import type { SortField } from '../query/sort.js';
-import type { Collection } from '../storage/collection.js';
+import type { Collection } from '../catalog/collection.js';
 import type { Match, Scan } from './execute.js';
 import { Versions } from './versions.js';
 

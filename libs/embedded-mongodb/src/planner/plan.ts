@@ -7,7 +7,7 @@ import { CommandError } from '../errors.js';
 import type { Index } from '../index/index.js';
 import type { Filter } from '../query/filter.js';
 import type { SortField } from '../query/sort.js';
-import type { Collection } from '../storage/collection.js';
+import type { Collection } from '../catalog/collection.js';
 import { encodeKey } from '../storage/key.js';
 import { fitKey, uniqueKey } from '../storage/layout.js';
 import type { Store } from '../storage/store.js';

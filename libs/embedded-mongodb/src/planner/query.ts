@@ -4,7 +4,7 @@ import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
 import type { Index } from '../index/index.js';
 import { countUse } from '../index/usage.js';
-import type { Collection } from '../storage/collection.js';
+import type { Collection } from '../catalog/collection.js';
 import type { Store } from '../storage/store.js';
 import { type Match, Scan } from './execute.js';
 import { sortMatches } from './order.js';

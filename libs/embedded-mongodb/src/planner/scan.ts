@@ -69,8 +69,8 @@ interface Ranges extends Pick<IndexBounds, 'ranges' | 'ends'> {
 }
 
 function toRanges(index: Index, components: readonly ByteInterval[][]): Ranges {
-  const nothing = Buffer.alloc(0);
-  let parts: Part[] = [{ low: nothing, high: after(nothing), prefix: nothing, ends: [] }];
+  const empty = Buffer.alloc(0);
+  let parts: Part[] = [{ low: empty, high: after(empty), prefix: empty, ends: [] }];
   components.forEach((intervals, position) => {
     const descending = index.definition.fields[position]?.descending ?? false;
     const ordered = descending ? intervals.map(invert).reverse() : intervals;

@@ -1,5 +1,5 @@
 import { CommandError } from '../errors.js';
-import type { Collection, StoredDocument, Witness } from '../storage/collection.js';
+import type { Collection, StoredDocument, Witness } from '../catalog/collection.js';
 
 /** As much as MongoDB sorts without the disk. */
 const maxBytes = 100 * 1024 * 1024;

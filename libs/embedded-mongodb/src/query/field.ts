@@ -1,7 +1,7 @@
 import { BSONRegExp } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { fieldOperators } from '../operators/registry.js';
+import { fieldOperators } from './operators.js';
 import { type Condition, conjunction } from './condition.js';
 import { checkComparable, equality } from './equality.js';
 import { isReference } from './reference.js';

@@ -1,7 +1,7 @@
 import { noNames, type Variables } from '../aggregate/scope.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { clauseOperators } from '../operators/registry.js';
+import { clauseOperators } from './operators.js';
 import { fieldCondition } from './field.js';
 import { parsePath } from './path.js';
 import type { ClauseContext, Filter } from './types.js';

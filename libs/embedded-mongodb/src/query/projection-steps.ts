@@ -1,6 +1,6 @@
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
-import { elementMatcher } from '../operators/filter/elem-match.js';
+import { compileElementMatch } from './element.js';
 
 /** The part of a projection that runs after the others; `original` is the document before any of them. */
 export type FindStep = (projected: BsonDocument, original: BsonDocument) => BsonDocument;
@@ -33,7 +33,7 @@ export function sliceStep(path: string, argument: BsonValue): FindStep | undefin
 
 /** `$elemMatch`: the first element that matches, alone in its array; nothing when there is none. */
 export function elementMatchStep(path: string, condition: BsonDocument): FindStep {
-  const matches = elementMatcher(condition);
+  const { matches } = compileElementMatch(condition);
   return (projected, original) => {
     const array = original.get(path);
     const found = Array.isArray(array) ? array.find(matches) : undefined;

@@ -4,7 +4,7 @@ import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';
 import { isTruthy } from '../bson/truth.js';
-import { expressions } from '../operators/registry.js';
+import { expressions } from '../aggregate/operator.js';
 import { type Leaf, ProjectionTree } from './projection-tree.js';
 import { elementMatchStep, type FindStep, sliceStep } from './projection-steps.js';
 
@@ -17,7 +17,7 @@ export interface Projection {
 export type ProjectionPlace = 'find' | 'aggregate';
 
 /** One field of the specification, read. */
-interface Entry {
+interface ProjectedField {
   path: string;
   leaf: Leaf | 'elemMatch' | 'slice';
   step?: FindStep;
@@ -58,7 +58,7 @@ export function compileProjection(
 }
 
 /** What the tree does with a field, if anything. */
-function leafOf(path: string, leaf: Entry['leaf'], including: boolean): Leaf | undefined {
+function leafOf(path: string, leaf: ProjectedField['leaf'], including: boolean): Leaf | undefined {
   if (leaf === 'slice') return including ? 'include' : undefined;
   if (leaf === 'elemMatch') return undefined;
   // `_id` alone may be included or excluded against the rule of the others.
@@ -69,7 +69,7 @@ function leafOf(path: string, leaf: Entry['leaf'], including: boolean): Leaf | u
 
 /** Reads a specification field by field; the first one to include, exclude or compute decides what all of it does. */
 class ProjectionReader {
-  private readonly entries: Entry[] = [];
+  private readonly entries: ProjectedField[] = [];
   private including: boolean | undefined;
 
   constructor(
@@ -77,7 +77,7 @@ class ProjectionReader {
     private readonly variables: Variables,
   ) {}
 
-  read(spec: BsonDocument): { entries: Entry[]; including: boolean } {
+  read(spec: BsonDocument): { entries: ProjectedField[]; including: boolean } {
     for (const [path, value] of spec) this.field(path, value);
     const { entries } = this;
     return { entries, including: this.including ?? this.defaultsToInclusion() };
@@ -89,7 +89,7 @@ class ProjectionReader {
     return this.has('elemMatch') && !this.has('slice');
   }
 
-  private has(wanted: Entry['leaf']): boolean {
+  private has(wanted: ProjectedField['leaf']): boolean {
     return this.entries.some(({ leaf }) => leaf === wanted);
   }
 

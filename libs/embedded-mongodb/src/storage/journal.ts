@@ -14,8 +14,8 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 
-/** A key that was set, or removed where the value is undefined. */
-export type Change = (key: Buffer, value: Buffer | undefined) => void;
+/** Takes a key that was set, or removed where the value is undefined. */
+export type ChangeHandler = (key: Buffer, value: Buffer | undefined) => void;
 
 /** Unit: bytes. */
 export const saltLength = 8;
@@ -76,7 +76,7 @@ export class Journal {
   }
 
   /** Gives the changes of all valid frames in order, and goes on behind them. */
-  replay(salt: Buffer, apply: Change): void {
+  replay(salt: Buffer, apply: ChangeHandler): void {
     this.begin(salt);
     for (let changes = this.readFrame(); changes; changes = this.readFrame()) {
       for (let at = 0; at < changes.length;) {

@@ -65,19 +65,19 @@ function writeDecimal(value: Decimal128, target: Buffer, to: number): number {
 }
 
 /** A number as `digits × 10^exponent`. */
-interface Decimal {
+interface Digits {
   digits: bigint;
   exponent: number;
 }
 
-function parseDecimal(text: string): Decimal {
+function parseDecimal(text: string): Digits {
   const [mantissa = '0', power = '0'] = text.split('E');
   const [whole = '', fraction = ''] = mantissa.split('.');
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
 /** Every double is a finite decimal: m × 2^-k = m × 5^k × 10^-k. */
-function exactDecimal(value: number): Decimal {
+function exactDecimal(value: number): Digits {
   if (Number.isInteger(value)) return { digits: BigInt(value), exponent: 0 };
   scratch.writeDoubleBE(value);
   const bits = scratch.readBigUInt64BE();
@@ -89,7 +89,7 @@ function exactDecimal(value: number): Decimal {
   return { digits: bits & sign ? -digits : digits, exponent: -power };
 }
 
-function scale(value: Decimal, exponent: number): bigint {
+function scale(value: Digits, exponent: number): bigint {
   return value.digits * 10n ** BigInt(value.exponent - exponent);
 }
 

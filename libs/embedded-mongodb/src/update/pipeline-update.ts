@@ -1,8 +1,8 @@
-import { compilePipelineStages } from '../aggregate/pipeline.js';
+import { compilePipelineStages } from '../pipeline/pipeline.js';
 import type { Variables } from '../aggregate/scope.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { stages as registered } from '../operators/registry.js';
+import { stages as registered } from '../pipeline/stage.js';
 import { checkId } from './id.js';
 import { replaceKeepingId } from './replacement.js';
 import type { Update } from './update.js';

@@ -2,7 +2,7 @@ import { noNames, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
-import { type UpdateOperator, updates } from '../operators/registry.js';
+import { type UpdateOperator, updates } from './operator.js';
 import { applySteps, orderSteps, reservePath, type Step } from './apply.js';
 import { parseUpdatePath } from './path.js';
 import { pipelineUpdate } from './pipeline-update.js';

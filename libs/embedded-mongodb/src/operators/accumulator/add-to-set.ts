@@ -1,8 +1,7 @@
-import type { Accumulator } from '../../aggregate/accumulator.js';
+import { type Accumulator, accumulators } from '../../aggregate/accumulator.js';
 import { groupKey } from '../../aggregate/group-key.js';
 import type { Result } from '../../aggregate/scope.js';
 import type { BsonValue } from '../../bson/types.js';
-import { accumulators } from '../registry.js';
 
 accumulators.define('$addToSet', { create: () => new AddToSet() });
 

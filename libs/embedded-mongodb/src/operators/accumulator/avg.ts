@@ -1,8 +1,7 @@
-import type { Accumulator } from '../../aggregate/accumulator.js';
+import { type Accumulator, accumulators } from '../../aggregate/accumulator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { NumberSum } from '../../aggregate/sum.js';
 import { type BsonValue, isNumber } from '../../bson/types.js';
-import { accumulators } from '../registry.js';
 
 accumulators.define('$avg', { create: () => new Average() });
 

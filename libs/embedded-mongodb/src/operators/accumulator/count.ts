@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import { Sum } from '../../aggregate/values/sum-accumulator.js';
 import { isDocument } from '../../bson/types.js';
 import { failure } from '../../errors.js';
-import { accumulators } from '../registry.js';
+import { accumulators } from '../../aggregate/accumulator.js';
 
 accumulators.define('$count', {
   create: () => new Sum(),

@@ -1,7 +1,6 @@
-import type { Accumulator } from '../../aggregate/accumulator.js';
+import { type Accumulator, accumulators } from '../../aggregate/accumulator.js';
 import type { Result } from '../../aggregate/scope.js';
 import type { BsonValue } from '../../bson/types.js';
-import { accumulators } from '../registry.js';
 
 accumulators.define('$last', { create: () => new Last() });
 

@@ -1,4 +1,4 @@
 import { Extreme } from '../../aggregate/values/extreme.js';
-import { accumulators } from '../registry.js';
+import { accumulators } from '../../aggregate/accumulator.js';
 
 accumulators.define('$min', { create: () => new Extreme(-1) });

@@ -1,4 +1,4 @@
-import { accumulators } from '../registry.js';
+import { accumulators } from '../../aggregate/accumulator.js';
 
 /** Accumulators of MongoDB that this server lacks. */
 accumulators.refuse(

@@ -1,11 +1,10 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
-import { nullable, unary } from '../../aggregate/operator.js';
+import { expressions, nullable, unary } from '../../aggregate/operator.js';
 import { negated, numeric } from '../../aggregate/values/numbers.js';
 import { fromDecimal128, toDecimal128 } from '../../bson/decimal.js';
 import { add, toDouble } from '../../bson/numbers.js';
 import type { BsonNumber, BsonValue } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$abs', nullable(unary((value) => absolute(numeric('$abs', value)))));
 

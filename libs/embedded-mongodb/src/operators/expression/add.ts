@@ -1,17 +1,16 @@
 import { Decimal128, Double, Long } from 'bson';
-import { isNullish, nameOf, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { dateFromMillis, millisInRange, wholeMillis } from '../../aggregate/values/date-arithmetic.js';
 import { add, integerValue, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonNumber, isNumber } from '../../bson/types.js';
 import { failure, failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$add', variadic(addAll, { folds: 'leading' }));
 
 /** Adds up in the widest type met so far. From a date on, each operand is rounded to milliseconds before it is added. */
 function addAll(operands: Iterable<Result>): Result {
-  let sum: Sum = { kind: 'whole', value: 0n, long: false };
+  let sum: Total = { kind: 'whole', value: 0n, long: false };
   let isDate = false;
   for (const operand of operands) {
     if (isNullish(operand)) return null;
@@ -32,9 +31,9 @@ function addAll(operands: Iterable<Result>): Result {
 }
 
 /** A sum on its way: whole numbers are added as 64 bits, and have their type only at the end. */
-type Sum = { kind: 'whole'; value: bigint; long: boolean } | { kind: 'other'; value: BsonNumber };
+type Total = { kind: 'whole'; value: bigint; long: boolean } | { kind: 'other'; value: BsonNumber };
 
-function plus(sum: Sum, operand: BsonNumber): Sum {
+function plus(sum: Total, operand: BsonNumber): Total {
   if (sum.kind === 'other' || operand instanceof Double || operand instanceof Decimal128) {
     return { kind: 'other', value: add(numberOf(sum), operand, 'double') as BsonNumber };
   }
@@ -44,6 +43,6 @@ function plus(sum: Sum, operand: BsonNumber): Sum {
   return { kind: 'other', value: new Double(Number(sum.value) + toDouble(operand)) };
 }
 
-function numberOf(sum: Sum): BsonNumber {
+function numberOf(sum: Total): BsonNumber {
   return sum.kind === 'whole' ? integerValue(sum.value, sum.long) : sum.value;
 }

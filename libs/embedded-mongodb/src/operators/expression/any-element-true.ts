@@ -1,7 +1,6 @@
-import { unary } from '../../aggregate/operator.js';
+import { expressions, unary } from '../../aggregate/operator.js';
 import { set } from '../../aggregate/values/sets.js';
 import { isTruthy } from '../../bson/truth.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$anyElementTrue',

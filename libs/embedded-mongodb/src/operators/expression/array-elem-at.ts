@@ -1,9 +1,8 @@
-import { binary, nameOf, nullable } from '../../aggregate/operator.js';
+import { binary, expressions, nameOf, nullable } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { toDouble } from '../../bson/numbers.js';
 import { isNumber } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$arrayElemAt', nullable(binary(elementAt)));
 

@@ -1,7 +1,6 @@
 import { Int32 } from 'bson';
-import { binary } from '../../aggregate/operator.js';
+import { binary, expressions } from '../../aggregate/operator.js';
 import { compareResults } from '../../aggregate/values/comparison.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$cmp',

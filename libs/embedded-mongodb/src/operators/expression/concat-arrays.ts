@@ -1,8 +1,7 @@
-import { isNullish, nameOf, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import type { BsonArray } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$concatArrays', variadic(concatArrays, { folds: 'adjacent' }));
 

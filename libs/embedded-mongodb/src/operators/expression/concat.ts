@@ -1,8 +1,7 @@
-import { isNullish, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { text } from '../../aggregate/values/strings.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 /** Longest string that may be put together. Unit: bytes. */
 const maxBytes = 16 * 1024 * 1024;

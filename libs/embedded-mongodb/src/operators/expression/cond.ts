@@ -3,7 +3,7 @@ import { listOf, namedArguments } from '../../aggregate/values/named-arguments.j
 import { isTruthy } from '../../bson/truth.js';
 import { type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 expressions.define('$cond', {
   compile(argument, compile) {

@@ -1,5 +1,5 @@
 import { datePart } from '../../aggregate/values/date-parts.js';
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 /** Days before each month of a common year. */
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];

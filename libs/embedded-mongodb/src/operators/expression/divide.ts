@@ -1,10 +1,9 @@
 import { Decimal128, Double } from 'bson';
-import { binary, nameOf, nullable, present } from '../../aggregate/operator.js';
+import { binary, expressions, nameOf, nullable, present } from '../../aggregate/operator.js';
 import { divideDecimals, toDecimal128 } from '../../bson/decimal.js';
 import { isZero, toDecimal, toDouble } from '../../bson/numbers.js';
 import { type BsonValue, isNumber } from '../../bson/types.js';
 import { failure } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$divide', nullable(binary((a, b) => divide(present(a), present(b)))));
 

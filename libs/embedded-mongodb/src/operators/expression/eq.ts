@@ -1,6 +1,5 @@
-import { binary } from '../../aggregate/operator.js';
+import { binary, expressions } from '../../aggregate/operator.js';
 import { compareResults } from '../../aggregate/values/comparison.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$eq',

@@ -1,7 +1,7 @@
 import { namedArguments } from '../../aggregate/values/named-arguments.js';
 import { eachElement, loop } from '../../aggregate/values/variables.js';
 import { isTruthy } from '../../bson/truth.js';
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 expressions.define('$filter', {
   compile(argument, compile) {

@@ -1,7 +1,6 @@
-import { isNullish } from '../../aggregate/operator.js';
+import { expressions, isNullish } from '../../aggregate/operator.js';
 import { listOf } from '../../aggregate/values/named-arguments.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$ifNull', {
   compile(argument, compile) {

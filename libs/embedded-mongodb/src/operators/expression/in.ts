@@ -1,7 +1,6 @@
-import { binary, nameOf } from '../../aggregate/operator.js';
+import { binary, expressions, nameOf } from '../../aggregate/operator.js';
 import { valuesEqual } from '../../bson/compare.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$in',

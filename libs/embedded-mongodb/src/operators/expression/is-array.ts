@@ -1,5 +1,4 @@
-import { unary } from '../../aggregate/operator.js';
-import { expressions } from '../registry.js';
+import { expressions, unary } from '../../aggregate/operator.js';
 
 expressions.define(
   '$isArray',

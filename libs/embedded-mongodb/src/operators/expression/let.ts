@@ -3,7 +3,7 @@ import { namedArguments } from '../../aggregate/values/named-arguments.js';
 import { checkedName, withVariables } from '../../aggregate/values/variables.js';
 import { type BsonValue, isDocument } from '../../bson/types.js';
 import { failure } from '../../errors.js';
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 expressions.define('$let', {
   compile(argument, compile) {

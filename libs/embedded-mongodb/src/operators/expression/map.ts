@@ -1,6 +1,6 @@
 import { namedArguments } from '../../aggregate/values/named-arguments.js';
 import { eachElement, loop } from '../../aggregate/values/variables.js';
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 expressions.define('$map', {
   compile(argument, compile) {

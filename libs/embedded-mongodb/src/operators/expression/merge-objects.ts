@@ -1,8 +1,7 @@
-import { isNullish, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { type BsonDocument, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$mergeObjects', variadic(mergeObjects));
 

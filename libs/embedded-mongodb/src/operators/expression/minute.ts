@@ -1,5 +1,5 @@
 import { datePart } from '../../aggregate/values/date-parts.js';
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 expressions.define(
   '$minute',

@@ -1,10 +1,9 @@
 import { Decimal128, Double, Long } from 'bson';
-import { binary, nameOf, nullable, present } from '../../aggregate/operator.js';
+import { binary, expressions, nameOf, nullable, present } from '../../aggregate/operator.js';
 import { remainderOfDecimals, toDecimal128 } from '../../bson/decimal.js';
 import { integerValue, isZero, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonValue, isNumber } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$mod', nullable(binary((a, b) => modulo(present(a), present(b)))));
 

@@ -1,5 +1,5 @@
 import { Decimal128, Double, Long } from 'bson';
-import { isNullish, nameOf, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import {
   type Decimal,
@@ -12,7 +12,6 @@ import {
 import { integerValue, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { isNumber } from '../../bson/types.js';
 import { failure } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$multiply', variadic(multiplyAll, { folds: 'leading' }));
 

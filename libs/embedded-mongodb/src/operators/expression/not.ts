@@ -1,6 +1,5 @@
-import { unary } from '../../aggregate/operator.js';
+import { expressions, unary } from '../../aggregate/operator.js';
 import { isTruthy } from '../../bson/truth.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$not',

@@ -1,10 +1,9 @@
-import { isNullish } from '../../aggregate/operator.js';
+import { expressions, isNullish } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { namedArguments } from '../../aggregate/values/named-arguments.js';
 import { withVariables } from '../../aggregate/values/variables.js';
 import { type BsonValue, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$reduce', {
   compile(argument, compile) {

@@ -1,4 +1,4 @@
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 /** Expressions of MongoDB that this server lacks. */
 expressions.refuse(

@@ -1,6 +1,5 @@
-import { nameOf, nullable, unary } from '../../aggregate/operator.js';
+import { expressions, nameOf, nullable, unary } from '../../aggregate/operator.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$reverseArray',

@@ -1,9 +1,8 @@
-import { binary, nullable } from '../../aggregate/operator.js';
+import { binary, expressions, nullable } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { set } from '../../aggregate/values/sets.js';
 import { valuesEqual } from '../../bson/compare.js';
 import type { BsonArray } from '../../bson/types.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$setDifference', nullable(binary(difference)));
 

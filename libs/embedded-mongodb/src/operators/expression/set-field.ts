@@ -1,8 +1,7 @@
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { type Compile, isNullish } from '../../aggregate/operator.js';
+import { type Compile, expressions, isNullish } from '../../aggregate/operator.js';
 import type { Expression } from '../../aggregate/scope.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$setField', { compile: setField });
 

@@ -1,9 +1,8 @@
-import { isNullish, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { distinct, set } from '../../aggregate/values/sets.js';
 import { valuesEqual } from '../../bson/compare.js';
 import type { BsonArray } from '../../bson/types.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$setIntersection', variadic(intersection, { folds: 'all' }));
 

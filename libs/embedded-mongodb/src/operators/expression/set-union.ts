@@ -1,8 +1,7 @@
-import { isNullish, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { distinct, set } from '../../aggregate/values/sets.js';
 import type { BsonArray } from '../../bson/types.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$setUnion', variadic(union, { folds: 'all' }));
 

@@ -1,7 +1,6 @@
 import { Int32 } from 'bson';
-import { nameOf, unary } from '../../aggregate/operator.js';
+import { expressions, nameOf, unary } from '../../aggregate/operator.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$size',

@@ -1,9 +1,8 @@
-import { isNullish, nameOf, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { toDouble } from '../../bson/numbers.js';
 import { isNumber } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$slice', variadic(slice, { least: 2, most: 3 }));
 

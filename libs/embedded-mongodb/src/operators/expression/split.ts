@@ -1,8 +1,7 @@
-import { binary, nullable } from '../../aggregate/operator.js';
+import { binary, expressions, nullable } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { type BsonValue, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$split', nullable(binary(split)));
 

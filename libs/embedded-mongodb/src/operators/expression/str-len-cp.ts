@@ -1,7 +1,6 @@
 import { Int32 } from 'bson';
-import { unary } from '../../aggregate/operator.js';
+import { expressions, unary } from '../../aggregate/operator.js';
 import { required } from '../../aggregate/values/strings.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$strLenCP',

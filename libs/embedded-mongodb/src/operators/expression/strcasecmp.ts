@@ -1,9 +1,8 @@
 import { Int32 } from 'bson';
-import { binary } from '../../aggregate/operator.js';
+import { binary, expressions } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { foldCase } from '../../aggregate/values/strings.js';
 import { compareStrings } from '../../bson/compare.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$strcasecmp',

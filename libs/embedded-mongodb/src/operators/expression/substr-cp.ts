@@ -1,10 +1,9 @@
-import { variadic } from '../../aggregate/operator.js';
+import { expressions, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
 import { asText } from '../../aggregate/values/strings.js';
 import { toDouble } from '../../bson/numbers.js';
 import { isNumber, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$substrCP',

@@ -1,11 +1,10 @@
 import { Decimal128, Double, Long } from 'bson';
-import { binary, nameOf, nullable, present } from '../../aggregate/operator.js';
+import { binary, expressions, nameOf, nullable, present } from '../../aggregate/operator.js';
 import { dateFromMillis, millisInRange, wholeMillis } from '../../aggregate/values/date-arithmetic.js';
 import { addDecimals, negateDecimal, toDecimal128 } from '../../bson/decimal.js';
 import { integerValue, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonValue, isNumber } from '../../bson/types.js';
 import { failure } from '../../errors.js';
-import { expressions } from '../registry.js';
 
 expressions.define('$subtract', nullable(binary((a, b) => subtract(present(a), present(b)))));
 

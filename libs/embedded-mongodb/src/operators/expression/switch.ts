@@ -3,7 +3,7 @@ import { namedArguments } from '../../aggregate/values/named-arguments.js';
 import { isTruthy } from '../../bson/truth.js';
 import { type BsonValue, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../registry.js';
+import { expressions } from '../../aggregate/operator.js';
 
 expressions.define('$switch', {
   compile(argument, compile) {

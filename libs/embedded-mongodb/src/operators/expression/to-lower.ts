@@ -1,6 +1,5 @@
-import { unary } from '../../aggregate/operator.js';
+import { expressions, unary } from '../../aggregate/operator.js';
 import { foldCase } from '../../aggregate/values/strings.js';
-import { expressions } from '../registry.js';
 
 expressions.define(
   '$toLower',

@@ -1,4 +1,3 @@
-import { nameOf, unary } from '../../aggregate/operator.js';
-import { expressions } from '../registry.js';
+import { expressions, nameOf, unary } from '../../aggregate/operator.js';
 
 expressions.define('$type', unary(nameOf));

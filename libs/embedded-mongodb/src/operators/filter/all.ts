@@ -6,7 +6,7 @@ import { equality } from '../../query/equality.js';
 import { operatorConditions } from '../../query/field.js';
 import { namesReference } from '../../query/reference.js';
 import { regex } from '../../query/regex-condition.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 /** Every one of the values, or of the `$elemMatch` in their place, is found anywhere in the field. */
 fieldOperators.define('$all', (argument) => {

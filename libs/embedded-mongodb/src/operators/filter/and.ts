@@ -1,4 +1,4 @@
 import { allOf, compileBranches } from '../../query/filter.js';
-import { clauseOperators } from '../registry.js';
+import { clauseOperators } from '../../query/operators.js';
 
 clauseOperators.define('$and', (argument, context) => allOf(compileBranches('$and', argument, context)));

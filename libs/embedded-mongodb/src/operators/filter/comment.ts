@@ -1,5 +1,5 @@
 import { everyDocument } from '../../query/filter.js';
-import { clauseOperators, fieldOperators } from '../registry.js';
+import { clauseOperators, fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$comment', () => undefined);
 clauseOperators.define('$comment', () => everyDocument);

@@ -1,5 +1,5 @@
 import { checkComparable, equality } from '../../query/equality.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$eq', (argument) => {
   checkComparable(argument);

@@ -1,7 +1,7 @@
 import { isTruthy } from '../../bson/truth.js';
 import { condition, type Condition } from '../../query/condition.js';
 import { everything } from '../../query/intervals.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 const isPresent = condition((value) => value !== undefined, {
   intervals: [everything],

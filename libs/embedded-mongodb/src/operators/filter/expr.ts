@@ -2,7 +2,7 @@ import { compileExpression } from '../../aggregate/expression.js';
 import { scopeOf } from '../../aggregate/scope.js';
 import { isTruthy } from '../../bson/truth.js';
 import { opaque } from '../../query/filter.js';
-import { clauseOperators } from '../registry.js';
+import { clauseOperators } from '../../query/operators.js';
 
 clauseOperators.define('$expr', (argument, { onTopLevel, variables }) => {
   if (onTopLevel) throw onTopLevel('$expr');

@@ -1,4 +1,4 @@
 import { membership } from '../../query/membership.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$in', (argument) => membership('$in', argument));

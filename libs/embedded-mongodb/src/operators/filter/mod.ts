@@ -2,7 +2,7 @@ import { truncate } from '../../bson/numbers.js';
 import { isNumber } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 import { condition } from '../../query/condition.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 /** The remainder of a division of whole numbers. */
 fieldOperators.define('$mod', (argument) => {

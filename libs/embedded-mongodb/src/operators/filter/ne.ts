@@ -2,7 +2,7 @@ import { BSONRegExp } from 'bson';
 import { failure } from '../../errors.js';
 import { negation } from '../../query/condition.js';
 import { checkComparable, equality } from '../../query/equality.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$ne', (argument) => {
   checkComparable(argument);

@@ -1,5 +1,5 @@
 import { compileBranches, opaque } from '../../query/filter.js';
-import { clauseOperators } from '../registry.js';
+import { clauseOperators } from '../../query/operators.js';
 
 clauseOperators.define('$nor', (argument, context) => {
   const branches = compileBranches('$nor', argument, context);

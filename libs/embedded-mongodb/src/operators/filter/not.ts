@@ -4,7 +4,7 @@ import { failure } from '../../errors.js';
 import { negation } from '../../query/condition.js';
 import { operatorConditions } from '../../query/field.js';
 import { regex } from '../../query/regex-condition.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$not', (argument) => {
   if (argument instanceof BSONRegExp) return negation([regex(argument)]);

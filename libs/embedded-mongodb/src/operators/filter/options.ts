@@ -1,5 +1,5 @@
 import { failure } from '../../errors.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 /** Read by `$regex`. */
 fieldOperators.define('$options', (_argument, siblings) => {

@@ -1,6 +1,6 @@
 import { compileBranches } from '../../query/filter.js';
 import type { Filter } from '../../query/types.js';
-import { clauseOperators } from '../registry.js';
+import { clauseOperators } from '../../query/operators.js';
 
 clauseOperators.define('$or', (argument, context) => {
   const branches = compileBranches('$or', argument, context);

@@ -1,6 +1,6 @@
 import type { BsonValue } from '../../bson/types.js';
 import { fieldFilter } from '../../query/filter.js';
-import { clauseOperators } from '../registry.js';
+import { clauseOperators } from '../../query/operators.js';
 
 /** The fields of a DBRef, which are always compared as they are. */
 for (const name of ['$ref', '$id', '$db']) {

@@ -1,4 +1,4 @@
-import { clauseOperators, fieldOperators } from '../registry.js';
+import { clauseOperators, fieldOperators } from '../../query/operators.js';
 
 /** Operators of MongoDB that a filter of this server lacks. */
 const names = [

@@ -3,7 +3,7 @@ import type { BsonValue } from '../../bson/types.js';
 import { failure, failureAt } from '../../errors.js';
 import { regex } from '../../query/regex-condition.js';
 import { checkOptions } from '../../query/regex.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$regex', (argument, siblings) =>
   regex(regexArgument(argument, siblings.get('$options'))),

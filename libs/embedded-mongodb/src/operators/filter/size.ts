@@ -2,7 +2,7 @@ import { toDouble } from '../../bson/numbers.js';
 import { type BsonValue, isNumber, typeName } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 import { wholeCondition } from '../../query/condition.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$size', (argument) => {
   const wanted = isNumber(argument) ? toDouble(argument) : NaN;

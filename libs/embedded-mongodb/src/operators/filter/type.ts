@@ -1,6 +1,6 @@
 import { condition } from '../../query/condition.js';
 import { isOfType, parseTypeSet } from '../../query/type-set.js';
-import { fieldOperators } from '../registry.js';
+import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$type', (argument) => {
   const types = parseTypeSet(argument);

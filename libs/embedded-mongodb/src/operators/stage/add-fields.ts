@@ -1,12 +1,11 @@
 import { compileExpression } from '../../aggregate/expression.js';
 import { fieldPath } from '../../aggregate/field-path.js';
 import { scopeOf, type Variables } from '../../aggregate/scope.js';
-import { eachDocument, type Stage, type StageContext } from '../../aggregate/stage.js';
+import { eachDocument, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { describeDocument } from '../../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { ProjectionTree } from '../../query/projection-tree.js';
-import { stages } from '../registry.js';
 
 stages.define('$addFields', { parse: addFieldsStage, updates: true });
 

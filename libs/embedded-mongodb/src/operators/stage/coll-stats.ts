@@ -1,10 +1,9 @@
-import type { Source } from '../../aggregate/stage.js';
+import { type Source, stages } from '../../pipeline/stage.js';
 import { describe } from '../../bson/describe.js';
 import { toDouble } from '../../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../../bson/types.js';
 import { failure, failureAt, unsupported } from '../../errors.js';
-import { figure, storageFigures } from '../../storage/figures.js';
-import { stages } from '../registry.js';
+import { figure, storageFigures } from '../../catalog/figures.js';
 
 stages.define('$collStats', { source: collStats });
 

@@ -1,8 +1,7 @@
 import { Int32 } from 'bson';
-import type { Stage } from '../../aggregate/stage.js';
+import { type Stage, stages } from '../../pipeline/stage.js';
 import type { BsonValue } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { stages } from '../registry.js';
 
 stages.define('$count', { parse: countStage });
 

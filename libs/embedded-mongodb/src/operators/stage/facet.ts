@@ -1,10 +1,9 @@
-import { chain, compileStage, isSource, readStage } from '../../aggregate/pipeline.js';
+import { chain, compileStage, isSource, readStage } from '../../pipeline/pipeline.js';
 import type { Variables } from '../../aggregate/scope.js';
-import { allDocuments, type Stage, type StageContext } from '../../aggregate/stage.js';
+import { allDocuments, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { describeDocument } from '../../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { stages } from '../registry.js';
 
 stages.define('$facet', { parse: facetStage });
 

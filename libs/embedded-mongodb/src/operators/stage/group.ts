@@ -1,11 +1,10 @@
-import type { Accumulator } from '../../aggregate/accumulator.js';
+import { type Accumulator, accumulators } from '../../aggregate/accumulator.js';
 import { compileExpression } from '../../aggregate/expression.js';
 import { groupKey } from '../../aggregate/group-key.js';
 import { type Expression, type Scope, scopeOf, type Variables } from '../../aggregate/scope.js';
-import type { Stage, StageContext } from '../../aggregate/stage.js';
+import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { accumulators, stages } from '../registry.js';
 
 stages.define('$group', { parse: groupStage });
 

@@ -1,9 +1,8 @@
 import { Long } from 'bson';
-import type { Source } from '../../aggregate/stage.js';
+import { type Source, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { usageOf } from '../../index/usage.js';
-import { stages } from '../registry.js';
 
 stages.define('$indexStats', { source: indexStats });
 

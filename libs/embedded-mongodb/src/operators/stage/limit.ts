@@ -1,8 +1,7 @@
-import type { Stage } from '../../aggregate/stage.js';
+import { type Stage, stages } from '../../pipeline/stage.js';
 import { wholeArgument } from '../../aggregate/values/whole-argument.js';
 import type { BsonValue } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { stages } from '../registry.js';
 
 stages.define('$limit', {
   parse: limitStage,

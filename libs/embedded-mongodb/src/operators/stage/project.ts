@@ -1,8 +1,7 @@
-import { eachDocument, type Stage, type StageContext } from '../../aggregate/stage.js';
+import { eachDocument, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { compileProjection } from '../../query/projection.js';
-import { stages } from '../registry.js';
 
 stages.define('$project', { parse: projectStage, updates: true });
 

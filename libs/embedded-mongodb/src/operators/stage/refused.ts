@@ -1,4 +1,4 @@
-import { stages } from '../registry.js';
+import { stages } from '../../pipeline/stage.js';
 
 /** Stages of MongoDB that this server lacks. */
 stages.refuse(

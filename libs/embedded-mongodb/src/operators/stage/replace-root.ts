@@ -1,8 +1,7 @@
-import type { Stage, StageContext } from '../../aggregate/stage.js';
-import { replaceBy } from '../../aggregate/values/replaced-root.js';
+import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
+import { replaceBy } from '../../pipeline/replaced-root.js';
 import { type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { stages } from '../registry.js';
 
 stages.define('$replaceRoot', { parse: replaceRootStage, updates: true });
 

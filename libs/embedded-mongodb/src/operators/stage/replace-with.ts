@@ -1,5 +1,5 @@
-import { replaceBy } from '../../aggregate/values/replaced-root.js';
-import { stages } from '../registry.js';
+import { replaceBy } from '../../pipeline/replaced-root.js';
+import { stages } from '../../pipeline/stage.js';
 
 /** The short form of `$replaceRoot`. */
 stages.define('$replaceWith', {

@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { Decimal128 } from 'bson';
-import { allDocuments, type Stage } from '../../aggregate/stage.js';
+import { allDocuments, type Stage, stages } from '../../pipeline/stage.js';
 import { toDouble } from '../../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../../bson/types.js';
 import { failureAt, unsupported } from '../../errors.js';
-import { stages } from '../registry.js';
 
 stages.define('$sample', { parse: sampleStage });
 

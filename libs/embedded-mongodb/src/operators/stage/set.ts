@@ -1,5 +1,5 @@
 import { addFieldsStage } from './add-fields.js';
-import { stages } from '../registry.js';
+import { stages } from '../../pipeline/stage.js';
 
 /** Another name of `$addFields`. */
 stages.define('$set', { parse: addFieldsStage, updates: true });

@@ -1,10 +1,9 @@
 import { Int32 } from 'bson';
-import type { Stage, StageContext } from '../../aggregate/stage.js';
+import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { groupStage } from './group.js';
 import { sortStage } from './sort.js';
-import { stages } from '../registry.js';
 
 stages.define('$sortByCount', { parse: sortByCountStage });
 

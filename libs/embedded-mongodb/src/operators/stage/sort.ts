@@ -1,8 +1,7 @@
-import { allDocuments, type Stage } from '../../aggregate/stage.js';
+import { allDocuments, type Stage, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { compileSort, parseSort, sortDocuments } from '../../query/sort.js';
-import { stages } from '../registry.js';
 
 stages.define('$sort', {
   parse: sortStage,

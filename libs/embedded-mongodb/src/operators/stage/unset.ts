@@ -1,9 +1,8 @@
 import { Int32 } from 'bson';
-import type { Stage, StageContext } from '../../aggregate/stage.js';
+import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import type { BsonDocument, BsonValue } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { projectStage } from './project.js';
-import { stages } from '../registry.js';
 
 stages.define('$unset', { parse: unsetStage, updates: true });
 

@@ -1,10 +1,9 @@
 import { Long } from 'bson';
 import { fieldPath } from '../../aggregate/field-path.js';
 import { isNullish } from '../../aggregate/operator.js';
-import { eachDocument, type Stage } from '../../aggregate/stage.js';
+import { eachDocument, type Stage, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { stages } from '../registry.js';
 
 stages.define('$unwind', { parse: unwindStage });
 

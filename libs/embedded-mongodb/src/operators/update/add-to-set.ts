@@ -3,7 +3,7 @@ import { describeDocument } from '../../bson/describe.js';
 import { type BsonArray, type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 import { keep, lastName, type Modifier } from '../../update/modifier.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$addToSet', { modifier: (_path, argument) => addToSet(argument) });
 

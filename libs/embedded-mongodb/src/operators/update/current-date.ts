@@ -2,7 +2,7 @@ import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../b
 import { failure } from '../../errors.js';
 import { nextTimestamp } from '../../update/clock.js';
 import type { Modifier } from '../../update/modifier.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$currentDate', { modifier: (_path, argument) => currentDate(argument) });
 

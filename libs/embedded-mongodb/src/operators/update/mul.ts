@@ -1,4 +1,4 @@
 import { arithmetic } from '../../update/arithmetic.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$mul', { modifier: (path, argument) => arithmetic('$mul', path, argument) });

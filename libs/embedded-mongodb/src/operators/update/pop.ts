@@ -3,7 +3,7 @@ import { toDouble } from '../../bson/numbers.js';
 import { type BsonValue, isNumber, typeName } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 import { keep, type Modifier } from '../../update/modifier.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$pop', { modifier: pop });
 

@@ -3,7 +3,7 @@ import { type BsonValue, typeName } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 import type { Modifier } from '../../update/modifier.js';
 import { removal } from '../../update/removal.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$pullAll', { modifier: (_path, argument) => pullAll(argument) });
 

@@ -5,7 +5,7 @@ import { isTopLevelOperator } from '../../query/field.js';
 import { compileElementFilter } from '../../query/filter.js';
 import { namesReference } from '../../query/reference.js';
 import { removal } from '../../update/removal.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 /** Removes the elements that a condition or a value fits. */
 updates.define('$pull', { modifier: (_path, argument) => removal('$pull', pullTest(argument)) });

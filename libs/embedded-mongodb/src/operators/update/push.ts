@@ -11,7 +11,7 @@ import {
 } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 import { describeId, keep, type Modifier } from '../../update/modifier.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$push', { modifier: (_path, argument) => push(argument) });
 

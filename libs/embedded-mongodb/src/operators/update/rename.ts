@@ -4,7 +4,7 @@ import { failure } from '../../errors.js';
 import type { Step } from '../../update/apply.js';
 import { describeId, keep, remove } from '../../update/modifier.js';
 import { arrayPosition, parseUpdatePath } from '../../update/path.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$rename', { step: parseRename });
 

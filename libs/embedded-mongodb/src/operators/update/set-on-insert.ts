@@ -1,5 +1,5 @@
 import { identical, keep } from '../../update/modifier.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$setOnInsert', {
   modifier: (_path, argument) => ({

@@ -1,4 +1,4 @@
 import { setTo } from '../../update/set-to.js';
-import { updates } from '../registry.js';
+import { updates } from '../../update/operator.js';
 
 updates.define('$set', { modifier: (_path, argument) => setTo(argument) });

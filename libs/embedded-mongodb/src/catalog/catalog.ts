@@ -7,8 +7,8 @@ import type { BsonArray, BsonDocument, BsonNumber, BsonValue } from '../bson/typ
 import { idIndex, type IndexDefinition, storedIndex } from '../index/definition.js';
 import { Index, type IndexTraits } from '../index/index.js';
 import { Collection } from './collection.js';
-import { keyRange, tablePrefix, tableRange } from './layout.js';
-import type { Store } from './store.js';
+import { keyRange, tablePrefix, tableRange } from '../storage/layout.js';
+import type { Store } from '../storage/store.js';
 
 /** The catalog's own table, and the kinds of keys in it. */
 const catalogTable = 0;

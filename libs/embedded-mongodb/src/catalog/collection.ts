@@ -1,7 +1,7 @@
 import type { BsonDocument } from '../bson/types.js';
 import type { Index } from '../index/index.js';
-import { recordKey, recordOf, tableRange } from './layout.js';
-import type { Store, StoreCursor } from './store.js';
+import { recordKey, recordOf, tableRange } from '../storage/layout.js';
+import type { Store, StoreCursor } from '../storage/store.js';
 
 /** A document with the number it is stored under; numbers grow in the order of insertion. */
 export interface StoredDocument {

@@ -1,9 +1,9 @@
-import { describe, describeDocument } from '../../bson/describe.js';
-import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
-import { failureAt } from '../../errors.js';
-import { compileExpression } from '../expression.js';
-import { type Result, scopeOf } from '../scope.js';
-import { eachDocument, type Stage, type StageContext } from '../stage.js';
+import { describe, describeDocument } from '../bson/describe.js';
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
+import { failureAt } from '../errors.js';
+import { compileExpression } from '../aggregate/expression.js';
+import { type Result, scopeOf } from '../aggregate/scope.js';
+import { eachDocument, type Stage, type StageContext } from './stage.js';
 
 /** A stage that puts what an expression gives in place of each document. */
 export function replaceBy(expression: BsonValue, what: string, { variables }: StageContext): Stage {

@@ -1,8 +1,7 @@
 import { type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt } from '../errors.js';
-import { stages } from '../operators/registry.js';
-import { noNames, type Variables } from './scope.js';
-import type { DocumentFlow, PipelineHead, Source, Stage } from './stage.js';
+import { type DocumentFlow, type PipelineHead, type Source, type Stage, stages } from './stage.js';
+import { noNames, type Variables } from '../aggregate/scope.js';
 
 export type { PipelineHead } from './stage.js';
 

@@ -1,6 +1,7 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
-import type { Collection } from '../storage/collection.js';
-import type { Variables } from './scope.js';
+import type { Collection } from '../catalog/collection.js';
+import type { Variables } from '../aggregate/scope.js';
+import { Registry } from '../registry.js';
 
 /** Documents on their way; `undefined` is a chance to pause, which every stage passes on at once. */
 export type DocumentFlow = Iterable<BsonDocument | undefined>;
@@ -50,6 +51,9 @@ export interface SourceStage {
 
 /** A stage of pipelines. */
 export type StageOperator = OrdinaryStage | SourceStage;
+
+/** Stages of pipelines. */
+export const stages = new Registry<StageOperator>('The stage');
 
 /** A stage that looks at one document after the other. */
 export function eachDocument(handle: (document: BsonDocument) => Iterable<BsonDocument>): Stage {

@@ -1,0 +1,51 @@
+import { type BsonValue, isDocument } from '../bson/types.js';
+import { failure } from '../errors.js';
+import { conjunction } from './condition.js';
+import { isOperators, isTopLevelOperator, operatorConditions } from './field.js';
+import { compileClauses } from './filter.js';
+import type { Predicate } from './predicate.js';
+import { namesReference } from './reference.js';
+import type { Filter } from './types.js';
+
+/** What is asked of one element of an array. */
+export interface ElementMatch {
+  matches(element: BsonValue): boolean;
+  /** What an index over the array's path can know of it. */
+  predicates(path: string): Predicate[];
+}
+
+/** The argument of `$elemMatch`: with operators it asks an element as a value, otherwise as a document. */
+export function compileElementMatch(argument: BsonValue): ElementMatch {
+  if (!isDocument(argument)) throw failure('BadValue', '$elemMatch needs an Object');
+  const first = argument.keys().next().value ?? '';
+  if (isOperators(argument) && !isTopLevelOperator(first) && !namesReference(argument)) {
+    const conditions = operatorConditions(argument);
+    // An index holds an array inside an array as one value, and nothing of what is in it.
+    const asked = conditions.filter((each) => !each.whole);
+    return {
+      matches: conjunction(conditions).matchesElement,
+      predicates: (path) => conjunction(asked).predicates?.(path) ?? [],
+    };
+  }
+  const filter = compileClauses(argument, { onTopLevel: notHere });
+  return {
+    matches: (element) => matchesElement(filter, element),
+    // An element that is no document can lack a field without lacking it for an index or for another filter.
+    predicates: (path) =>
+      filter.predicates
+        .filter((each) => !each.includesMissing)
+        .map((each) => ({ ...each, path: `${path}.${each.path}` })),
+  };
+}
+
+/** An array among the elements is asked as a document whose names are its positions. */
+function matchesElement(filter: Filter, element: BsonValue): boolean {
+  if (isDocument(element)) return filter.matches(element);
+  return (
+    Array.isArray(element) && filter.matches(new Map(element.map((each, index) => [String(index), each])))
+  );
+}
+
+function notHere(operator: string): Error {
+  return failure('BadValue', `${operator} can only be applied to the top-level document`);
+}
