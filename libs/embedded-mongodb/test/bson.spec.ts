@@ -13,6 +13,7 @@ import {
 } from 'bson';
 import { compareValues } from '../src/bson/compare.js';
 import { decodeDocument, decodeField, maxDepth } from '../src/bson/decode.js';
+import { validateDocument } from '../src/bson/raw.js';
 import { encodeDocument } from '../src/bson/encode.js';
 import type { BsonValue } from '../src/bson/types.js';
 import { codeOf, doc } from './support/bson.js';
@@ -78,6 +79,13 @@ describe('decodeDocument and encodeDocument', () => {
     const bytes = serialize({ a: 'xx' });
     bytes[bytes.indexOf('x'.charCodeAt(0))] = 0xff;
     expect(codeOf(() => decodeDocument(bytes))).toBe(22);
+  });
+
+  it.each([0x06, 0x0c, 0x0e, 0x0f])('refuses the deprecated type %d, read and stored', (type) => {
+    const bytes = Buffer.from(serialize({ a: '' }));
+    bytes[4] = type;
+    expect(codeOf(() => decodeDocument(bytes))).toBe(115);
+    expect(codeOf(() => validateDocument(bytes))).toBe(115);
   });
 });
 

@@ -11,7 +11,8 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 const layers = [
   ['errors.ts', 'lock.ts'],
   ['registry.ts', 'bson'],
-  ['aggregate', 'storage', 'wire'],
+  ['storage', 'wire'],
+  ['aggregate'],
   ['query'],
   ['index'],
   ['catalog'],

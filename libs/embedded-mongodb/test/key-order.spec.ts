@@ -13,7 +13,7 @@ import {
 import fc from 'fast-check';
 import { compareValues } from '../src/bson/compare.js';
 import type { BsonValue } from '../src/bson/types.js';
-import { encodeKey } from '../src/storage/key.js';
+import { encodeKey } from '../src/bson/key.js';
 
 const edges: BsonValue[] = [
   ...[0, -0, 1, -1, 0.1, 1.5, 2 ** 53, -(2 ** 53), 1e300, 5e-324, NaN, Infinity, -Infinity].map(

@@ -60,13 +60,7 @@ describe('the files of operators', () => {
     const paths = supported
       // The fields of a reference share a file.
       .filter((name) => name !== '$id' && name !== '$db')
-      .map(
-        (name) =>
-          `${name
-            .slice(1)
-            .replace(/CP$/, 'Cp')
-            .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.ts`,
-      );
+      .map((name) => `${name.slice(1).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.ts`);
     expect(readdirSync(new URL(`src/operators/${folder}/`, root)).sort()).toEqual(
       [...paths, 'refused.ts'].sort(),
     );

@@ -1,4 +1,4 @@
-import { BsonUndefined, type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
 import { expressions, type Operator } from './operator.js';
 import { fieldPath } from './field-path.js';
@@ -88,10 +88,6 @@ function withFolded(operator: Operator, operands: readonly Expression[]): readon
   switch (operator.folds) {
     case undefined:
       return operands;
-    case 'all': {
-      const constants = operands.filter((each) => each.constant);
-      return [...operands.filter((each) => !each.constant), ...computed(constants)];
-    }
     case 'leading': {
       const end = operands.findIndex((each) => !each.constant);
       return [...computed(operands.slice(0, end)), ...operands.slice(end)];
@@ -155,7 +151,7 @@ function valueAt(value: Result, names: readonly string[], depth = 0): Result {
   if (!Array.isArray(value)) return undefined;
   return value.flatMap((element): BsonValue[] => {
     const nested = isDocument(element) ? valueAt(element, names, depth) : undefined;
-    return nested === undefined || nested instanceof BsonUndefined ? [] : [nested];
+    return nested === undefined ? [] : [nested];
   });
 }
 

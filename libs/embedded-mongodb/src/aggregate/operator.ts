@@ -1,4 +1,4 @@
-import { BsonUndefined, type BsonValue, typeName } from '../bson/types.js';
+import { type BsonValue, typeName } from '../bson/types.js';
 import { Registry } from '../registry.js';
 import type { Expression, Result } from './scope.js';
 
@@ -9,10 +9,10 @@ export interface Operator {
   /** Takes the values one by one: what it has not asked for when it is done is never evaluated. */
   apply(operands: Iterable<Result>): Result;
   /**
-   * Which constants among the arguments MongoDB computes beforehand: those at the beginning; those next to each other; or all,
-   * moved to the end. That decides about types, rounding and which errors show.
+   * Which constants among the arguments MongoDB computes beforehand: those at the beginning, or those next to each
+   * other. That decides about types, rounding and which errors show.
    */
-  folds?: 'leading' | 'adjacent' | 'all';
+  folds?: 'leading' | 'adjacent';
 }
 
 /** Compiles an argument, in which the added variables may be used besides those of its surroundings. */
@@ -44,9 +44,9 @@ export function variadic(
   return { least, most, apply, folds };
 }
 
-/** Whether a value counts as absent: missing, null or undefined. */
+/** Whether a value counts as absent: missing or null. */
 export function isNullish(value: Result): value is null | undefined {
-  return value === undefined || value === null || value instanceof BsonUndefined;
+  return value === undefined || value === null;
 }
 
 /** An argument that is absent makes the whole expression null, whatever the others are. */

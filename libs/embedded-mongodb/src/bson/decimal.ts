@@ -119,52 +119,8 @@ export function divideDecimals(a: Decimal, b: Decimal): Decimal {
   return finite(negative, dividend, exponent);
 }
 
-/** What is left of `a` after whole multiples of `b`, with the sign of `a`. */
-export function remainderOfDecimals(a: Decimal, b: Decimal): Decimal {
-  if (a.kind !== 'finite' || b.kind === 'nan' || isZero(b)) return { kind: 'nan' };
-  if (b.kind === 'infinity') return a;
-  const exponent = Math.min(a.exponent, b.exponent);
-  const [left, right] = [scaledTo(a, exponent), scaledTo(b, exponent)];
-  const rest = left % right;
-  return finite(a.negative, rest < 0n ? -rest : rest, exponent);
-}
-
 export function negateDecimal(value: Decimal): Decimal {
   return value.kind === 'nan' ? value : { ...value, negative: !value.negative };
-}
-
-/** The next whole number above or below. */
-export function wholeDecimal(value: Decimal, direction: 'up' | 'down'): Decimal {
-  // Infinity has no next whole number; MongoDB gives NaN.
-  if (value.kind !== 'finite') return { kind: 'nan' };
-  if (value.exponent >= 0) {
-    // Its digits are written out as far as they fit.
-    const tooLong = value.coefficient !== 0n && digitCount(value.coefficient) + value.exponent > precision;
-    return tooLong
-      ? { kind: 'nan' }
-      : finite(
-          value.negative,
-          value.coefficient * 10n ** BigInt(value.coefficient === 0n ? 0 : value.exponent),
-          0,
-        );
-  }
-  const divisor = 10n ** BigInt(-value.exponent);
-  const away = value.negative === (direction === 'down') && value.coefficient % divisor !== 0n;
-  return finite(value.negative, value.coefficient / divisor + (away ? 1n : 0n), 0);
-}
-
-/** The nearest whole number, of two the even one. */
-export function nearestDecimal(value: Decimal): Decimal {
-  if (value.kind !== 'finite' || value.exponent >= 0) return value;
-  return finite(value.negative, roundHalfEven(value.coefficient, -value.exponent), 0);
-}
-
-/** Below, equal or above zero as `a` is to `b`; NaN is the least and equals itself, as in MongoDB's sort order. */
-export function compareDecimals(a: Decimal, b: Decimal): number {
-  if (a.kind === 'nan' || b.kind === 'nan') return Number(b.kind === 'nan') - Number(a.kind === 'nan');
-  const signs = signOf(a) - signOf(b);
-  if (signs !== 0 || signOf(a) === 0) return signs;
-  return signOf(a) * compareMagnitudes(a, b);
 }
 
 /** The nearest double. */
@@ -180,25 +136,6 @@ function finite(negative: boolean, coefficient: bigint, exponent: number): Decim
 
 function isZero(value: Decimal): boolean {
   return value.kind === 'finite' && value.coefficient === 0n;
-}
-
-function signOf(value: Exclude<Decimal, { kind: 'nan' }>): number {
-  return isZero(value) ? 0 : value.negative ? -1 : 1;
-}
-
-function compareMagnitudes(
-  a: Exclude<Decimal, { kind: 'nan' }>,
-  b: Exclude<Decimal, { kind: 'nan' }>,
-): number {
-  if (a.kind === 'infinity' || b.kind === 'infinity') {
-    return Number(a.kind === 'infinity') - Number(b.kind === 'infinity');
-  }
-  const lengths = digitCount(a.coefficient) + a.exponent - (digitCount(b.coefficient) + b.exponent);
-  if (lengths !== 0) return lengths;
-  const exponent = Math.min(a.exponent, b.exponent);
-  const left = a.coefficient * 10n ** BigInt(a.exponent - exponent);
-  const right = b.coefficient * 10n ** BigInt(b.exponent - exponent);
-  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 function scaledTo(value: Decimal & { kind: 'finite' }, exponent: number): bigint {

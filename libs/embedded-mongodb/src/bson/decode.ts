@@ -1,7 +1,6 @@
 import {
   Binary,
   BSONRegExp,
-  BSONSymbol,
   Code,
   Decimal128,
   Double,
@@ -13,15 +12,7 @@ import {
   Timestamp,
 } from 'bson';
 import { failure, unsupported } from '../errors.js';
-import {
-  type BsonArray,
-  type BsonDocument,
-  BsonType,
-  BsonUndefined,
-  type BsonValue,
-  DbPointer,
-  ScopedCode,
-} from './types.js';
+import { type BsonArray, type BsonDocument, BsonType, type BsonValue } from './types.js';
 
 /** Deepest nesting of a message. Unit: levels. */
 export const maxDepth = 200;
@@ -130,8 +121,6 @@ class Decoder {
         return this.array(depth + 1);
       case BsonType.binData:
         return this.binary();
-      case BsonType.undefined:
-        return BsonUndefined.value;
       case BsonType.objectId:
         return this.objectId();
       case BsonType.bool:
@@ -142,14 +131,8 @@ class Decoder {
         return null;
       case BsonType.regex:
         return this.regex();
-      case BsonType.dbPointer:
-        return new DbPointer(this.string(), this.objectId());
       case BsonType.javascript:
         return new Code(this.string());
-      case BsonType.symbol:
-        return new BSONSymbol(this.string());
-      case BsonType.javascriptWithScope:
-        return this.scopedCode(depth);
       case BsonType.int:
         return new Int32(this.int32());
       case BsonType.timestamp:
@@ -163,7 +146,7 @@ class Decoder {
       case BsonType.maxKey:
         return new MaxKey();
       default:
-        throw invalid(`unrecognized BSON type ${type}`);
+        throw unknownType(type);
     }
   }
 
@@ -233,14 +216,6 @@ class Decoder {
     return new Binary(Buffer.from(this.copy(length - 4)), subtype);
   }
 
-  private scopedCode(depth: number): ScopedCode {
-    const start = this.at;
-    const length = this.int32();
-    const result = new ScopedCode(this.string(), this.document(depth + 1));
-    if (this.at - start !== length) throw invalid('the length of code with scope is wrong');
-    return result;
-  }
-
   private string(): string {
     const length = this.int32();
     const start = this.take(length);
@@ -288,6 +263,20 @@ export function checkedOptions(options: string): string {
 /** The refusal of a date that a JavaScript Date cannot hold. */
 export function dateBeyondRange(): Error {
   return unsupported('A date beyond the years -271821 to 275760');
+}
+
+/** The types that BSON calls deprecated, by their numbers. */
+const deprecated = new Map<number, string>([
+  [BsonType.undefined, 'undefined'],
+  [BsonType.dbPointer, 'DBPointer'],
+  [BsonType.symbol, 'symbol'],
+  [BsonType.javascriptWithScope, 'JavaScript with scope'],
+]);
+
+/** The refusal of a type that has no values here. */
+export function unknownType(type: number): Error {
+  const name = deprecated.get(type);
+  return name ? unsupported(`The deprecated type ${name}`) : invalid(`unrecognized BSON type ${type}`);
 }
 
 function invalid(reason: string): Error {

@@ -1,26 +1,7 @@
-import {
-  Binary,
-  BSONRegExp,
-  BSONSymbol,
-  Code,
-  Decimal128,
-  Double,
-  Int32,
-  Long,
-  ObjectId,
-  Timestamp,
-} from 'bson';
+import { Binary, BSONRegExp, Code, Decimal128, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
 import { failure } from '../errors.js';
 import { maxDepth } from './decode.js';
-import {
-  type BsonArray,
-  type BsonDocument,
-  BsonType,
-  type BsonValue,
-  DbPointer,
-  ScopedCode,
-  typeName,
-} from './types.js';
+import { type BsonArray, type BsonDocument, BsonType, type BsonValue, typeName } from './types.js';
 
 /** Where documents are written before their bytes are cut out; grown when one does not fit. */
 let scratch = Buffer.allocUnsafe(64 * 1024);
@@ -85,12 +66,6 @@ function writeElement(name: string, value: BsonValue, depth: number): void {
   else if (value instanceof Binary) writeBinary(value);
   else if (value instanceof BSONRegExp) writeRegex(value);
   else if (value instanceof Code) writeString(value.code.toString());
-  else if (value instanceof BSONSymbol) writeString(value.value);
-  else if (value instanceof ScopedCode) writeScopedCode(value, depth);
-  else if (value instanceof DbPointer) {
-    writeString(value.namespace);
-    writeBytes(value.id.id);
-  }
 }
 
 function writeBinary(value: Binary): void {
@@ -105,14 +80,6 @@ function writeBinary(value: Binary): void {
 function writeRegex(value: BSONRegExp): void {
   writeCstring(value.pattern);
   writeCstring(value.options);
-}
-
-function writeScopedCode(value: ScopedCode, depth: number): void {
-  const start = at;
-  writeInt32(0);
-  writeString(value.code);
-  writeDocument(value.scope, depth + 1);
-  scratch.writeInt32LE(at - start, start);
 }
 
 function writeString(text: string): void {

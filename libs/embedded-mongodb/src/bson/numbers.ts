@@ -1,7 +1,6 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
 import {
   addDecimals,
-  compareDecimals,
   type Decimal,
   decimalFromBigInt,
   decimalToDouble,
@@ -34,20 +33,6 @@ export function isZero(value: BsonNumber): boolean {
   if (!(value instanceof Decimal128)) return toDouble(value) === 0;
   const parts = fromDecimal128(value);
   return parts.kind === 'finite' && parts.coefficient === 0n;
-}
-
-/**
- * Compares by exact value across the four numeric types, as MongoDB does: 2^53 + 1 as a Long is above 2^53 as a Double,
- * and 0.1 as a Double is above 0.1 as a Decimal128. NaN is the least and equals itself.
- */
-export function compareNumbers(a: BsonNumber, b: BsonNumber): number {
-  if (a instanceof Decimal128 || b instanceof Decimal128) return compareDecimals(exact(a), exact(b));
-  if (a instanceof Long && b instanceof Long) return a.compare(b);
-  const left = a instanceof Long ? a.toBigInt() : a.value;
-  const right = b instanceof Long ? b.toBigInt() : b.value;
-  if (left < right) return -1;
-  if (left > right) return 1;
-  return Number(Number.isNaN(right)) - Number(Number.isNaN(left));
 }
 
 /**

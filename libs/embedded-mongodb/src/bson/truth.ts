@@ -1,8 +1,8 @@
 import { isZero } from './numbers.js';
-import { BsonUndefined, type BsonValue, isNumber } from './types.js';
+import { type BsonValue, isNumber } from './types.js';
 
 /** Whether MongoDB takes a value for true where it expects a boolean. */
 export function isTruthy(value: BsonValue | undefined): boolean {
   if (isNumber(value)) return !isZero(value);
-  return value !== undefined && value !== null && value !== false && !(value instanceof BsonUndefined);
+  return value !== undefined && value !== null && value !== false;
 }

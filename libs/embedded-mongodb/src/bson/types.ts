@@ -1,7 +1,6 @@
 import {
   Binary,
   BSONRegExp,
-  BSONSymbol,
   Code,
   Decimal128,
   Double,
@@ -13,27 +12,14 @@ import {
   Timestamp,
 } from 'bson';
 
-/** The deprecated BSON type 6; JavaScript's `undefined` stays free to mean "no such field". */
+/**
+ * What an empty array counts as in an index or a sort. As a value of documents the deprecated type 6 is refused; JavaScript's
+ * `undefined` stays free to mean "no such field".
+ */
 export class BsonUndefined {
   static readonly value = new BsonUndefined();
 
   readonly bsonType = 'undefined';
-}
-
-/** The deprecated BSON type 12. */
-export class DbPointer {
-  constructor(
-    readonly namespace: string,
-    readonly id: ObjectId,
-  ) {}
-}
-
-/** JavaScript with a scope, BSON type 15; without one it is bson's `Code`. */
-export class ScopedCode {
-  constructor(
-    readonly code: string,
-    readonly scope: BsonDocument,
-  ) {}
 }
 
 /** The four numeric types of BSON. A plain JavaScript number never stands for one: its type would be lost. */
@@ -53,10 +39,7 @@ export type BsonValue =
   | BSONRegExp
   | Timestamp
   | BsonUndefined
-  | BSONSymbol
   | Code
-  | ScopedCode
-  | DbPointer
   | MinKey
   | MaxKey;
 
@@ -107,10 +90,7 @@ const classNames = new Map<unknown, BsonTypeName>([
   [BSONRegExp, 'regex'],
   [Timestamp, 'timestamp'],
   [BsonUndefined, 'undefined'],
-  [BSONSymbol, 'symbol'],
   [Code, 'javascript'],
-  [ScopedCode, 'javascriptWithScope'],
-  [DbPointer, 'dbPointer'],
   [MinKey, 'minKey'],
   [MaxKey, 'maxKey'],
 ]);

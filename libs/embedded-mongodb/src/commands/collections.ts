@@ -1,6 +1,5 @@
 import { Binary, Double, Int32 } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
-import { describeDocument } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
@@ -172,9 +171,4 @@ export function dbStats({ database }: Command, { catalog }: Engine): Reply {
 
 function sizeOf(collections: readonly Collection[]): number {
   return collections.reduce((sum, { counters }) => sum + counters.size, 0);
-}
-
-/** A key pattern in an error's words. */
-export function describeKey(key: BsonDocument): string {
-  return describeDocument(key);
 }

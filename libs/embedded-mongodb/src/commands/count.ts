@@ -1,7 +1,7 @@
 import { fieldPath } from '../aggregate/field-path.js';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
-import { encodeKey } from '../storage/key.js';
+import { groupKey } from '../aggregate/group-key.js';
 import { toDouble } from '../bson/numbers.js';
 import { describe } from '../bson/describe.js';
 import { type BsonNumber, type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
@@ -55,7 +55,7 @@ export async function distinct(command: Command, engine: Engine): Promise<Reply>
   for (const match of query.matches()) {
     if (match) {
       for (const value of valuesAt(decodeDocument(match.bytes), path)) {
-        const key = encodeKey(value).toString('latin1');
+        const key = groupKey(value);
         if (!values.has(key)) values.set(key, value);
       }
     }

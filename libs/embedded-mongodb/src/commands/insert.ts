@@ -3,7 +3,7 @@ import { decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { BsonType, type BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
-import { asBuffer, elements, findElement, validateDocument, valueEnd } from '../storage/raw.js';
+import { asBuffer, elements, findElement, validateDocument, valueEnd } from '../bson/raw.js';
 import { nextTimestamp } from '../update/clock.js';
 import { checkId } from '../update/id.js';
 import type { Reply } from '../wire/reply.js';

@@ -6,7 +6,7 @@ import { CommandError } from '../errors.js';
 import type { Match } from '../planner/execute.js';
 import { Query, type QueryRequest } from '../planner/query.js';
 import type { Collection } from '../catalog/collection.js';
-import { asBuffer } from '../storage/raw.js';
+import { asBuffer } from '../bson/raw.js';
 import { upsertDocument } from '../update/upsert.js';
 import type { Update } from '../update/update.js';
 import { collectionFor, type Engine } from './context.js';

@@ -3,7 +3,7 @@ import { describe } from '../bson/describe.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
 import { fitKey, recordOf, recordValue, sharedKey, uniqueKey } from '../storage/layout.js';
-import { type RawElement, valueEnd } from '../storage/raw.js';
+import { type RawElement, valueEnd } from '../bson/raw.js';
 import type { Store } from '../storage/store.js';
 import type { IndexDefinition } from './definition.js';
 import { KeyExtractor } from './keys.js';

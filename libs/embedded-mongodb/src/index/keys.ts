@@ -1,7 +1,7 @@
 import { failure, failureAt } from '../errors.js';
 import { BsonType } from '../bson/types.js';
-import { KeyWriter } from '../storage/key.js';
-import { elements, findElement, type RawElement, rawNull, rawUndefined } from '../storage/raw.js';
+import { KeyWriter } from '../bson/key.js';
+import { elements, findElement, type RawElement, rawNull, rawUndefined } from '../bson/raw.js';
 
 /** One component of a key pattern. */
 export interface KeyField {

@@ -1,6 +1,6 @@
 import { BsonUndefined } from '../bson/types.js';
 import type { Filter, Interval, Predicate } from '../query/filter.js';
-import { encodeKey } from '../storage/key.js';
+import { encodeKey } from '../bson/key.js';
 
 /** An interval in sortable bytes. */
 export interface ByteInterval {

@@ -8,7 +8,7 @@ import type { Index } from '../index/index.js';
 import type { Filter } from '../query/filter.js';
 import type { SortField } from '../query/sort.js';
 import type { Collection } from '../catalog/collection.js';
-import { encodeKey } from '../storage/key.js';
+import { encodeKey } from '../bson/key.js';
 import { fitKey, uniqueKey } from '../storage/layout.js';
 import type { Store } from '../storage/store.js';
 import { type ByteInterval, filterBounds, isPoint, type PathBounds } from './bounds.js';

@@ -1,7 +1,5 @@
-import { BSONSymbol } from 'bson';
 import { valuesEqual } from '../bson/compare.js';
-import { BsonUndefined, type BsonValue } from '../bson/types.js';
-import { failure } from '../errors.js';
+import type { BsonValue } from '../bson/types.js';
 import { condition, type Condition } from './condition.js';
 import { pointIntervals } from './intervals.js';
 import type { Test } from './path.js';
@@ -17,13 +15,7 @@ export function equality(value: BsonValue): Condition {
 
 /** Whether a value equals another; null equals what is missing. */
 export function equalTo(value: BsonValue): Test {
-  if (value === null) return (each) => each === undefined || each === null || each instanceof BsonUndefined;
-  if (typeof value === 'string')
-    return (each) => each === value || (each instanceof BSONSymbol && each.value === value);
+  if (value === null) return (each) => each === undefined || each === null;
+  if (typeof value === 'string') return (each) => each === value;
   return (each) => each !== undefined && valuesEqual(each, value);
-}
-
-/** @throws CommandError BadValue (2) for undefined, with which nothing is compared */
-export function checkComparable(value: BsonValue): void {
-  if (value instanceof BsonUndefined) throw failure('BadValue', 'cannot compare to undefined');
 }

@@ -3,13 +3,12 @@ import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js'
 import { failure } from '../errors.js';
 import { fieldOperators } from './operators.js';
 import { type Condition, conjunction } from './condition.js';
-import { checkComparable, equality } from './equality.js';
+import { equality } from './equality.js';
 import { isReference } from './reference.js';
 import { regex } from './regex-condition.js';
 
 /** What a filter asks of one field: operators, a regular expression or a value to be equal to. */
 export function fieldCondition(argument: BsonValue): Condition {
-  checkComparable(argument);
   if (argument instanceof BSONRegExp) return regex(argument);
   return isOperators(argument) ? conjunction(operatorConditions(argument)) : equality(argument);
 }

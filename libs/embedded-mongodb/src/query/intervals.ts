@@ -1,14 +1,7 @@
-import { Binary, BSONRegExp, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
+import { Binary, BSONRegExp, Code, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
 import { compareValues, typeRank } from '../bson/compare.js';
 import { isNaNValue } from '../bson/numbers.js';
-import {
-  type BsonType,
-  BsonUndefined,
-  type BsonTypeName,
-  type BsonValue,
-  DbPointer,
-  typeName,
-} from '../bson/types.js';
+import { type BsonType, BsonUndefined, type BsonTypeName, type BsonValue, typeName } from '../bson/types.js';
 import type { Interval } from './predicate.js';
 
 const zeroId = new ObjectId(new Uint8Array(12));
@@ -35,7 +28,7 @@ const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
   regex: {
     low: new BSONRegExp('', ''),
     lowInclusive: true,
-    high: new DbPointer('', zeroId),
+    high: new Code(''),
     highInclusive: false,
   },
 };

@@ -1,5 +1,5 @@
-import { BSONRegExp, BSONSymbol } from 'bson';
-import { BsonUndefined, type BsonValue, isDocument } from '../bson/types.js';
+import { BSONRegExp } from 'bson';
+import { type BsonValue, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { condition, type Condition } from './condition.js';
 import { equalTo } from './equality.js';
@@ -15,8 +15,6 @@ export function membership(operator: '$in' | '$nin', argument: BsonValue): Condi
     if (isDocument(each) && [...each.keys()][0]?.startsWith('$') && !isReference(each)) {
       throw failure('BadValue', `cannot nest $ under ${operator}`);
     }
-    if (each instanceof BsonUndefined)
-      throw failure('BadValue', 'InMatchExpression equality cannot be undefined');
   }
   const tests = argument.map(
     (each) => (each instanceof BSONRegExp ? regexTest(each).test : undefined) ?? equalTo(each),
@@ -38,7 +36,7 @@ export function membership(operator: '$in' | '$nin', argument: BsonValue): Condi
 function oneOf(values: readonly BsonValue[], tests: readonly Test[]): Test {
   if (values.length > 8 && values.every((each) => typeof each === 'string')) {
     const known = new Set<BsonValue | undefined>(values);
-    return (value) => known.has(value instanceof BSONSymbol ? value.value : value);
+    return (value) => known.has(value);
   }
   return (value) => tests.some((test) => test(value));
 }

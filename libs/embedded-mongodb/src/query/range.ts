@@ -4,7 +4,7 @@ import { isNaNValue } from '../bson/numbers.js';
 import { type BsonValue, typeName } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { condition, type Condition } from './condition.js';
-import { checkComparable, equalTo } from './equality.js';
+import { equalTo } from './equality.js';
 import { rangeIntervals } from './intervals.js';
 import type { Test } from './path.js';
 
@@ -12,7 +12,6 @@ type RangeOperator = '$gt' | '$gte' | '$lt' | '$lte';
 
 /** `$gt`, `$gte`, `$lt`, `$lte`: within the bound's own type, save for MinKey and MaxKey. */
 export function range(operator: RangeOperator, bound: BsonValue): Condition {
-  checkComparable(bound);
   if (bound instanceof BSONRegExp)
     throw failure('BadValue', `Can't have RegEx as arg to predicate over field.`);
   const intervals = rangeIntervals(operator, bound);

@@ -1,4 +1,4 @@
-import { BSONRegExp, BSONSymbol } from 'bson';
+import { BSONRegExp } from 'bson';
 import { valuesEqual } from '../bson/compare.js';
 import { condition, type Condition } from './condition.js';
 import { prefixIntervals } from './intervals.js';
@@ -18,7 +18,6 @@ export function regexTest(expression: BSONRegExp): { test: Test; prefix: string 
     prefix,
     test: (value) => {
       if (typeof value === 'string') return test(value);
-      if (value instanceof BSONSymbol) return test(value.value);
       return value instanceof BSONRegExp && valuesEqual(value, expression);
     },
   };

@@ -1,14 +1,14 @@
 import { BSONRegExp } from 'bson';
-import { type BsonDocument, BsonUndefined, type BsonValue, isDocument, typeName } from '../bson/types.js';
+import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failure } from '../errors.js';
 
 /**
  * Checks what a document about to be stored has for its `_id`.
  *
- * @throws CommandError InvalidIdField (53) for an array, a regular expression or undefined; DollarPrefixedFieldName (52).
+ * @throws CommandError InvalidIdField (53) for an array or a regular expression; DollarPrefixedFieldName (52).
  */
 export function checkId(id: BsonValue): void {
-  if (Array.isArray(id) || id instanceof BSONRegExp || id instanceof BsonUndefined) {
+  if (Array.isArray(id) || id instanceof BSONRegExp) {
     throw failure('InvalidIdField', `The '_id' value cannot be of type ${typeName(id)}`);
   }
   if (isDocument(id)) checkIdNames(id);

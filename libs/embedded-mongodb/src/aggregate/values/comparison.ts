@@ -1,4 +1,5 @@
 import { compareValues, typeRank } from '../../bson/compare.js';
+import { BsonUndefined } from '../../bson/types.js';
 import type { Result } from '../scope.js';
 
 /** Compares across all types; a missing value comes before everything but MinKey. */
@@ -8,5 +9,5 @@ export function compareResults(a: Result, b: Result): number {
 }
 
 function rankOf(value: Result): number {
-  return value === undefined ? 0 : typeRank(value);
+  return typeRank(value === undefined ? BsonUndefined.value : value);
 }

@@ -1,6 +1,5 @@
-import { expressions, isNullish, variadic } from '../../aggregate/operator.js';
+import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
-import { text } from '../../aggregate/values/strings.js';
 import { failureAt } from '../../errors.js';
 
 /** Longest string that may be put together. Unit: bytes. */
@@ -12,7 +11,9 @@ function concat(operands: Iterable<Result>): Result {
   let result = '';
   for (const each of operands) {
     if (isNullish(each)) return null;
-    result += text('$concat', each, 16702);
+    if (typeof each !== 'string')
+      throw failureAt(16702, `$concat only supports strings, not ${nameOf(each)}`);
+    result += each;
   }
   if (Buffer.byteLength(result) <= maxBytes) return result;
   throw failureAt(16493, 'Tried to create string longer than 16MB');

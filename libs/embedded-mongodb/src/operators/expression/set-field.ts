@@ -39,7 +39,7 @@ function setField(argument: BsonValue, compile: Compile): Expression {
 
 /** A string, or one in a `$literal`: a name that is computed is refused, as in MongoDB. */
 function constantName(argument: BsonValue, compile: Compile): string {
-  const literal = isDocument(argument) ? (argument.get('$literal') ?? argument.get('$const')) : argument;
+  const literal = isDocument(argument) ? argument.get('$literal') : argument;
   const evaluate = compile(argument);
   if (typeof argument === 'string' && argument.startsWith('$')) {
     const path = `$CURRENT.${argument.slice(1)}`;

@@ -1,17 +1,15 @@
 import { Decimal128, Double, Long } from 'bson';
 import { binary, expressions, nameOf, nullable, present } from '../../aggregate/operator.js';
-import { dateFromMillis, millisInRange, wholeMillis } from '../../aggregate/values/date-arithmetic.js';
 import { addDecimals, negateDecimal, toDecimal128 } from '../../bson/decimal.js';
 import { integerValue, toDecimal, toDouble, truncate } from '../../bson/numbers.js';
 import { type BsonValue, isNumber } from '../../bson/types.js';
-import { failure } from '../../errors.js';
+import { failure, unsupported } from '../../errors.js';
 
 expressions.define('$subtract', nullable(binary((a, b) => subtract(present(a), present(b)))));
 
 function subtract(a: BsonValue, b: BsonValue): BsonValue {
   if (a instanceof Date && b instanceof Date) return Long.fromNumber(a.getTime() - b.getTime());
-  if (a instanceof Date && isNumber(b))
-    return dateFromMillis(millisInRange('$subtract', BigInt(a.getTime()) - wholeMillis('$subtract', b)));
+  if (a instanceof Date && isNumber(b)) throw unsupported('$subtract of a number from a date');
   if (!isNumber(a) || !isNumber(b)) {
     throw failure('TypeMismatch', `can't $subtract ${nameOf(b)} from ${nameOf(a)}`);
   }

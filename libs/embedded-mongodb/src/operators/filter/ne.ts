@@ -1,11 +1,10 @@
 import { BSONRegExp } from 'bson';
 import { failure } from '../../errors.js';
 import { negation } from '../../query/condition.js';
-import { checkComparable, equality } from '../../query/equality.js';
+import { equality } from '../../query/equality.js';
 import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$ne', (argument) => {
-  checkComparable(argument);
   if (argument instanceof BSONRegExp) throw failure('BadValue', `Can't have regex as arg to $ne.`);
   return negation([equality(argument)]);
 });

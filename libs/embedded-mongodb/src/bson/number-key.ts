@@ -1,5 +1,5 @@
 import { Decimal128 } from 'bson';
-import { BsonType } from '../bson/types.js';
+import { BsonType } from './types.js';
 
 /**
  * Numbers as sortable bytes: the nearest double first, then what the double leaves over. Equal numbers of different types

@@ -1,5 +1,5 @@
-import { BsonType, type BsonValue } from '../bson/types.js';
-import { encodeDocument } from '../bson/encode.js';
+import { BsonType, type BsonValue } from './types.js';
+import { encodeDocument } from './encode.js';
 import { writeNumberKey } from './number-key.js';
 import { asBuffer, elements, type RawElement, valueEnd } from './raw.js';
 
@@ -26,9 +26,7 @@ const rank = {
   date: 0x78,
   timestamp: 0x82,
   regex: 0x8c,
-  dbPointer: 0x96,
   javascript: 0xa0,
-  javascriptWithScope: 0xaa,
   maxKey: 0xf0,
 } as const;
 
@@ -41,7 +39,6 @@ const ranks = new Map<number, number>([
   [BsonType.double, rank.number],
   [BsonType.decimal, rank.number],
   [BsonType.string, rank.string],
-  [BsonType.symbol, rank.string],
   [BsonType.object, rank.object],
   [BsonType.array, rank.array],
   [BsonType.binData, rank.binData],
@@ -50,9 +47,7 @@ const ranks = new Map<number, number>([
   [BsonType.date, rank.date],
   [BsonType.timestamp, rank.timestamp],
   [BsonType.regex, rank.regex],
-  [BsonType.dbPointer, rank.dbPointer],
   [BsonType.javascript, rank.javascript],
-  [BsonType.javascriptWithScope, rank.javascriptWithScope],
   [BsonType.maxKey, rank.maxKey],
 ]);
 
@@ -118,13 +113,10 @@ export function encodeKey(value: BsonValue, descending = false): Buffer {
   return new KeyWriter().value(value, descending).finish();
 }
 
-/** The bytes that all values of the value's type begin with, numbers of all four types being one. */
-export function typeRank(value: BsonValue): number {
-  return encodeKey(value)[0] as number;
+/** The byte that the keys of a type begin with; numbers of all four types have the same. */
+export function rankOfType(type: number): number {
+  return ranks.get(type & 0xff) as number;
 }
-
-/** Ranks of the types whose values have index keys of their own kind. */
-export { rank as typeRanks };
 
 function writeValue(bytes: Buffer, element: RawElement, to: number): number {
   target[to] = ranks.get(element.type) as number;
@@ -140,7 +132,6 @@ function writeBody(bytes: Buffer, { type, at }: RawElement, to: number): number 
     case BsonType.decimal:
       return writeNumberKey(bytes, type, at, target, to);
     case BsonType.string:
-    case BsonType.symbol:
     case BsonType.javascript:
       return writeText(bytes, at + 4, at + 3 + bytes.readInt32LE(at), to);
     case BsonType.object:
@@ -162,16 +153,6 @@ function writeBody(bytes: Buffer, { type, at }: RawElement, to: number): number 
     case BsonType.regex: {
       const pattern = bytes.indexOf(0, at);
       return writeText(bytes, pattern + 1, bytes.indexOf(0, pattern + 1), writeText(bytes, at, pattern, to));
-    }
-    case BsonType.dbPointer: {
-      const end = valueEnd(bytes, type, at);
-      const length = target.writeUInt32BE(end - at, to);
-      return length + bytes.copy(target, length, at, end);
-    }
-    case BsonType.javascriptWithScope: {
-      const text = at + 4;
-      const textEnd = text + 4 + bytes.readInt32LE(text);
-      return writeObject(bytes, textEnd, writeText(bytes, text + 4, textEnd - 1, to));
     }
     default:
       return to;

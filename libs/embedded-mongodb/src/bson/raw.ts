@@ -1,7 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import { BsonType } from '../bson/types.js';
+import { BsonType } from './types.js';
 import { failure, unsupported } from '../errors.js';
-import { checkedOptions, dateBeyondRange, maxDate, maxStoredDepth, repeatedName } from '../bson/decode.js';
+import {
+  checkedOptions,
+  dateBeyondRange,
+  maxDate,
+  maxStoredDepth,
+  repeatedName,
+  unknownType,
+} from './decode.js';
 
 /**
  * One element of a document, by its place in the document's bytes: storage, indexes and sorts read single fields of many
@@ -35,11 +42,9 @@ export function valueEnd(bytes: Buffer, type: number, at: number): number {
       return at + 8;
     case BsonType.string:
     case BsonType.javascript:
-    case BsonType.symbol:
       return at + 4 + bytes.readInt32LE(at);
     case BsonType.object:
     case BsonType.array:
-    case BsonType.javascriptWithScope:
       return at + bytes.readInt32LE(at);
     case BsonType.binData:
       return at + 5 + bytes.readInt32LE(at);
@@ -49,8 +54,6 @@ export function valueEnd(bytes: Buffer, type: number, at: number): number {
       return at + 1;
     case BsonType.regex:
       return bytes.indexOf(0, bytes.indexOf(0, at) + 1) + 1;
-    case BsonType.dbPointer:
-      return at + 4 + bytes.readInt32LE(at) + 12;
     case BsonType.int:
       return at + 4;
     case BsonType.decimal:
@@ -150,7 +153,6 @@ function validateValue(bytes: Buffer, type: number, at: number, limit: number, d
     case BsonType.objectId:
     case BsonType.int:
     case BsonType.decimal:
-    case BsonType.undefined:
     case BsonType.null:
     case BsonType.minKey & 0xff:
     case BsonType.maxKey:
@@ -160,7 +162,6 @@ function validateValue(bytes: Buffer, type: number, at: number, limit: number, d
       return at + 1;
     case BsonType.string:
     case BsonType.javascript:
-    case BsonType.symbol:
       return stringEnd(bytes, at, limit);
     case BsonType.object:
     case BsonType.array:
@@ -173,18 +174,8 @@ function validateValue(bytes: Buffer, type: number, at: number, limit: number, d
       checkedOptions(bytes.toString('utf8', options, end - 1));
       return end;
     }
-    case BsonType.dbPointer:
-      return within(stringEnd(bytes, at, limit) + 12, limit);
-    case BsonType.javascriptWithScope: {
-      within(at + 4, limit);
-      const end = within(at + bytes.readInt32LE(at), limit);
-      if (validateElements(bytes, BsonType.object, stringEnd(bytes, at + 4, end), end, depth + 1) !== end) {
-        throw invalid('the length of code with scope is wrong');
-      }
-      return end;
-    }
     default:
-      throw invalid(`unrecognized BSON type ${type}`);
+      throw unknownType(type);
   }
 }
 

@@ -1,4 +1,0 @@
-import { constant } from '../../aggregate/scope.js';
-import { expressions } from '../../aggregate/operator.js';
-
-expressions.define('$const', { compile: (argument) => constant(argument) });

@@ -1,7 +1,0 @@
-import { datePart } from '../../aggregate/values/date-parts.js';
-import { expressions } from '../../aggregate/operator.js';
-
-expressions.define(
-  '$minute',
-  datePart((date) => date.getUTCMinutes()),
-);
