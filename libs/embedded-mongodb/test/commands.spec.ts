@@ -32,6 +32,15 @@ describe('commands', () => {
     await expect(run({ ...insert, writeConcern: { w: 'majority' } })).resolves.toMatchObject({ n: 1 });
   });
 
+  it('name the value of a duplicate that is an empty array', async () => {
+    const names = client.db('test').collection('names');
+    await names.createIndex({ n: 1 }, { unique: true });
+    await expect(names.insertMany([{ n: [] }, { n: [] }])).rejects.toMatchObject({
+      code: 11_000,
+      message: expect.stringContaining('dup key: { n: undefined }') as string,
+    });
+  });
+
   it('list the options of an index in the order of MongoDB', async () => {
     const indexes = [{ name: 'x', sparse: true, key: { a: 1 }, unique: 1 }];
     await run({ createIndexes: 'names', indexes });

@@ -1,12 +1,13 @@
 import { compileProjection } from '../src/query/projection.js';
-import { compileSort, sortDocuments } from '../src/query/sort.js';
+import { sortDocuments } from '../src/index/sort-order.js';
+import { parseSort } from '../src/query/sort.js';
 import { codeOf, doc, plain } from './support/bson.js';
 
 type Plain = Record<string, unknown>;
 
-describe('compileSort', () => {
+describe('parseSort', () => {
   function sorted(spec: Plain, documents: Plain[]): unknown[] {
-    return sortDocuments(documents.map(doc), compileSort(doc(spec))).map((each) => plain(each).a);
+    return sortDocuments(documents.map(doc), parseSort(doc(spec))).map((each) => plain(each).a);
   }
 
   it('orders the types, an empty array before null', () => {
@@ -44,11 +45,11 @@ describe('compileSort', () => {
     [{ '': 1 }, 40352],
     [{ 'a.': 1 }, 40353],
   ])('refuses %j with %d', (spec, code) => {
-    expect(codeOf(() => compileSort(doc(spec)))).toBe(code);
+    expect(codeOf(() => parseSort(doc(spec)))).toBe(code);
   });
 
   it('refuses two arrays side by side', () => {
-    expect(codeOf(() => compileSort(doc({ a: 1, b: 1 })).key(doc({ a: [1], b: [1] })))).toBe(2);
+    expect(codeOf(() => sorted({ a: 1, b: 1 }, [{ a: [1], b: [1] }]))).toBe(2);
   });
 });
 

@@ -1,5 +1,5 @@
 import { Binary, BSONRegExp, Code, Decimal128, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
-import { type BsonDocument, type BsonValue, isDocument, typeName } from './types.js';
+import { type BsonDocument, BsonUndefined, type BsonValue, isDocument, typeName } from './types.js';
 
 /** A document as MongoDB writes it in messages: `{ a: 1, b: "x" }`. */
 export function describeDocument(document: BsonDocument): string {
@@ -27,6 +27,7 @@ export function describe(value: BsonValue): string {
   if (value instanceof Long || value instanceof Decimal128) return value.toString();
   if (value instanceof Binary) return describeBinary(value);
   if (value instanceof BSONRegExp) return `/${value.pattern}/${value.options}`;
+  if (value instanceof BsonUndefined) return 'undefined';
   if (value instanceof Code) return String(value.code);
   return { minKey: 'MinKey', maxKey: 'MaxKey' }[typeName(value) as string] ?? typeName(value);
 }

@@ -1,6 +1,6 @@
 import { decodeDocument, decodeField } from '../bson/decode.js';
 import { describe } from '../bson/describe.js';
-import type { BsonDocument, BsonValue } from '../bson/types.js';
+import { type BsonDocument, BsonType, BsonUndefined, type BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
 import { fitKey, recordOf, recordValue, sharedKey, uniqueKey } from '../storage/layout.js';
 import { type RawElement, valueEnd } from '../bson/raw.js';
@@ -183,6 +183,7 @@ const noValue = Buffer.alloc(0);
 
 /** Decodes one element by wrapping it into a document of its own. */
 function decodeElement(bytes: Buffer, { type, at }: RawElement): BsonValue {
+  if (type === BsonType.undefined) return BsonUndefined.value;
   const value = bytes.subarray(at, valueEnd(bytes, type, at));
   const wrapped = Buffer.alloc(value.length + 7);
   wrapped.writeInt32LE(wrapped.length);

@@ -1,5 +1,5 @@
 import { CommandError } from '../errors.js';
-import { KeyExtractor } from '../index/keys.js';
+import { sortKeys } from '../index/sort-order.js';
 import type { SortField } from '../query/sort.js';
 import type { Collection } from '../catalog/collection.js';
 import type { Match, Scan } from './execute.js';
@@ -48,30 +48,12 @@ export function* sortMatches(
   }
 }
 
-/** Makes keys in sortable bytes without decoding a document; an array counts with its first element in the sort's order. */
-function sortKeys(fields: readonly SortField[]): (match: Match) => Buffer {
-  const extractor = new KeyExtractor(fields);
-  return ({ bytes }) => {
-    const [first, ...others] = parallelArraysRefused(() => extractor.extract(bytes).keys);
-    return others.reduce((least, key) => (key.compare(least) < 0 ? key : least), first as Buffer);
-  };
-}
-
-function parallelArraysRefused<T>(extract: () => T): T {
-  try {
-    return extract();
-  } catch (error) {
-    if (!(error instanceof CommandError) || error.codeName !== 'CannotIndexParallelArrays') throw error;
-    throw new CommandError(2, 'BadValue', 'cannot sort with keys that are parallel arrays');
-  }
-}
-
 /** Yields `undefined` as a chance to pause, and the sorted entries last. */
 function* collect(
   scan: Scan,
   versions: Versions,
   keep: number,
-  keyOf: (match: Match) => Buffer,
+  keyOf: (bytes: Buffer) => Buffer,
 ): Generator<Sorted[] | undefined> {
   let entries: Sorted[] = [];
   let bytes = 0;
@@ -85,7 +67,7 @@ function* collect(
   };
   for (const match of scan.matches()) {
     if (match) {
-      const key = keyOf(match);
+      const key = keyOf(match.bytes);
       bytes += key.length + 64;
       entries.push({ key, record: match.record, place: versions.add() });
       // Trimming at twice the size keeps the cost per document constant.

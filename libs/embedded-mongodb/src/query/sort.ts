@@ -1,10 +1,7 @@
-import { compareValues } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
-import { failure, failureAt, unsupported } from '../errors.js';
+import { failureAt, unsupported } from '../errors.js';
 import { Double } from 'bson';
-import { parsePath, type Path } from './path.js';
-import { compoundKeys } from './sort-keys.js';
 
 /** One field of a sort. */
 export interface SortField {
@@ -12,40 +9,14 @@ export interface SortField {
   descending: boolean;
 }
 
-/** A compiled sort. */
-export interface Sort {
-  readonly fields: readonly SortField[];
-  /** The values that decide a document's place, one per field. */
-  key(document: BsonDocument): BsonValue[];
-  /** Compares two keys, each field in its direction. */
-  compare(a: readonly BsonValue[], b: readonly BsonValue[]): number;
-}
-
-/** The fields of a sort, checked as {@link compileSort} does. */
-export function parseSort(spec: BsonDocument): SortField[] {
-  return [...spec].map(([path, direction]) => parseField(path, direction));
-}
-
 /**
+ * The fields of a sort.
+ *
  * @throws CommandError 15975 for directions other than 1 and -1, and others as MongoDB words them.
  * @see https://www.mongodb.com/docs/manual/reference/method/cursor.sort/
  */
-export function compileSort(spec: BsonDocument): Sort {
-  const fields = parseSort(spec);
-  const paths = fields.map((field) => parsePath(field.path));
-  const compare = (a: readonly BsonValue[], b: readonly BsonValue[]): number => compareKeys(fields, a, b);
-  return {
-    fields,
-    compare,
-    key: (document) => leastKey(document, paths, compare),
-  };
-}
-
-/** Sorts documents; documents with equal keys keep their order. */
-export function sortDocuments(documents: Iterable<BsonDocument>, sort: Sort): BsonDocument[] {
-  return Array.from(documents, (document) => ({ document, key: sort.key(document) }))
-    .sort((a, b) => sort.compare(a.key, b.key))
-    .map(({ document }) => document);
+export function parseSort(spec: BsonDocument): SortField[] {
+  return [...spec].map(([path, direction]) => parseField(path, direction));
 }
 
 function parseField(path: string, direction: BsonValue): SortField {
@@ -74,24 +45,4 @@ function checkPath(path: string): void {
       `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
     );
   }
-}
-
-/** An array sorts by its least element going up and by its greatest going down, which is the first key in either case. */
-function leastKey(
-  document: BsonDocument,
-  paths: readonly Path[],
-  compare: (a: readonly BsonValue[], b: readonly BsonValue[]) => number,
-): BsonValue[] {
-  const keys = compoundKeys(document, paths, () => {
-    throw failure('BadValue', 'cannot sort with keys that are parallel arrays');
-  });
-  return keys.reduce((least, key) => (compare(key, least) < 0 ? key : least));
-}
-
-function compareKeys(fields: readonly SortField[], a: readonly BsonValue[], b: readonly BsonValue[]): number {
-  for (let slot = 0; slot < fields.length; slot++) {
-    const result = compareValues(a[slot] as BsonValue, b[slot] as BsonValue);
-    if (result !== 0) return fields[slot]?.descending ? -result : result;
-  }
-  return 0;
 }

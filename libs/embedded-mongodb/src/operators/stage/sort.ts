@@ -1,7 +1,8 @@
 import { allDocuments, type Stage, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { compileSort, parseSort, sortDocuments } from '../../query/sort.js';
+import { sortDocuments } from '../../index/sort-order.js';
+import { parseSort } from '../../query/sort.js';
 
 stages.define('$sort', {
   parse: sortStage,
@@ -16,8 +17,8 @@ stages.define('$sort', {
 
 /** Sorts all documents; those with equal keys keep their order. */
 export function sortStage(argument: BsonValue): Stage {
-  const sort = compileSort(sortSpec(argument));
-  return allDocuments((documents) => sortDocuments(documents, sort));
+  const fields = parseSort(sortSpec(argument));
+  return allDocuments((documents) => sortDocuments(documents, fields));
 }
 
 /** The specification of a `$sort`. */

@@ -1,0 +1,38 @@
+import { encodeDocument } from '../bson/encode.js';
+import { asBuffer } from '../bson/raw.js';
+import type { BsonDocument } from '../bson/types.js';
+import { CommandError } from '../errors.js';
+import { type KeyField, KeyExtractor } from './keys.js';
+
+/**
+ * Makes the key that decides a document's place in a sort, in sortable bytes and without decoding it; an array counts with its
+ * first element in the sort's order.
+ */
+export function sortKeys(fields: readonly KeyField[]): (bytes: Buffer) => Buffer {
+  const extractor = new KeyExtractor(fields);
+  return (bytes) => {
+    const [first, ...others] = parallelArraysRefused(() => extractor.extract(bytes).keys);
+    return others.reduce((least, key) => (key.compare(least) < 0 ? key : least), first as Buffer);
+  };
+}
+
+/** Sorts decoded documents; those with equal keys keep their order. */
+export function sortDocuments(
+  documents: readonly BsonDocument[],
+  fields: readonly KeyField[],
+): BsonDocument[] {
+  const keyOf = sortKeys(fields);
+  return documents
+    .map((document) => ({ document, key: keyOf(asBuffer(encodeDocument(document))) }))
+    .sort((a, b) => a.key.compare(b.key))
+    .map(({ document }) => document);
+}
+
+function parallelArraysRefused<T>(extract: () => T): T {
+  try {
+    return extract();
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.codeName !== 'CannotIndexParallelArrays') throw error;
+    throw new CommandError(2, 'BadValue', 'cannot sort with keys that are parallel arrays');
+  }
+}
