@@ -13,7 +13,7 @@ export function typeRank(value: BsonValue): number {
 
 /** The total order over BSON values: by type first, then by value. It is that of their keys, and so the one of every index. */
 export function compareValues(a: BsonValue, b: BsonValue): number {
-  return compareAlike(a, b) ?? encodeKey(a).compare(encodeKey(b));
+  return compareAlike(a, b) ?? (typeRank(a) - typeRank(b) || encodeKey(a).compare(encodeKey(b)));
 }
 
 /** Whether two values are the same to MongoDB: numbers by value across their types, documents with their field order. */
@@ -24,6 +24,7 @@ export function valuesEqual(a: BsonValue, b: BsonValue): boolean {
 /** A shorter way for two values of the commonest types. */
 function compareAlike(a: BsonValue, b: BsonValue): number | undefined {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   if (a instanceof Date && b instanceof Date) return a.getTime() - b.getTime();
   if (a instanceof ObjectId && b instanceof ObjectId) return Buffer.compare(a.id, b.id);
   if ((a instanceof Int32 || a instanceof Double) && (b instanceof Int32 || b instanceof Double)) {

@@ -22,8 +22,12 @@ export function sortDocuments(
   fields: readonly KeyField[],
 ): BsonDocument[] {
   const keyOf = sortKeys(fields);
+  const roots = new Set(fields.map(({ path }) => path.split('.')[0]));
   return documents
-    .map((document) => ({ document, key: keyOf(asBuffer(encodeDocument(document))) }))
+    .map((document) => {
+      const decisive = new Map([...document].filter(([name]) => roots.has(name)));
+      return { document, key: keyOf(asBuffer(encodeDocument(decisive))) };
+    })
     .sort((a, b) => a.key.compare(b.key))
     .map(({ document }) => document);
 }
