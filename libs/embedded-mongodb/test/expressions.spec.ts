@@ -54,6 +54,7 @@ describe('expressions', () => {
     [{ $setUnion: [[1], [2]] }, 115],
     [{ $add: ['a', null] }, 14],
     [{ $concat: ['$none', 'a', 1] }, 16_702],
+    [{ $cond: [true, 1, { $subtract: [{ $ifNull: [null, 'a'] }, 1] }] }, 14],
   ])('%j fails with %d', async (expression, code) => {
     await expect(server.evaluate(expression)).rejects.toMatchObject({ code: new Int32(code) });
   });

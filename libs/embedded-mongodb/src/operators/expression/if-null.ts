@@ -1,4 +1,5 @@
 import { expressions, isNullish } from '../../aggregate/operator.js';
+import { type Expression, scopeOf } from '../../aggregate/scope.js';
 import { listOf } from '../../aggregate/values/named-arguments.js';
 import { failureAt } from '../../errors.js';
 
@@ -8,13 +9,17 @@ expressions.define('$ifNull', {
     if (operands.length < 2) {
       throw failureAt(1257300, `$ifNull needs at least two arguments, had: ${operands.length}`);
     }
-    const last = operands.pop();
+    const last = operands.pop() as Expression;
+    // Beforehand MongoDB leaves out what is null in any case, and stops at what is a value in any case.
+    const open = operands.filter((each) => !each.constant || !isNullish(each(scopeOf(new Map()))));
+    const [first = last] = open;
+    if (first.constant || first === last) return first;
     return (scope) => {
-      for (const operand of operands) {
+      for (const operand of open) {
         const value = operand(scope);
         if (!isNullish(value)) return value;
       }
-      return last?.(scope);
+      return last(scope);
     };
   },
 });
