@@ -62,6 +62,8 @@ describe('products', () => {
     expect((await app.get('/products?fields=name&limit=1&sort=price', { token: acme })).body).toEqual({
       results: [{ _id: expect.any(String), name: 'Lace' }],
       count: 3,
+      next: expect.any(String),
+      prev: null,
     });
   });
 

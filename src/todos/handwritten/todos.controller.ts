@@ -41,6 +41,7 @@ import {
   streamJsonArray,
   updateBodyPipe,
   type UpdatedResult,
+  varyBy,
 } from '../../common/crud/index.js';
 import { ApiProblems } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
@@ -88,7 +89,8 @@ export class TodosController {
   ): Promise<CreatedResult | TodoRecord> {
     const todo = await this.todos.create(input, reservation);
     const record = TodoRecord.from(todo);
-    reply.headers({ Location: `/${PATH}/${record._id}`, ETag: etagOf(todo), Vary: 'Prefer' });
+    varyBy(reply, 'Prefer');
+    reply.headers({ Location: `/${PATH}/${record._id}`, ETag: etagOf(todo) });
     if (!prefersRepresentation(prefer)) return { _id: record._id };
     reply.header('Preference-Applied', 'return=representation');
     return record;
@@ -166,7 +168,7 @@ export class TodosController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UpdatedResult | TodoRecord> {
     const todo = await this.todos.update(id, changes, readEntityTags('If-Match', ifMatch));
-    reply.header('Vary', 'Prefer');
+    varyBy(reply, 'Prefer');
     if (!prefersRepresentation(prefer)) return { updated: true };
     reply.headers({ ETag: etagOf(todo), 'Preference-Applied': 'return=representation' });
     return TodoRecord.from(todo);

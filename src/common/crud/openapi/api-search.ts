@@ -9,13 +9,10 @@ export function ApiSearch({ fields }: SearchDefinition): MethodDecorator {
     required: false,
     description: [
       `Words to find in ${fields.map((field) => `\`${field}\``).join(', ')}, all of them, without regard to case and accents.`,
-      'Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it.',
+      'Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it, as in',
+      '`tea "green leaves" -milk`.',
     ].join(' '),
-    schema: {
-      type: 'string',
-      minLength: 1,
-      maxLength: MAX_SEARCH_LENGTH,
-      example: 'tea "green leaves" -milk',
-    },
+    // Without an example: the explorer would send it with every list.
+    schema: { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
   });
 }

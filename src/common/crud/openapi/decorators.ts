@@ -134,8 +134,9 @@ export function ApiIdempotencyKey(): MethodDecorator {
     name: 'Idempotency-Key',
     required: false,
     description:
-      'Any text that is new for each request, such as a UUID. A repetition with the same key and body within 24 hours gets the first answer and changes nothing.',
-    schema: { type: 'string', pattern: '^[!-~]{1,255}$', example: '8e03978e-40d5-43e8-bc93-6894a57f9324' },
+      'Any text that is new for each request, such as the UUID `8e03978e-40d5-43e8-bc93-6894a57f9324`. A repetition with the same key and body within 24 hours gets the first answer and changes nothing.',
+    // Without an example: the explorer would send it with every request, and get the first answer again.
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   });
 }
 
