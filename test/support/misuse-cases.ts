@@ -1,6 +1,5 @@
 import type { CrudOptions } from '../../src/common/crud/index.js';
-import { schemaOf } from '../../src/common/fields/index.js';
-import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
+import { claim, currentTenant } from '../../src/common/tenancy/index.js';
 import {
   NoteInput,
   Note,
@@ -11,12 +10,13 @@ import {
   Listing,
   Flagging,
   Counting,
-  Ending,
   NoHooks,
   Misspelt,
   Arrows,
   Injecting,
 } from './misused-classes.js';
+import { ARCHIVE_CASES } from './archive-misuse-cases.js';
+import { QUERY_CASES } from './query-misuse-cases.js';
 
 /** Options that are right. */
 export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteInput, name: 'notes' };
@@ -30,15 +30,6 @@ const names = {
 };
 const below = { path: 'a/:postId/notes', parent: { entity: Note, param: 'postId', field: 'tenant' } };
 const parent = (change: object) => ({ ...below, parent: { ...below.parent, ...change } });
-
-const archive = (field: string, change: object = {}) => ({
-  isolationFields: { all: { tenant: currentTenant } },
-  archive: { field },
-  ...change,
-});
-const whose =
-  'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.';
-const schemaWith = (fields: object) => schemaOf(Note).add(fields);
 
 /** Options that differ from good ones in one thing, and the sentence that follows "CrudModule.forFeature(Note): ". */
 export const CASES: Readonly<Record<string, readonly (readonly [object, string])[]>> = {
@@ -64,63 +55,7 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [{ tag: '' }, 'tag must be a text.'],
     [{ schema: {} }, 'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.'],
   ],
-  query: [
-    [{ query: [] }, 'query must be an object. It takes filter, sort, search.'],
-    [{ query: { filters: [] } }, 'query has no "filters". Did you mean "filter"?'],
-    [{ query: { filter: 'text' } }, "query.filter must be a list of fields, such as ['title', 'price']."],
-    [
-      { query: { filter: ['text[eq]'] } },
-      "query.filter must be a list of fields, such as ['title', 'price'].",
-    ],
-    [{ query: { filter: ['text', 'text'] } }, 'query.filter names "text" twice. Remove one.'],
-    [{ query: { filter: ['txt'] } }, 'query.filter names "txt", which the schema does not have.'],
-    [{ query: { sort: ['txt'] } }, 'query.sort names "txt", which the schema does not have.'],
-    [{ query: { filter: ['__v'] } }, 'query.filter names "__v", which the schema does not have.'],
-    [{ query: { sort: ['-__v'] } }, 'query.sort names "__v", which the schema does not have.'],
-    [
-      { query: { sort: ['_id'] } },
-      'query.sort names "_id", which has no order. Sort by a single value other than _id.',
-    ],
-    ...['text', [[]], [['text', '-text']], [['text', 1]], [{}]].map(
-      (sort) =>
-        [
-          { query: { sort } },
-          "query.sort must be a list of orders, such as ['-createdAt', ['completed', 'dueAt']].",
-        ] as const,
-    ),
-    [
-      { query: { sort: ['text', 'text'] } },
-      'query.sort has "text", which serves "text", too. Remove one of them.',
-    ],
-    [
-      {
-        query: {
-          sort: [
-            ['text', '-createdAt'],
-            ['-text', 'createdAt'],
-          ],
-        },
-      },
-      'query.sort has "text,-createdAt", which serves "-text,createdAt", too. Remove one of them.',
-    ],
-    [
-      { query: { search: 'text' } },
-      "query.search must be a list of distinct fields, such as ['title', 'description'].",
-    ],
-    [
-      { query: { search: ['text', 'text'] } },
-      "query.search must be a list of distinct fields, such as ['title', 'description'].",
-    ],
-    [{ query: { search: ['txt'] } }, 'query.search names "txt", which the schema does not have.'],
-    [
-      { query: { search: ['deletedAt'] } },
-      'query.search names "deletedAt", which is no text. Search a text or a list of texts.',
-    ],
-    [
-      { query: { search: ['inner'] } },
-      'query.search names "inner", which is no text. Search a text or a list of texts.',
-    ],
-  ],
+  query: QUERY_CASES,
   input: [
     [{ input: undefined }, `input is undefined. ${circle}`],
     [{ input: null }, 'input must be a class.'],
@@ -206,6 +141,7 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [{ disable: ['delete'] }, `disable has no "delete". It takes ${names.actions}.`],
     [{ disable: ['creat'] }, 'disable has no "creat". Did you mean "create"?'],
   ],
+  archive: ARCHIVE_CASES,
   reading: [
     [{ visible: { deletdAt: null } }, 'visible names "deletdAt", which the schema does not have.'],
     [{ visible: null }, 'visible must be an object of fields and values, such as { deletedAt: null }.'],
@@ -220,49 +156,6 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [
       { visible: { deletedAt: 'soon' } },
       'visible.deletedAt is "soon", which a schema type Date cannot hold.',
-    ],
-    [{ archive: null }, 'archive must be an object. It takes field.'],
-    [{ archive: 'deletedAt' }, 'archive must be an object. It takes field.'],
-    [{ archive: { fild: 'deletedAt' } }, 'archive has no "fild". Did you mean "field"?'],
-    [{ archive: {} }, 'archive.field names "undefined", which the schema does not have.'],
-    [archive('deletdAt'), 'archive.field names "deletdAt", which the schema does not have.'],
-    [
-      archive('createdAt'),
-      'archive.field names "createdAt", which the service sets itself. Choose another field.',
-    ],
-    [archive('text'), 'archive.field names "text", of the schema type String. Choose a date.'],
-    [
-      archive('due', { schema: schemaWith({ due: { type: Date, required: true } }) }),
-      'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.',
-    ],
-    [
-      archive('due', { schema: schemaWith({ due: { type: Date, default: Date.now } }) }),
-      'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.',
-    ],
-    [
-      archive('deletedAt', { input: Ending }),
-      'archive.field names "deletedAt", which clients may send. Remove it from the input class.',
-    ],
-    [
-      archive('deletedAt', { visible: { deletedAt: null } }),
-      'visible names "deletedAt", as archive does. Remove it there.',
-    ],
-    [archive('deletedAt', { isolationFields: { create: { tenant: currentTenant } } }), whose],
-    [archive('deletedAt', { isolationFields: { update: { tenant: routeParam('tenant') } } }), whose],
-    [
-      archive('deletedAt', { isolationFields: { create: { deletedAt: currentTenant } } }),
-      'archive.field names "deletedAt", which isolates records. Choose another field.',
-    ],
-    [
-      archive('deletedAt', {
-        isolationFields: { update: { tenant: currentTenant }, del: { tenant: claim('sub') } },
-      }),
-      'archive cannot tell whose archived records are, since "tenant" has several sources in get, count, update and del. Give it one.',
-    ],
-    [{ routes: { restore: {} } }, 'routes.restore needs an archive. Add archive: { field }.'],
-    [
-      { ...archive('deletedAt'), disable: ['update'], routes: { restore: {} } },
-      'routes.restore changes a route that disable leaves out. Remove one of them.',
     ],
     [{ list: null }, 'list must be an object. It takes unpaged, maxLimit.'],
     [{ list: { maxlimit: 5 } }, 'list has no "maxlimit". Did you mean "maxLimit"?'],

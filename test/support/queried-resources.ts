@@ -1,0 +1,277 @@
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Decimal128, Double, Int32, Long, ObjectId } from 'bson';
+import { Types } from 'mongoose';
+import { CrudModule } from '../../src/common/crud/index.js';
+import { IsListOf, IsNested, IsNumber, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
+import type { ModelField, ModelValue } from './query-model.js';
+import { createResourceApp } from './resource-app.js';
+import { createTestApp, type TestApp } from './test-app.js';
+
+class SampleInput {
+  @IsText({ max: 1_000 })
+  title!: string;
+}
+
+class Size {
+  @IsNumber({ min: -10, max: Number.MAX_VALUE, optional: true })
+  width?: number;
+}
+
+class Part {
+  @IsText({ max: 10, optional: true })
+  sku?: string;
+
+  @IsWholeNumber({ min: 0, max: 10, optional: true })
+  stock?: number;
+}
+
+@Schema({ timestamps: true })
+class Sample extends SampleInput {
+  @Prop({ type: String, lowercase: true, trim: true, set: (text: string) => `${text}!`, get: () => 'got' })
+  code?: string;
+
+  @Prop({ type: [String] })
+  texts?: string[];
+
+  @Prop({ type: [Number] })
+  numbers?: number[];
+
+  @Prop({ type: 'Int32' })
+  whole?: number;
+
+  @Prop({ type: 'Double' })
+  real?: number;
+
+  @Prop({ type: BigInt })
+  wide?: bigint;
+
+  @Prop({ type: Types.Decimal128 })
+  price?: Types.Decimal128;
+
+  @Prop({ type: Boolean })
+  flag?: boolean;
+
+  @Prop({ type: Date })
+  at?: Date;
+
+  @Prop({ type: Types.ObjectId })
+  owner?: Types.ObjectId;
+
+  @Prop({ type: String, enum: ['red', 'green', 'blue'] })
+  colour?: string;
+
+  @Prop({ type: Number, enum: [1, 2, 3] })
+  level?: number;
+
+  @IsNested(() => Size, { optional: true })
+  size?: Size;
+
+  @IsListOf(() => Part, { max: 10, optional: true })
+  parts?: Part[];
+
+  @Prop({ type: Number })
+  limit?: number;
+}
+
+const TEXTS = [
+  ...[
+    '',
+    ' ',
+    'Tea',
+    'tea',
+    'TEA time',
+    'a',
+    'A',
+    'z',
+    'Z',
+    'ab',
+    'aB',
+    'a,b',
+    'a\\b',
+    '\\',
+    ',',
+    '.*',
+    '(a+)+$',
+  ],
+  ...['[', '^a', 'a$', 'a|b', '{2}', '%41', 'a b', 'a+b', 'a&b=c', 'null', 'true', '12', '$ne', '-', '#'],
+  ...['ß', 'ẞ', 'SS', 'ſ', 's', 'S', 'k', 'K', 'K', 'i', 'I', 'İ', 'ı', 'é', 'e\u0301', 'É', 'σ', 'ς', 'Σ'],
+  ...[
+    'ǆ',
+    'ǅ',
+    'Ǆ',
+    'ﬀ',
+    'Ⅷ',
+    'ⅷ',
+    '😀',
+    '😀 a',
+    '𐐀',
+    '𐐨',
+    '\uffff',
+    'a\nb',
+    'b\na',
+    '\n',
+    'a\0b',
+    '\0',
+    '\0c',
+    '日本',
+  ],
+];
+/** Those that a title or a tag may be. */
+const NAMES = TEXTS.filter((one) => /\S/.test(one));
+const MOMENTS = [
+  '0001-01-01T00:00:00Z',
+  '1969-12-31T23:59:59.999Z',
+  '2026-01-01T00:00:00Z',
+  '2026-01-01T00:00:00.001Z',
+].map((text) => Date.parse(text));
+export const IDS = ['000000000000000000000000', '665f1c2ab7e3a90d4c8b4567', 'ffffffffffffffffffffffff'];
+
+const text = (path: string, pool: readonly string[] = TEXTS): ModelField => ({ path, kind: 'string', pool });
+const number = (path: string, pool: readonly number[]): ModelField => ({ path, kind: 'number', pool });
+const moment = (path: string): ModelField => ({
+  path,
+  kind: 'timestamp',
+  pool: MOMENTS,
+  // The same moment with an offset, where the year can be written so.
+  write: (value) => new Date(Number(value) + 5.5 * 3_600_000).toISOString().replace('Z', '+05:30'),
+});
+const flag = (path: string): ModelField => ({ path, kind: 'boolean', pool: [true, false] });
+const id = (path: string): ModelField => ({
+  path,
+  kind: 'identifier',
+  pool: IDS,
+  write: (value) => String(value).toUpperCase(),
+});
+
+/** A resource with what can be asked of its list. */
+export interface QueriedResource {
+  name: string;
+  path: string;
+  collection: string;
+  start: () => Promise<TestApp>;
+  filters: ModelField[];
+  orders: string[][];
+  /** Fields that records have, and how the store holds their values. */
+  fields: Record<string, { field: ModelField; list?: boolean; stored?: (value: ModelValue) => unknown }>;
+}
+
+const asDate = (value: ModelValue) => new Date(Number(value));
+export const asId = (value: ModelValue) => new ObjectId(String(value));
+const kept = {
+  createdAt: { field: moment('createdAt'), stored: asDate },
+  updatedAt: { field: moment('updatedAt'), stored: asDate },
+};
+
+const WHOLE = [-2_147_483_648, -1, 0, 1, 2, 2_147_483_647];
+export const REAL = [-1.5, -0, 0.1, 1, 1e300, 5e-324];
+const COLOURS = { path: 'colour', kind: 'enum', pool: ['red', 'green', 'blue'] } as const;
+const LEVELS = { path: 'level', kind: 'enum', pool: [1, 2, 3] } as const;
+const PRICES: ModelField = {
+  ...number('price', [-1, 0, 0.1, 0.25, 12.5, 1_000]),
+  write: (value) => `${Number(value).toFixed(2)}0`,
+};
+const SAMPLE_FILTERS = [
+  ...[id('_id'), text('title'), text('code', ['AB', 'ab', ' ab ', 'ab!', 'got']), text('texts')],
+  ...[number('numbers', REAL), number('whole', [...WHOLE, 0.5, 1e10]), number('real', REAL)],
+  ...[number('wide', [-1, 0, 1, 2 ** 53 - 1]), PRICES, flag('flag'), moment('at'), id('owner')],
+  ...[COLOURS, LEVELS, number('size.width', REAL), text('parts.sku'), number('parts.stock', WHOLE)],
+];
+
+/** The product's resources, and one with a field of every type. */
+export const QUERIED_RESOURCES: readonly QueriedResource[] = [
+  {
+    name: 'todos',
+    path: '/todos',
+    collection: 'todos',
+    start: () => createTestApp(),
+    filters: [
+      id('_id'),
+      text('title'),
+      flag('completed'),
+      ...['dueAt', 'createdAt', 'updatedAt'].map(moment),
+    ],
+    orders: [['-createdAt'], ['-updatedAt'], ['dueAt'], ['title'], ['completed', 'dueAt']],
+    fields: {
+      title: { field: text('title', NAMES) },
+      completed: { field: flag('completed') },
+      dueAt: { field: moment('dueAt'), stored: asDate },
+      ...kept,
+    },
+  },
+  {
+    name: 'posts',
+    path: '/posts/api',
+    collection: 'posts',
+    start: () => createTestApp(),
+    filters: [
+      ...['_id', 'tenant'].map(id),
+      ...['title', 'tags'].map((path) => text(path)),
+      moment('createdAt'),
+    ],
+    orders: [['-createdAt'], ['-updatedAt'], ['title']],
+    fields: {
+      title: { field: text('title', NAMES) },
+      tags: { field: text('tags', NAMES), list: true },
+      tenant: { field: id('tenant'), stored: asId },
+      ...kept,
+    },
+  },
+  {
+    name: 'a resource with fields of every type',
+    path: '/samples',
+    collection: 'samples',
+    start: () =>
+      createResourceApp(
+        CrudModule.forFeature({
+          entity: Sample,
+          input: SampleInput,
+          name: 'samples',
+          query: {
+            filter: SAMPLE_FILTERS.map(({ path }) => path) as 'title'[],
+            sort: [
+              ...([
+                'title',
+                'whole',
+                '-real',
+                'price',
+                'flag',
+                'at',
+                'colour',
+                'level',
+                'size.width',
+              ] as const),
+              ['flag', '-whole', 'title'],
+              ['colour', 'level'],
+            ],
+          },
+        }),
+      ),
+    filters: SAMPLE_FILTERS,
+    orders: [
+      ...['title', 'whole', '-real', 'price', 'flag', 'at', 'colour', 'level', 'size.width'].map((key) => [
+        key,
+      ]),
+      ['flag', '-whole', 'title'],
+      ['colour', 'level'],
+    ],
+    fields: {
+      title: { field: text('title') },
+      code: { field: text('code', ['AB', 'ab', ' ab ', 'ab!', 'got']) },
+      texts: { field: text('texts'), list: true },
+      numbers: { field: number('numbers', REAL), list: true },
+      whole: { field: number('whole', WHOLE), stored: (value) => new Int32(Number(value)) },
+      real: { field: number('real', REAL), stored: (value) => new Double(Number(value)) },
+      wide: {
+        field: number('wide', [-1, 0, 1, 2 ** 53 - 1]),
+        stored: (value) => Long.fromNumber(Number(value)),
+      },
+      price: { field: PRICES, stored: (value) => Decimal128.fromString(String(value)) },
+      flag: { field: flag('flag') },
+      at: { field: moment('at'), stored: asDate },
+      owner: { field: id('owner'), stored: asId },
+      colour: { field: COLOURS },
+      level: { field: LEVELS },
+      ...kept,
+    },
+  },
+];
