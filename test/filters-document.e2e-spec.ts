@@ -24,8 +24,9 @@ describe('the parameters of a query in the document', () => {
   it('are those that the list, the count and one record take, and no other', () => {
     const namesOf = (path: string) => queryOf(path).map(({ name }) => name);
     const filters = ['_id', 'title', 'completed', 'dueAt', 'createdAt', 'updatedAt'];
-    expect(namesOf('/todos')).toEqual(['offset', 'limit', 'sort', 'fields', ...filters]);
-    expect(namesOf('/todos/count')).toEqual(filters);
+    const paging = ['offset', 'limit', 'after', 'before', 'count'];
+    expect(namesOf('/todos')).toEqual([...paging, 'sort', 'fields', 'q', ...filters]);
+    expect(namesOf('/todos/count')).toEqual(['q', ...filters]);
     expect(namesOf('/todos/{id}')).toEqual(['fields']);
   });
 

@@ -206,3 +206,14 @@ it('a plan without an index is told', async () => {
   expect(plan?.stages).toEqual(expect.arrayContaining(['COLLSCAN', 'SORT']));
   await app.close();
 });
+
+it('an index that was dropped makes reads slower, and nothing else', async () => {
+  const app = await createTestApp();
+  const { _id } = (await app.post('/todos', { title: 'Tea' })).body as { _id: string };
+  await app.database.collection('todos').dropIndexes();
+  const list = (await app.get('/todos?fields=title')).body as object;
+  expect(list).toEqual([{ _id, title: 'Tea' }]);
+  const page = await app.get('/todos?fields=title&limit=1&sort=title&count=none');
+  expect(page.body).toEqual({ results: [{ _id, title: 'Tea' }], next: null, prev: null });
+  await app.close();
+});

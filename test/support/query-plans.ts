@@ -36,7 +36,9 @@ export async function plansOf(
     client.off('commandStarted', record);
   }
   const asked = sent.filter(
-    ({ commandName, command }) => COMMANDS.includes(commandName) && command[commandName] === collection,
+    ({ commandName, command }) =>
+      // What is done in the background has a comment.
+      COMMANDS.includes(commandName) && command[commandName] === collection && command.comment === undefined,
   );
   return Promise.all(asked.map((event) => explain(app.database, event)));
 }

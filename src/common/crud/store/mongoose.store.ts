@@ -1,4 +1,4 @@
-import type { Model } from 'mongoose';
+import { type Model, mongo } from 'mongoose';
 import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
@@ -12,6 +12,9 @@ import { checkMapNames } from './map-names.js';
 import { hasMiddleware } from './own-code.js';
 import { schemaRefusal } from './schema-refusal.js';
 import { WordKeeper } from './word-keeper.js';
+
+/** https://www.mongodb.com/docs/manual/reference/error-codes/ */
+const BAD_VALUE = 2;
 
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 
@@ -58,7 +61,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   find(filter: StoreFilter, { ranges, ...read }: StoreRead = {}): AsyncIterable<Stored<Entity>> {
-    return ranges ? this.findInRanges(filter, ranges, read) : this.findAll(filter, read);
+    if (ranges) return this.findInRanges(filter, ranges, read);
+    const { $and = [], ...equalities } = filter;
+    const hint = this.indexOf(equalities, $and as StoreFilter[], read.sort ?? NEWEST_FIRST);
+    return this.findAll(filter, read, { ...OPERATION_LIMITS, ...(hint && { hint }) });
   }
 
   private async *findInRanges(
@@ -87,17 +93,32 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     }
   }
 
-  private findAll(
+  /** Reads by a hinted index if there is one; an index that was dropped since the start makes the read slower only. */
+  private async *findAll(
+    filter: StoreFilter,
+    read: Omit<StoreRead, 'ranges'>,
+    { hint, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> } = OPERATION_LIMITS,
+  ): AsyncGenerator<Stored<Entity>, void, undefined> {
+    try {
+      yield* this.open(filter, read, { ...options, ...(hint && { hint }) });
+    } catch (error) {
+      if (!hint || !isOfHint(error)) throw error;
+      yield* this.open(filter, read, options);
+    }
+  }
+
+  private open(
     filter: StoreFilter,
     { sort = NEWEST_FIRST, fields, skip, limit }: Omit<StoreRead, 'ranges'>,
-    options: { maxTimeMS: number; hint?: Record<string, 1 | -1> } = OPERATION_LIMITS,
+    { maxTimeMS, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> },
   ): AsyncIterable<Stored<Entity>> {
     const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
       .sort({ ...sort })
+      .setOptions(options)
       .lean();
     // A stream as a whole may take longer than one operation; its steps have the socket's limit each. Nor has it a
     // limit of 0: the driver would count batches against it and ask for ever larger ones.
-    if (limit !== undefined) query.setOptions({ ...options, skip, limit });
+    if (limit !== undefined) query.setOptions({ maxTimeMS, skip, limit });
     const batchSize = limit === undefined ? STREAM_BATCH : limit + 1;
     return this.database.iterate<Stored<Entity>>(() => query.cursor({ batchSize }) as never);
   }
@@ -188,6 +209,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
     return countsIndex ? { ...OPERATION_LIMITS, hint: NEWEST_FIRST } : { ...OPERATION_LIMITS };
   }
+}
+
+/** Whether the server has refused a hint, since it has no such index. */
+function isOfHint(error: unknown): boolean {
+  return (
+    error instanceof mongo.MongoServerError && error.code === BAD_VALUE && error.message.includes('hint')
+  );
 }
 
 /** What is left to sort by where a range gives keys one value: with those in the sort, the server would sort in memory. */

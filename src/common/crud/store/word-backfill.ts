@@ -23,6 +23,9 @@ interface SearchMark {
   readonly finished?: Date;
 }
 
+/** Tells these commands from those of requests, in the database's logs and profiles. */
+const COMMENT = 'words of older records';
+
 /** A record as the backfill reads it. */
 type Found = mongo.Document & { readonly _id: Types.ObjectId; readonly __v?: number };
 
@@ -157,7 +160,7 @@ export class WordBackfill {
     const projection = Object.fromEntries([...this.search.fields, '__v'].map((path) => [path, 1]));
     return this.database.call(() =>
       this.model.collection
-        .find(filter, { ...OPERATION_LIMITS, projection })
+        .find(filter, { ...OPERATION_LIMITS, projection, comment: COMMENT })
         .sort({ _id: 1 })
         .limit(BATCH)
         .toArray(),
@@ -189,7 +192,11 @@ export class WordBackfill {
       updateOne: { filter: { _id, __v }, update: { $set: words } },
     }));
     const { matchedCount } = await this.database.call(() =>
-      this.model.collection.bulkWrite(updates as never, { ...OPERATION_LIMITS, ordered: false }),
+      this.model.collection.bulkWrite(updates as never, {
+        ...OPERATION_LIMITS,
+        ordered: false,
+        comment: COMMENT,
+      }),
     );
     if (matchedCount === chunk.length) return;
     const revisions = new Map(chunk.map(([{ _id, __v }]) => [String(_id), __v]));
