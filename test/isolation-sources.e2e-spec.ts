@@ -13,6 +13,7 @@ import { IsText } from '../src/common/fields/index.js';
 import {
   claim,
   currentTenant,
+  routeParam,
   scopeOf,
   type TenantScope,
   unrestrictedScope,
@@ -274,3 +275,12 @@ function removing() {
 function hooked(hooks: NonNullable<typeof tasks.hooks>) {
   return CrudModule.forFeature({ ...tasks, hooks });
 }
+
+describe('sources', () => {
+  it('of one claim or parameter are one source, wherever they are written', () => {
+    expect(claim('sub')).toBe(claim('sub'));
+    expect(claim('sub')).not.toBe(claim('email'));
+    expect(routeParam('sub')).toBe(routeParam('sub'));
+    expect(routeParam('sub')).not.toBe(claim('sub'));
+  });
+});

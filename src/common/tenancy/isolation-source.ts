@@ -37,6 +37,10 @@ export function currentTenant(caller: TenantContext): Types.ObjectId {
     : new UnauthenticatedError();
 }
 
+/** Sources by what they read: the same for equal names, so that two actions can be told to have one source. */
+const claimSources = new Map<string, IsolationSource>();
+const paramSources = new Map<string, IsolationSource>();
+
 /**
  * Makes an {@link IsolationSource} of a claim of the token, such as `claim('sub')`. The claim must be a string, a number or
  * a boolean: an object would be an operator in a filter.
@@ -44,6 +48,12 @@ export function currentTenant(caller: TenantContext): Types.ObjectId {
  * @throws ClaimRequiredError if the token has no such claim
  */
 export function claim(name: string): IsolationSource {
+  const source = claimSources.get(name) ?? claimSource(name);
+  claimSources.set(name, source);
+  return source;
+}
+
+function claimSource(name: string): IsolationSource {
   return ({ claims, authenticated }) => {
     const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
     if (['string', 'number', 'boolean'].includes(typeof value) && value !== '') return value;
@@ -53,6 +63,12 @@ export function claim(name: string): IsolationSource {
 
 /** Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It asks for no token. */
 export function routeParam(name: string): IsolationSource {
+  const source = paramSources.get(name) ?? paramSource(name);
+  paramSources.set(name, source);
+  return source;
+}
+
+function paramSource(name: string): IsolationSource {
   return Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[name], {
     anonymous: true,
     param: name,
