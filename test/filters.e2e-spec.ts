@@ -13,6 +13,14 @@ describe('filters and orders of todos', () => {
   const titles = async (query: string) =>
     ((await app.get(`/todos?${query}`)).body as { title: string }[]).map(({ title }) => title);
 
+  it('look for texts of up to a thousand characters, of any plane', async () => {
+    await create({ title: '𐐀'.repeat(200) });
+    for (const operator of ['contains', 'startsWith']) {
+      expect(await titles(`title[${operator}]=${encodeURIComponent('𐐨'.repeat(200))}`)).toHaveLength(1);
+      expect(await titles(`title[${operator}]=${encodeURIComponent('𐐨'.repeat(1_000))}`)).toEqual([]);
+    }
+  });
+
   it('keep the records that satisfy every condition', async () => {
     await create({ title: 'Tea', dueAt: '2026-01-01T00:00:00Z' });
     await create({ title: 'Coffee', completed: true });

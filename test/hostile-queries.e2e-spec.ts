@@ -75,6 +75,7 @@ const REFUSED: readonly (readonly [query: string, parameter: string])[] = [
   ['title[exists]=', 'title[exists]'],
   [`title[in]=${'a,'.repeat(100)}`, 'title[in]'],
   [`title[contains]=${'a'.repeat(1_001)}`, 'title[contains]'],
+  [`title[startsWith]=${encodeURIComponent('😀'.repeat(1_001))}`, 'title[startsWith]'],
   [`title${'['.repeat(1_000)}${']'.repeat(1_000)}=x`, `title${'['.repeat(1_000)}${']'.repeat(1_000)}`],
   [`title${'[a]'.repeat(1_000)}=x`, `title${'[a]'.repeat(1_000)}`],
 ];

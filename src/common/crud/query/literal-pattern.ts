@@ -1,4 +1,4 @@
-/** Maximum length of a text that is looked for inside of another one. Unit: UTF-16 code units. */
+/** Maximum length of a text that is looked for inside of another one. Unit: characters (Unicode code points). */
 export const MAX_TEXT = 1_000;
 
 /** Letters with case lie in the first two planes of Unicode. */
