@@ -87,6 +87,13 @@ describe('reading archived posts', () => {
     expect([etag, again.status]).toEqual(['"1"', 304]);
   });
 
+  it('answers without an ETag where the known one cannot be read', async () => {
+    const { old } = await seed();
+    const headers = { 'If-None-Match': '1' };
+    const refused = await app.get(`${PATH}/${old}?archived=only`, { token: acme, headers });
+    expect([refused.status, refused.headers.get('etag')]).toEqual([400, null]);
+  });
+
   it.each(['only', 'include', 'yes', ''])('takes a token and a tenant: archived=%s', async (value) => {
     const { old } = await seed();
     for (const below of ['', '/count', `/${old}`]) {

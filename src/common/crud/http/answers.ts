@@ -79,8 +79,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   count: (count) => ({ count }),
   get: async (record, context) => {
     const { expansion, reply, request } = context;
-    reply.header('ETag', etagOf(record));
+    // Before the header is set, since the tag belongs to no error.
     const tags = readEntityTags('If-None-Match', request.headers['if-none-match']);
+    reply.header('ETag', etagOf(record));
     // The tag is that of the record alone: what is expanded may have changed without it.
     if (!isKnown(tags, record) || expansion) return (await showAll([record], context))[0];
     reply.code(304);
