@@ -6,7 +6,7 @@ import { currentTenant } from '../src/common/tenancy/index.js';
 import { bulk, create, ids, NOWHERE, NoteInput, results } from './support/bulk.js';
 import { expectProblem } from './support/problems.js';
 import { createResourceApp } from './support/resource-app.js';
-import { ACME, tokenOf } from './support/tenants.js';
+import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import type { TestApp } from './support/test-app.js';
 
 describe('a resource of which some actions take a token', () => {
@@ -43,6 +43,30 @@ describe('a resource of which some actions take a token', () => {
       '404 RECORD_NOT_FOUND',
       '404 RECORD_NOT_FOUND',
     ]);
+  });
+
+  it('gives no caller the answer to the key of another one', async () => {
+    const post = async (token?: string) => {
+      const headers = { 'Idempotency-Key': 'k1' };
+      const body = { operations: [create('a'), { update: { _id: NOWHERE, changes: {} } }] };
+      const answer = await app.post('/memos/bulk', body, { token, headers });
+      return { answer, isReplay: answer.headers.has('idempotency-replayed') };
+    };
+    const callers = [await tokenOf(ACME), await tokenOf(GLOBEX), undefined];
+    const answers = [];
+    for (const token of callers) answers.push(await post(token));
+    expect(answers.map(({ isReplay }) => isReplay)).toEqual([false, false, false]);
+    expect(answers.map(({ answer }) => results(answer)[1])).toEqual([
+      '404 RECORD_NOT_FOUND',
+      '404 RECORD_NOT_FOUND',
+      '401 UNAUTHENTICATED',
+    ]);
+    for (const [number, token] of callers.entries()) {
+      const { answer, isReplay } = await post(token);
+      expect([answer.text, isReplay]).toEqual([answers[number]?.answer.text, true]);
+    }
+    // A token that does not verify is none.
+    expect((await post('no-token')).answer.text).toBe(answers[2]?.answer.text);
   });
 });
 

@@ -10,7 +10,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Observable, of } from 'rxjs';
 import { errorMessages, ValidationError } from '../errors/index.js';
-import { isolationOf } from '../tenancy/index.js';
+import { CallerIdentity } from '../tenancy/index.js';
 import type { KeptAnswer } from './idempotency-key.schema.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
@@ -39,6 +39,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   constructor(
     private readonly keys: IdempotencyKeys,
     private readonly reflector: Reflector,
+    private readonly identities: CallerIdentity,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
@@ -51,7 +52,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       if (reservation && tenantScope) bindReservation(tenantScope, reservation);
       return next.handle();
     }
-    const outcome = await this.reserve(identify(context, key), request, reply);
+    const outcome = await this.reserve(await this.identify(context, key), request, reply);
     const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
     request.idempotentExchange = new IdempotentExchange(this.keys, outcome, reply, unkept);
     // The kept answer takes the place of this one when it is sent: nothing on the way can change it.
@@ -59,6 +60,15 @@ export class IdempotencyInterceptor implements NestInterceptor {
     request.reservation = outcome;
     if (request.tenantScope) bindReservation(request.tenantScope, outcome);
     return next.handle();
+  }
+
+  /** What a key belongs to: whoever calls (all, if nobody is asked for a token), within what scope, and for what target. */
+  private async identify(context: ExecutionContext, key: string): Promise<string> {
+    const { method, url } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { tenant, subject, scopes } = await this.identities.of(context);
+    const [own, ...carried] = scopes;
+    const identity = [tenant, subject, own, method, url, key, ...carried];
+    return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
   }
 
   private async reserve(
@@ -88,12 +98,4 @@ function readKey({ headers, routeOptions }: FastifyRequest): string | undefined 
   // Node joins headers that are given twice with a comma and a space.
   if (typeof key === 'string' && KEY.test(key)) return key;
   throw new ValidationError([{ parameter: HEADER, detail: errorMessages.idempotencyKey(HEADER) }]);
-}
-
-/** What a key belongs to: whoever calls (all, if nobody is asked for a token), within what scope, and for what target. */
-function identify(context: ExecutionContext, key: string): string {
-  const { tenantContext, tenantScope, method, url } = context.switchToHttp().getRequest<FastifyRequest>();
-  const scope = tenantScope?.valuesOf(isolationOf(context)) ?? {};
-  const identity = [tenantContext?.tenant, tenantContext?.subject, scope, method, url, key];
-  return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
 }

@@ -1,3 +1,4 @@
+export { CallerIdentity } from './caller-identity.js';
 export * from './current-scope.js';
 export * from './isolated.js';
 export { handlerName, isolationOf, type IsolationResolver, type RequestQuery } from './isolation-of.js';

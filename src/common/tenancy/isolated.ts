@@ -1,15 +1,26 @@
 import { applyDecorators, SetMetadata, UseGuards, UseInterceptors } from '@nestjs/common';
-import { ISOLATION, type IsolationResolver } from './isolation-of.js';
+import {
+  CARRIED_ISOLATION,
+  type CarriedIsolationResolver,
+  ISOLATION,
+  type IsolationResolver,
+} from './isolation-of.js';
 import { TenantGuard } from './tenant.guard.js';
 import { TenantInterceptor } from './tenant.interceptor.js';
 
 /**
  * Scopes every handler of a controller, those of its subclasses included. It belongs to the class, so that no decorator
  * on a method can take it away: guards and interceptors of methods add up with those of their class.
+ *
+ * @param carried what scopes the requests that a handler carries, if it carries any
  */
-export function Isolated(resolver: IsolationResolver): ClassDecorator {
+export function Isolated(
+  resolver: IsolationResolver,
+  carried: CarriedIsolationResolver = () => [],
+): ClassDecorator {
   return applyDecorators(
     SetMetadata(ISOLATION, resolver),
+    SetMetadata(CARRIED_ISOLATION, carried),
     UseGuards(TenantGuard),
     UseInterceptors(TenantInterceptor),
   );

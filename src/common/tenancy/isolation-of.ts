@@ -5,6 +5,9 @@ import type { IsolationFields } from './isolation-source.js';
 /** Metadata key under which a controller keeps its resolver. */
 export const ISOLATION = 'tenancy:isolation';
 
+/** Metadata key under which a controller keeps what scopes the requests that its handlers carry. */
+export const CARRIED_ISOLATION = 'tenancy:carried-isolation';
+
 /** Query parameters of a request, as they were sent. */
 export type RequestQuery = Readonly<Record<string, unknown>>;
 
@@ -17,6 +20,9 @@ export type IsolationResolver = (
   controller: Type<object>,
   query: RequestQuery,
 ) => IsolationFields;
+
+/** Says which fields scope each kind of request that a handler carries. */
+export type CarriedIsolationResolver = (handler: string, controller: Type<object>) => readonly IsolationFields[];
 
 const names = new WeakMap<object, Map<unknown, string>>();
 
@@ -31,6 +37,13 @@ export function isolationOf(context: ExecutionContext): IsolationFields {
   if (!resolver) throw new Error(`${controller.name} is not @Isolated.`);
   const { query } = context.switchToHttp().getRequest<FastifyRequest>();
   return resolver(handlerName(context), controller, query as RequestQuery);
+}
+
+/** The fields that scope each kind of request that this one carries; none if it carries none. */
+export function carriedIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
+  const controller = context.getClass();
+  const resolver = Reflect.getMetadata(CARRIED_ISOLATION, controller) as CarriedIsolationResolver | undefined;
+  return resolver?.(handlerName(context), controller) ?? [];
 }
 
 /** Name of the method that handles a request; a decorator may have replaced the function, so its own name says nothing. */

@@ -11,7 +11,7 @@ import type { CrudOptions } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { Page } from '../query/page.js';
 import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
-import { hasGenerated, isolationOfHandler } from '../routes/routes.js';
+import { hasGenerated, isolationOfHandler, isolationOfItems } from '../routes/routes.js';
 import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
 import { CurrentQuery } from './current-query.js';
@@ -65,7 +65,10 @@ export function CrudController<
 
   // On the class: decorators of an override replace those of the method, but add up with these. The last one runs first.
   @UseInterceptors(IdempotencyInterceptor, CrudInterceptor)
-  @Isolated((handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query))
+  @Isolated(
+    (handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query),
+    (handler, controller) => isolationOfItems(resourceOf(controller), handler),
+  )
   class GeneratedController implements CrudController<Entity, Create, Update> {
     @Inject(getCrudServiceToken(definition.entity))
     readonly service!: CrudService<Entity, Create, Update>;

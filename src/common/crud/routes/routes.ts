@@ -216,7 +216,7 @@ export function isolationOfHandler(
   const generated = offers(definition, handler) ? GENERATED_ROUTES[handler] : undefined;
   const action = route?.action ?? generated?.action;
   if (action) return isolationOfAction(definition, action, asksForArchived(query));
-  return isBatch(route) ? sharedFields(resource, ITEM_KINDS[route.handler]) : everyField(definition);
+  return isBatch(route) ? sharedFields(isolationOfItems(resource, handler)) : everyField(definition);
 }
 
 /** Whether a route is generated for many writes. */
@@ -230,11 +230,20 @@ export function itemRouteOf(routes: Iterable<Route>, kind: ItemKind): Route | un
   return [...routes].find((route) => route.method === method && route.path === path);
 }
 
-function sharedFields({ definition, routes }: RoutedResource, kinds: readonly ItemKind[]): IsolationFields {
-  const [first = {}, ...others] = kinds
+/** The isolation fields of each kind of item that a handler carries; none if it carries none. */
+export function isolationOfItems(
+  { definition, routes }: RoutedResource,
+  handler: string,
+): readonly IsolationFields[] {
+  const route = routes.get(handler);
+  if (!isBatch(route)) return [];
+  return ITEM_KINDS[route.handler]
     .map((kind) => itemRouteOf(routes.values(), kind)?.action)
     .filter((action) => action !== undefined)
     .map((action) => definition.isolation[action]);
+}
+
+function sharedFields([first = {}, ...others]: readonly IsolationFields[]): IsolationFields {
   const shared = Object.entries(first).filter(([field, source]) =>
     others.every((fields) => fields[field] === source),
   );

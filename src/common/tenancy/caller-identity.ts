@@ -1,0 +1,54 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
+import { Callers } from './callers.js';
+import { carriedIsolationOf, isolationOf } from './isolation-of.js';
+import { type IsolationFields, needsToken } from './isolation-source.js';
+import { ANONYMOUS, type TenantContext } from './tenant-context.js';
+import { TenantScope } from './tenant-scope.js';
+
+/** What tells the callers of one route apart. */
+export interface Identity {
+  readonly tenant: string | undefined;
+  readonly subject: string | undefined;
+  /** Values of the isolation fields of the route and, after it, of what the request carries; null where there are none. */
+  readonly scopes: readonly (Readonly<Record<string, unknown>> | null)[];
+}
+
+/** Says who a request is made for. */
+@Injectable()
+export class CallerIdentity {
+  constructor(private readonly callers: Callers) {}
+
+  /**
+   * Everybody is the same to a route that asks for no token, unless what it carries asks for one: each item is then
+   * decided for itself, and a token that was sent tells whose items they are.
+   */
+  async of(context: ExecutionContext): Promise<Identity> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const carried = carriedIsolationOf(context);
+    const caller = carried.some(needsToken) ? await this.senderOf(request) : request.tenantContext;
+    const params = request.params as Readonly<Record<string, string>>;
+    const scope = TenantScope.ofRequest(caller ?? ANONYMOUS, { params, request });
+    const scopes = [isolationOf(context), ...carried].map((fields) => valuesOf(scope, fields));
+    return { tenant: caller?.tenant, subject: caller?.subject, scopes };
+  }
+
+  private async senderOf(request: FastifyRequest): Promise<TenantContext> {
+    try {
+      return await this.callers.of(request);
+    } catch (error) {
+      if (error instanceof UnauthenticatedError || error instanceof InvalidTokenError) return ANONYMOUS;
+      throw error;
+    }
+  }
+}
+
+/** Whoever lacks a value is refused by the action that asks for it. */
+function valuesOf(scope: TenantScope, fields: IsolationFields): Readonly<Record<string, unknown>> | null {
+  try {
+    return scope.valuesOf(fields);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
+import type { TenantContext } from './tenant-context.js';
+import { TokenVerifier } from './token-verifier.js';
+
+/** Who sends the requests, by their bearer tokens (RFC 6750). */
+@Injectable()
+export class Callers {
+  private readonly callers = new WeakMap<object, Promise<TenantContext>>();
+
+  constructor(private readonly verifier: TokenVerifier) {}
+
+  /**
+   * The caller of a request. Requests that another one carries have its token, which is verified once.
+   *
+   * @throws UnauthenticatedError, InvalidTokenError without a token that verifies
+   */
+  async of({ raw, headers }: FastifyRequest): Promise<TenantContext> {
+    const token = bearerToken(headers.authorization);
+    const caller = this.callers.get(raw) ?? this.verifier.authenticate(token);
+    this.callers.set(raw, caller);
+    return caller;
+  }
+}
+
+function bearerToken(header: string | undefined): string {
+  if (header === undefined || !/^bearer(\s|$)/i.test(header)) throw new UnauthenticatedError();
+  const match = /^bearer +([\w\-.~+/]+=*)$/i.exec(header);
+  if (!match?.[1]) throw new InvalidTokenError();
+  return match[1];
+}
