@@ -1,5 +1,4 @@
 import { Prop, Schema } from '@nestjs/mongoose';
-import { ApiPropertyOptional } from '@nestjs/swagger';
 import mongoose, { Types } from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import {
@@ -50,7 +49,6 @@ class SampleInput {
   maker?: string;
 
   @Prop({ type: mongoose.Schema.Types.BigInt })
-  @ApiPropertyOptional({ type: String })
   @IsOptional()
   serial?: bigint;
 

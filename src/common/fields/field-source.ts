@@ -129,6 +129,8 @@ const KIND_BY_TYPE = new Map<unknown, { kind: FieldKind; schema: JsonSchema }>([
   [Number, { kind: 'number', schema: { type: 'number' } }],
   [Boolean, { kind: 'flag', schema: { type: 'boolean' } }],
   [Date, { kind: 'timestamp', schema: { type: 'string', format: 'date-time' } }],
+  // JSON has no such numbers: they are texts in every answer.
+  [BigInt, { kind: 'other', schema: { type: 'string', pattern: '^-?\\d+$' } }],
 ]);
 
 function schemaOfRules(
