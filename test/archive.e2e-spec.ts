@@ -68,6 +68,15 @@ describe('reading archived posts', () => {
     }
   });
 
+  it('stays within the tenant, whatever a filter names', async () => {
+    await seed();
+    const read = async (query: string) => (await app.get(`${PATH}${query}`, { token: acme })).body;
+    for (const archived of ['only', 'include']) {
+      expect(await read(`?archived=${archived}&tenant=${GLOBEX}`)).toEqual([]);
+      expect(await read(`/count?archived=${archived}&tenant=${GLOBEX}`)).toEqual({ count: 0 });
+    }
+  });
+
   it('pages them, with links that ask for the same', async () => {
     const ids = [await create('First'), await create('Second'), await create('Third')];
     for (const id of ids) await archive(id);

@@ -65,11 +65,12 @@ const noValue = (path: string) =>
 const noOrder = (path: string) =>
   `query.sort names "${path}", which has no order. Sort by a single value other than _id.`;
 
-describe('a filter or order that cannot be stops the start', () => {
+describe('a filter, order or search that cannot be stops the start', () => {
   it.each([
     ...['secret', 'inner.colour', 'lid.code', 'lids.code'].flatMap((path) => [
       [{ filter: [path] }, hidden('filter', path)] as const,
       [{ sort: [path] }, hidden('sort', path)] as const,
+      [{ search: [path] }, hidden('search', path)] as const,
     ]),
     ...['lid', 'lids', 'labels', 'labels.x', 'anything', 'anything.x', 'bytes'].map(
       (path) => [{ filter: [path] }, noValue(path)] as const,

@@ -1,7 +1,7 @@
 import { Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import { schemaOf } from '../src/common/fields/index.js';
-import { NoteInput } from './support/bulk.js';
+import { bulk, create, NoteInput, results } from './support/bulk.js';
 import { createResourceApp } from './support/resource-app.js';
 import type { TestApp, TestResponse } from './support/test-app.js';
 
@@ -18,12 +18,19 @@ stamps.pre('save', function () {
   this.set('sku', `saved ${String(this.get('text'))}`);
 });
 
+/** Without code of its own, so that the creates of a bulk run at a time. */
+@Schema({ timestamps: true })
+class Mark extends NoteInput {}
+const marks = schemaOf(Mark);
+marks.index({ sku: 1 }, { unique: true });
+
 /** Creates that arrive while others are being stored go with the next command. */
 describe('creates at the same time', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createResourceApp(
       CrudModule.forFeature({ entity: Label, input: NoteInput, name: 'labels', schema: labels }),
+      CrudModule.forFeature({ entity: Mark, input: NoteInput, name: 'marks', schema: marks, bulk: true }),
       CrudModule.forFeature({ entity: Stamp, input: NoteInput, name: 'stamps', schema: stamps }),
     );
   });
@@ -54,6 +61,18 @@ describe('creates at the same time', () => {
     for (const record of stored) {
       expect(record).toMatchObject({ __v: 0, createdAt: expect.any(Date), updatedAt: record.createdAt });
     }
+  });
+
+  it('of one bulk, which go together, each have their own outcome', async () => {
+    const isTwin = (i: number) => i % 10 === 5;
+    const operations = Array.from({ length: 60 }, (_, i) =>
+      create(`label ${i}`, isTwin(i) ? 'taken' : `${i}`),
+    );
+    const expected = operations.map((_, i) => (isTwin(i) && i !== 5 ? '409 DUPLICATE_VALUE' : 201));
+    expect(results(await bulk(app, '/marks', operations))).toEqual(expected);
+    const stored = await app.database.collection('marks').find().sort({ _id: 1 }).toArray();
+    const kept = operations.filter((_, i) => expected[i] === 201);
+    expect(stored.map(({ text }) => text as string)).toEqual(kept.map((one) => one.create.text));
   });
 
   it('answer with the records that are stored', async () => {

@@ -1,0 +1,41 @@
+import { Prop, Schema } from '@nestjs/mongoose';
+import { CrudModule } from '../src/common/crud/index.js';
+import { IsText } from '../src/common/fields/index.js';
+import { claim } from '../src/common/tenancy/index.js';
+import { createResourceApp } from './support/resource-app.js';
+import { ACME, tokenOf } from './support/tenants.js';
+import type { TestApp } from './support/test-app.js';
+
+class DraftInput {
+  @IsText({ max: 80 })
+  text!: string;
+}
+
+@Schema({ timestamps: true })
+class Draft extends DraftInput {
+  @Prop({ type: String })
+  team?: string;
+}
+
+describe('Idempotency-Key of a resource that is isolated by a claim', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    const isolationFields = { all: { team: claim('team') } };
+    app = await createResourceApp(
+      CrudModule.forFeature({ entity: Draft, input: DraftInput, name: 'drafts', isolationFields }),
+    );
+  });
+  afterAll(() => app.close());
+
+  it('belongs to the scope, too: the same user of another team is another caller', async () => {
+    const post = async (team: string) => {
+      const token = await tokenOf(ACME, { sub: 'emma', team });
+      return app.post('/drafts', { text: 'A' }, { token, headers: { 'Idempotency-Key': 'k1' } });
+    };
+    const answers = [await post('red'), await post('blue'), await post('red')];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    const [red, blue, again] = answers.map(({ body }) => body._id as string);
+    expect(blue).not.toBe(red);
+    expect(again).toBe(red);
+  });
+});
