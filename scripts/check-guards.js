@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { GUARDS } from './guards/index.js';
+import { readTable, writeTable } from './guards/table.js';
+
+/**
+ * Removes each guard in turn from a copy of the repository and runs its tests, which must fail:
+ *
+ *     npm run check:guards              every guard
+ *     npm run check:guards -- cursor    those whose name contains "cursor"
+ *
+ * Prints the first test that failed, writes it into docs/guards.md, and ends with 1 if a guard can be removed without a test
+ * that notices it.
+ */
+const COPIED = ['src', 'test', 'examples', 'scripts', 'docs', 'libs', 'README.md'];
+const CONFIGURED = ['package.json', 'jest.config.js', '.swcrc', 'tsconfig.json', 'nest-cli.json'];
+/** A test that waits for what the guard would have done ends by its own limit long before. Unit: milliseconds. */
+const TESTS_END_MS = 180_000;
+
+const [wanted = ''] = process.argv.slice(2);
+const guards = GUARDS.filter(({ name }) => name.includes(wanted));
+const copy = mkdtempSync(join(tmpdir(), 'guards-'));
+const noticed = new Map();
+try {
+  for (const path of [...COPIED, ...CONFIGURED]) {
+    cpSync(path, join(copy, path), {
+      recursive: true,
+      preserveTimestamps: true,
+      filter: (from) => basename(from) !== 'node_modules',
+    });
+  }
+  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  for (const guard of guards) {
+    const { test, problem } = testThatNotices(guard);
+    if (test) noticed.set(guard.name, test);
+    console.log(`${test ? 'noticed' : 'MISSED '}  ${guard.name}: ${test ?? problem}`);
+  }
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+await writeTable(new Map([...readTable(), ...noticed]));
+console.log(`${noticed.size} noticed, ${guards.length - noticed.size} missed`);
+if (guards.length === 0 || noticed.size < guards.length) process.exitCode = 1;
+
+/** The first test that fails without the guard, or why there is none. */
+function testThatNotices({ file, guard, without, tests }) {
+  const path = join(copy, file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(guard).length !== 2) return { problem: `does not stand exactly once in ${file}` };
+  writeFileSync(
+    path,
+    source.replace(guard, () => without),
+  );
+  try {
+    return firstFailure(tests);
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+function firstFailure(tests) {
+  const output = join(copy, 'jest.json');
+  rmSync(output, { force: true });
+  const jest = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    'node_modules/jest/bin/jest.js',
+  ];
+  const files = tests.map((name) => `/test/${name}\\.(e2e-)?spec\\.ts$`);
+  // In the copy, and by itself: what npm runs before the tests would build the service anew for each guard. A test that fails may
+  // leave its service open, which the run would wait for.
+  spawnSync(
+    process.execPath,
+    [...jest, ...files, '--json', `--outputFile=${output}`, '--bail=1', '--forceExit'],
+    {
+      cwd: copy,
+      stdio: 'ignore',
+      timeout: TESTS_END_MS,
+    },
+  );
+  const results = readResults(output);
+  if (!results) return { problem: 'the tests did not come to an end' };
+  const failures = results.flatMap(({ name, assertionResults }) =>
+    assertionResults.filter(({ status }) => status === 'failed').map((each) => ({ name, ...each })),
+  );
+  const [first] = failures;
+  if (first) return { test: `${basename(first.name)}: ${first.fullName}` };
+  const [message = 'every test passed'] = results.flatMap(({ status, message }) =>
+    status === 'failed' ? [message] : [],
+  );
+  return { problem: results.length === 0 ? `there is no test ${tests.join(', ')}` : message };
+}
+
+function readResults(output) {
+  try {
+    return JSON.parse(readFileSync(output, 'utf8')).testResults;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+const INSTANTIATE = 'src/common/fields/instantiate.ts';
+const ISOLATED = 'src/common/tenancy/isolated.ts';
+const QUERY_STRING = 'src/common/http/query-string.ts';
+const SCOPE = 'src/common/tenancy/tenant-scope.ts';
+const TOKENS = 'src/common/tenancy/token-verifier.ts';
+
+/** What stands between a request and the handlers. */
+export const REQUEST_GUARDS = [
+  {
+    name: 'TenantGuard on the class',
+    file: ISOLATED,
+    guard: 'UseGuards(TenantGuard),',
+    without: '',
+    tests: ['tenancy'],
+  },
+  {
+    name: 'TenantInterceptor on the class',
+    file: ISOLATED,
+    guard: 'UseInterceptors(TenantInterceptor),',
+    without: '',
+    tests: ['tenancy'],
+  },
+  {
+    name: 'the interceptor refuses without the guard',
+    file: 'src/common/tenancy/tenant.interceptor.ts',
+    guard:
+      "if (!request.tenantContext) throw new Error('The TenantGuard did not run before the TenantInterceptor.');",
+    without: 'request.tenantContext ??= { authenticated: false, claims: {} };',
+    tests: ['scopes-fail-closed'],
+  },
+  {
+    name: '@CurrentScope() without a scope',
+    file: 'src/common/tenancy/current-scope.ts',
+    guard: 'if (tenantScope) return tenantScope;',
+    without: 'return tenantScope as TenantScope;',
+    tests: ['scopes-fail-closed'],
+  },
+  {
+    name: 'a verb takes scopes alone',
+    file: SCOPE,
+    guard: 'if (scope instanceof TenantScope) return;',
+    without: 'if (scope !== scopeOf) return;',
+    tests: ['isolation-sources'],
+  },
+  {
+    name: 'a scope has every value',
+    file: SCOPE,
+    guard: 'if (value === undefined || value === null) throw new UnauthenticatedError();',
+    without: '',
+    tests: ['scopes-fail-closed'],
+  },
+  {
+    name: 'the key source decides the algorithm',
+    file: TOKENS,
+    guard: "algorithms: ['HS256'] }",
+    without: '}',
+    tests: ['tokens'],
+  },
+  {
+    name: 'tokens expire',
+    file: TOKENS,
+    guard: "requiredClaims: ['exp'],",
+    without: '',
+    tests: ['tokens'],
+  },
+  {
+    name: 'unknown field of a body',
+    file: INSTANTIATE,
+    guard: 'else if (!context.faults.isFull) {',
+    without: 'else if (!context) {',
+    tests: ['posts'],
+  },
+  {
+    name: 'unknown field passes into the record',
+    file: INSTANTIATE,
+    guard: 'else if (context.extras.includes(name)) put(target, name, value);',
+    without: 'else put(target, name, value);\n    if (field || plan) continue;',
+    tests: ['tenancy'],
+  },
+  {
+    name: 'null on a required field',
+    file: INSTANTIATE,
+    guard: 'else if (required) refuseNull();',
+    without: '',
+    tests: ['input-reader', 'todos'],
+  },
+  {
+    name: 'strict query string',
+    file: QUERY_STRING,
+    guard: '} catch {\n    return undefined;',
+    without: '} catch {\n    return text;',
+    tests: ['query-string', 'hostile-queries'],
+  },
+  {
+    name: 'number of parameters',
+    file: QUERY_STRING,
+    guard: 'if (pairs.length > MAX_PARAMETERS) return TOO_LONG;',
+    without: '',
+    tests: ['query-string'],
+  },
+  {
+    name: 'harmful names in bulk',
+    file: 'src/common/crud/batch/operation.ts',
+    guard: 'checkHarmless(content);',
+    without: '',
+    tests: ['bulk'],
+  },
+  {
+    name: 'harmful names in an import',
+    file: 'src/common/crud/batch/import-lines.ts',
+    guard: 'checkHarmless(body);',
+    without: '',
+    tests: ['import'],
+  },
+];
