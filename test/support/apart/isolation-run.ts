@@ -1,0 +1,221 @@
+import type { Random } from '../random.js';
+import type { TestApp } from '../test-app.js';
+import type { Answer, Body, Operation } from './isolation-checks.js';
+import type { Archived, Caller, ModelRecord } from './isolation-model.js';
+import { IsolationWrites } from './isolation-writes.js';
+import { type Surface, SURFACES } from './surfaces.js';
+
+/** How many operations lie between two comparisons of the whole database with the model. */
+const COMPARED_EVERY = 500;
+/** Cursors that are remembered. */
+const MAX_REMEMBERED = 200;
+
+/** A cursor of a page, and whose it is. */
+interface Cursor {
+  readonly list: string;
+  readonly space: string;
+  readonly surface: Surface;
+  readonly archived: Archived;
+  readonly text: string;
+}
+
+/** Carries out random operations of several tenants, and compares what each is told and what is stored with the model. */
+export class IsolationRun extends IsolationWrites {
+  /** How often each action was carried out. */
+  readonly actions = new Map<string, number>();
+  private readonly cursors: Cursor[] = [];
+  private number = 0;
+
+  constructor(
+    app: TestApp,
+    random: Random,
+    private readonly callers: readonly Caller[],
+  ) {
+    super(app, random);
+  }
+
+  async carryOut(operations: number): Promise<void> {
+    const actions = {
+      create: 14,
+      page: 10,
+      list: 6,
+      count: 6,
+      find: 14,
+      get: 14,
+      update: 14,
+      del: 6,
+      restore: 4,
+      bulk: 5,
+      import: 3,
+      replay: 4,
+      cursor: 6,
+    } as const;
+    const drawn = Object.entries(actions).flatMap(([name, weight]) => Array<string>(weight).fill(name));
+    while (this.number < operations) {
+      this.number++;
+      const action = this.random.pick(drawn) as keyof typeof actions;
+      this.actions.set(action, (this.actions.get(action) ?? 0) + 1);
+      await this[action](this.operation());
+      if (this.number % COMPARED_EVERY === 0 || this.number === operations) await this.compare();
+    }
+  }
+
+  private operation(): Operation {
+    const { random } = this;
+    const [surface, caller] = [random.pick(SURFACES), random.pick(this.callers)];
+    if (surface.name !== 'cards') return { surface, caller, path: surface.path };
+    const vault = this.idOf('vaults');
+    return { surface, caller, vault, path: surface.path.replace(':vaultId', vault) };
+  }
+
+  private async list(operation: Operation): Promise<void> {
+    const archived = this.archivedFor(operation.surface);
+    const answer = await this.read(operation, { archived });
+    this.expectRecords('list', operation, answer, archived, () => true);
+  }
+
+  private async page(operation: Operation): Promise<void> {
+    const { random } = this;
+    const archived = this.archivedFor(operation.surface);
+    const sort = random.pick(
+      operation.surface.orders.filter((order) => !order.includes(operation.surface.archive ?? ' ')),
+    );
+    const query = { archived, sort, limit: String(1 + random.below(10)) };
+    const answer = await this.read(operation, query);
+    if (!this.expectLetIn('page', operation, answer, archived)) return;
+    const { surface, caller, vault } = operation;
+    const { length } = this.model.readable(surface, caller, archived, vault);
+    this.expect(answer.body.count === length, `count ${length} of ${operation.path}`, answer);
+    const list = `${operation.path}?${queryOf(query)}`;
+    const { next, prev } = answer.body as Record<string, string | null>;
+    const space = this.spaceOf(operation, archived);
+    for (const text of [next, prev]) if (text) this.cursors.push({ list, space, surface, archived, text });
+    if (this.cursors.length > MAX_REMEMBERED) this.cursors.splice(0, 2);
+  }
+
+  /** A cursor of this caller or of another one. */
+  private async cursor({ caller }: Operation): Promise<void> {
+    if (this.cursors.length === 0) return;
+    const { list, space, surface, archived, text } = this.random.pick(this.cursors);
+    const [path = '', query = ''] = list.split('?');
+    const operation = {
+      surface,
+      caller,
+      path,
+      ...(surface.name === 'cards' && { vault: path.split('/')[2] }),
+    };
+    const answer = await this.send('GET', operation, `?${query}&after=${text}`, { archived });
+    const isOwn = this.spaceOf(operation, archived) === space;
+    this.expectStatus(
+      'cursor',
+      operation,
+      answer,
+      this.refusal(operation, false, archived) ?? (isOwn ? 200 : 400),
+    );
+  }
+
+  private async count(operation: Operation): Promise<void> {
+    const archived = this.archivedFor(operation.surface);
+    const answer = await this.send('GET', operation, `/count?${queryOf({ archived })}`, { archived });
+    if (!this.expectLetIn('count', operation, answer, archived)) return;
+    const { surface, caller, vault } = operation;
+    const { length } = this.model.readable(surface, caller, archived, vault);
+    this.expect(answer.body.count === length, `count ${length} of ${operation.path}`, answer);
+  }
+
+  /** Looks for a record, of whomever, by its word or its identifier, in a list or in a count. */
+  private async find(operation: Operation): Promise<void> {
+    const { surface, caller, vault } = operation;
+    const target = this.targetOf(surface.name);
+    if (!target) return;
+    const archived = this.archivedFor(surface);
+    const query = this.random.pick([
+      { [surface.text]: target.word },
+      { [`${surface.text}[contains]`]: target.word },
+      { q: target.word },
+      { _id: target.id },
+      { '_id[in]': `${target.id},${this.idOf(surface.name)}` },
+    ]);
+    const named = (record: ModelRecord) =>
+      '_id[in]' in query
+        ? query['_id[in]']?.split(',').includes(record.id) === true
+        : '_id' in query
+          ? record.id === target.id
+          : record.word === target.word;
+    if (this.random.chance(0.7)) {
+      const answer = await this.read(operation, { ...query, archived });
+      this.expectRecords('find', operation, answer, archived, named);
+      return;
+    }
+    const answer = await this.send('GET', operation, `/count?${queryOf({ ...query, archived })}`, {
+      archived,
+    });
+    if (!this.expectLetIn('find', operation, answer, archived)) return;
+    const found = this.model.readable(surface, caller, archived, vault).filter(named);
+    this.expect(answer.body.count === found.length, `count ${found.length} of what is named`, answer);
+  }
+
+  private async get(operation: Operation): Promise<void> {
+    const target = this.targetIn(operation);
+    if (!target) return;
+    const archived = this.archivedFor(operation.surface);
+    const query = queryOf({ archived, expand: this.expandFor(operation.surface) });
+    const answer = await this.send('GET', operation, `/${target.id}?${query}`, { archived });
+    const isThere = this.model.mayRead(target, operation.caller, archived) && this.isAt(operation, target);
+    const expected = this.refusal(operation, false, archived) ?? (isThere ? 200 : 404);
+    this.expectStatus('get', operation, answer, expected);
+    if (answer.status !== 200) return;
+    this.expect(answer.body[operation.surface.text] === target.word, `the word ${target.word}`, answer);
+  }
+
+  /** A list or page in any form. */
+  private read(operation: Operation, query: Readonly<Record<string, string | undefined>>): Promise<Answer> {
+    const { random } = this;
+    const { surface } = operation;
+    const isLines = query.limit === undefined && random.chance(0.3);
+    const parameters = { ...query, expand: this.expandFor(surface) };
+    return this.send('GET', operation, `?${queryOf(parameters)}`, {
+      archived: query.archived as Archived,
+      ...(isLines && { headers: { Accept: 'application/x-ndjson' } }),
+    });
+  }
+
+  private expectRecords(
+    action: string,
+    operation: Operation,
+    answer: Answer,
+    archived: Archived,
+    named: (record: ModelRecord) => boolean,
+  ): void {
+    if (!this.expectLetIn(action, operation, answer, archived)) return;
+    const { surface, caller, vault, path } = operation;
+    const expected = this.model.readable(surface, caller, archived, vault).filter(named);
+    const [wanted, got] = [
+      expected.map(({ id, word }) => `${id} ${word}`),
+      (answer.body as Body[]).map((record) => `${String(record._id)} ${String(record[surface.text])}`),
+    ].map((texts) => texts.sort().join());
+    this.expect(wanted === got, `${action} of ${path} has ${wanted}`, answer);
+  }
+
+  /** Whose cursors are good for a list: those of whoever is scoped alike. */
+  private spaceOf({ surface: { name }, caller: { tenant, sub } }: Operation, archived: Archived): string {
+    if (name === 'todos' || name === 'notices' || (name === 'posts' && !archived)) return '';
+    return name === 'diaries' ? `${tenant}/${sub}` : `${tenant}`;
+  }
+
+  private archivedFor({ archive }: Surface): Archived {
+    return archive && this.random.chance(0.4) ? this.random.pick(['only', 'include'] as const) : undefined;
+  }
+
+  private expandFor({ expand }: Surface): string | undefined {
+    return expand.length > 0 && this.random.chance(0.5) ? this.random.pick(expand) : undefined;
+  }
+}
+
+function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+  return Object.entries(parameters)
+    .flatMap(([name, value]) =>
+      value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+    )
+    .join('&');
+}
