@@ -22,7 +22,10 @@ export type IsolationResolver = (
 ) => IsolationFields;
 
 /** Says which fields scope each kind of request that a handler carries. */
-export type CarriedIsolationResolver = (handler: string, controller: Type<object>) => readonly IsolationFields[];
+export type CarriedIsolationResolver = (
+  handler: string,
+  controller: Type<object>,
+) => readonly IsolationFields[];
 
 const names = new WeakMap<object, Map<unknown, string>>();
 
