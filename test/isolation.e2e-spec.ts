@@ -39,7 +39,9 @@ describe(`${OPERATIONS} random operations of several tenants, seed ${SEED}`, () 
     const start = performance.now();
     for (let done = 0; done < OPERATIONS;) {
       done = Math.min(done + REPORTED_EVERY, OPERATIONS);
+      const known = run.faults.length;
       await run.carryOut(done);
+      for (const fault of run.faults.slice(known)) report(fault);
       const seconds = Math.round((performance.now() - start) / 1_000);
       report(`${done} operations in ${seconds} s: ${run.faults.length} faults`);
     }
