@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Body, ConflictException, ImATeapotException, Injectable, Param } from '@nestjs/common';
 import { InjectConnection, Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
@@ -78,6 +79,7 @@ const orders = crudOptions({
     afterCreate: (context) => watched.afterCreate(context as never),
   },
   routes: { create: { errors: [409, 418] } },
+  bulk: true,
 });
 
 @Injectable()
@@ -265,6 +267,37 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     const second = await send();
     expect([second.body, isReplay(second)]).toEqual([first.body, false]);
     expect(await count('lines')).toBe(3);
+  });
+
+  it('holds the key of a bulk as long as it takes, and keeps its answer', async () => {
+    let open = (): void => undefined;
+    watched.gate = new Promise((resolve) => (open = resolve));
+    const { insertedId } = await app.database
+      .collection('orders')
+      .insertOne({ tenant: new Types.ObjectId(ACME) });
+    const operations = [{ create: { text: 'tea' } }, { del: { _id: insertedId.toHexString() } }];
+    const send = () =>
+      fetch(`${app.url}/orders/bulk`, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          'Idempotency-Key': 'b2',
+          Authorization: `Bearer ${token}`,
+        },
+        body: JSON.stringify({ operations }),
+      });
+    const first = await send();
+    expect(first.status).toBe(200);
+    const meanwhile = await Promise.race([send().then(({ status }) => status), pause(2_000)]);
+    open();
+    expect(meanwhile).toBe(409);
+    const results = await first.text();
+    expect(JSON.parse(results)).toEqual({
+      results: [{ status: 201, _id: expect.any(String) }, { status: 200 }],
+    });
+    const replay = await send();
+    expect([await replay.text(), replay.headers.get('idempotency-replayed')]).toEqual([results, 'true']);
+    expect(replay.headers.get('content-type')).toBe(first.headers.get('content-type'));
   });
 
   it('refuses the key of an import, which is a stream', async () => {

@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { DatabaseUnavailableError } from '../errors/index.js';
+import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
 import type { KeptAnswer } from './idempotency-key.schema.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
+import { relay } from './relay.js';
 import type { Reservation } from './reservation.js';
 
 /** How often the lease of a request that takes long is renewed: a few times before it runs out. Unit: milliseconds. */
@@ -46,7 +48,8 @@ export class IdempotentExchange {
   }
 
   /**
-   * Keeps the answer before it is sent, so that no client is told what a replay does not repeat.
+   * Keeps the answer before it is sent, so that no client is told what a replay does not repeat. A stream holds the key until it
+   * ends.
    *
    * @param payload the answer's body, as it would be sent
    * @returns the body to send; that of another answer if one is kept
@@ -54,17 +57,13 @@ export class IdempotentExchange {
    * @throws IdempotencyKeyInUseError if another request has taken the key over
    */
   async settle(payload: unknown): Promise<unknown> {
-    clearInterval(this.heartbeat);
-    if ('status' in this.outcome) return this.replace(this.outcome, true);
-    const answer = this.answerOf(payload);
-    if (!answer) {
-      await inTime(this.reply, this.keys.release(this.outcome)).catch(() => undefined);
-      return payload;
+    const { outcome } = this;
+    if (payload instanceof Readable && !('status' in outcome)) {
+      return relay(payload, MAX_KEPT, (body) => this.keepStream(outcome, body));
     }
-    const other = await inTime(this.reply, this.keys.keep(this.outcome, answer)).catch((error: unknown) => {
-      void this.keys.release(this.outcome as Reservation).catch(() => undefined);
-      throw error;
-    });
+    clearInterval(this.heartbeat);
+    if ('status' in outcome) return this.replace(outcome, true);
+    const other = await this.keep(outcome, this.answerOf(payload));
     return other ? this.replace(other, true) : payload;
   }
 
@@ -77,6 +76,26 @@ export class IdempotentExchange {
     return body;
   }
 
+  /** Keeps an answer, or ends the lease; gives the answer that stands instead, if there is one. */
+  private async keep(reservation: Reservation, answer?: KeptAnswer): Promise<KeptAnswer | undefined> {
+    if (!answer) {
+      await inTime(this.reply, this.keys.release(reservation)).catch(() => undefined);
+      return undefined;
+    }
+    return inTime(this.reply, this.keys.keep(reservation, answer)).catch((error: unknown) => {
+      void this.keys.release(reservation).catch(() => undefined);
+      throw error;
+    });
+  }
+
+  /** Keeps the answer that a stream was, unless it was too long. */
+  private async keepStream(reservation: Reservation, body: Buffer | undefined): Promise<void> {
+    clearInterval(this.heartbeat);
+    const other = await this.keep(reservation, body && this.answerOf(body));
+    // Its beginning is with the client, who asks again and gets the answer that stands.
+    if (other) throw new IdempotencyKeyInUseError();
+  }
+
   private keepAlive(reservation: Reservation): void {
     let renewals = 0;
     this.heartbeat = setInterval(() => {
@@ -85,7 +104,7 @@ export class IdempotentExchange {
     }, RENEWAL_MS).unref();
   }
 
-  /** What is kept of an answer; undefined for a failure, whose repetition may succeed, and for a stream. */
+  /** What is kept of an answer; undefined for a failure, whose repetition may succeed. */
   private answerOf(payload: unknown): KeptAnswer | undefined {
     const { statusCode: status } = this.reply;
     if (status >= 500) return undefined;
@@ -111,7 +130,9 @@ export class IdempotentExchange {
 export async function inTime<T>(reply: FastifyReply, command: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    const left = Math.max(COMMAND_AT_LEAST_MS, ANSWER_WITHIN_MS - reply.elapsedTime);
+    // An answer that has begun is in time already.
+    const elapsed = reply.raw.headersSent ? 0 : reply.elapsedTime;
+    const left = Math.max(COMMAND_AT_LEAST_MS, ANSWER_WITHIN_MS - elapsed);
     timer = setTimeout(() => reject(new DatabaseUnavailableError()), left);
   });
   try {
