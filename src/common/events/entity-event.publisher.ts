@@ -39,6 +39,14 @@ export class EntityEventPublisher {
     await this.warnWhenSlow(name, event, done);
   }
 
+  /** Whether anybody listens to the event of a hook; without a listener, its event need not be made. */
+  isHeard(resource: string, hook: AfterHook): boolean {
+    return (
+      this.emitter.listenerCount(entityEventName(resource, hook)) > 0 ||
+      this.emitter.listenersAny().length > 0
+    );
+  }
+
   /** Runs a before-hook to its end; one that takes longer than `hookWarnMs` is logged. @throws the hook's own exception */
   async watch(name: string, hook: () => Promise<void>): Promise<void> {
     const { hookWarnMs } = this.options;

@@ -1,6 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { catchError, from, mergeMap, type Observable } from 'rxjs';
+import { from, lastValueFrom, type Observable } from 'rxjs';
 import { toDomainError } from '../../errors/index.js';
 import { handlerName } from '../../tenancy/index.js';
 import { markUnread } from '../definition/checked-bodies.js';
@@ -35,15 +35,19 @@ export class CrudInterceptor implements NestInterceptor {
     const route = routes.get(handlerName(context));
     const { tenantContext: caller, tenantScope: scope } = request;
     if (!caller || !scope) throw new Error('The request has no scope.');
-    return from(this.read(request, definition, route)).pipe(
-      mergeMap(() => next.handle()),
-      catchError((error: unknown) => from(this.recall(error, request, definition, route))),
-      mergeMap(async (result) => {
-        const { expand } = request.crudQuery ?? {};
-        const expansion = expand && new Expansion(this.registry, scope, expand);
-        return answer(result, { definition, route, request, reply, caller, expansion });
-      }),
-    );
+    const carryOut = async (): Promise<unknown> => {
+      let result: unknown;
+      try {
+        await this.read(request, definition, route);
+        result = await lastValueFrom(next.handle(), { defaultValue: undefined });
+      } catch (error) {
+        result = await this.recall(error, request, definition, route);
+      }
+      const { expand } = request.crudQuery ?? {};
+      const expansion = expand && new Expansion(this.registry, scope, expand);
+      return answer(result, { definition, route, request, reply, caller, expansion });
+    };
+    return from(carryOut());
   }
 
   /**

@@ -17,6 +17,11 @@ export class HookRunner {
     return typeof this.hooks[name] === 'function';
   }
 
+  /** Whether an after-hook does anything: it is the resource's own, or its event has a listener. */
+  isHeard(name: AfterHook): boolean {
+    return this.has(name) || this.events.isHeard(this.definition.name, name);
+  }
+
   /** Runs a before-hook, if there is one. @throws the hook's own exception */
   async before(name: BeforeHook, context: object): Promise<void> {
     if (!this.has(name)) return;

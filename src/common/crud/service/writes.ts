@@ -101,6 +101,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     stored: Stored<Entity>,
     names: readonly string[],
   ): Promise<Stored<Entity>> {
+    if (!this.resource.hooks.isHeard('afterCreate')) return stored;
     const event = this.event(scope, 'create', stored, names);
     await this.resource.hooks.after('afterCreate', event, {
       ...this.context(scope),
@@ -181,6 +182,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       if (!removed && found) continue;
       if (!removed) return undefined;
       if (found) await references.unlink(found._id, scope, within);
+      if (!hooks.isHeard('afterDel')) return removed;
       const event = this.event(scope, 'del', removed, []);
       await hooks.after('afterDel', event, { ...this.context(scope), ...this.copy(event, scope, removed) });
       return removed;
@@ -220,6 +222,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       );
       if (!updated && current) continue;
       if (!updated) return undefined;
+      if (!hooks.isHeard('afterUpdate')) return updated.record;
       const event = this.event(scope, action, updated.record, namesOf(change));
       const previous = this.resource.definition.present(updated.previous, scope.caller);
       await hooks.after('afterUpdate', event, {

@@ -15,13 +15,15 @@ interface WithTimestamps {
 interface Waiting {
   readonly document: HydratedDocument<Fields>;
   readonly since: number;
-  readonly stored: () => void;
+  readonly stored: (record: Fields) => void;
   readonly failed: (error: unknown) => void;
 }
 
 /** A record that goes with the next command. */
-interface Ready extends Waiting {
+interface Ready {
   readonly record: Fields;
+  readonly stored: () => void;
+  readonly failed: (error: unknown) => void;
 }
 
 /**
@@ -35,11 +37,11 @@ export class GatheredInserts {
   constructor(private readonly model: Model<Fields>) {}
 
   /**
-   * Stores a new document, validated as its `save()` would.
+   * Stores a new document, validated as its `save()` would, and gives the record that was stored.
    *
    * @throws what `save()` throws
    */
-  insert(document: HydratedDocument<Fields>): Promise<void> {
+  insert(document: HydratedDocument<Fields>): Promise<Fields> {
     return new Promise((stored, failed) => {
       this.waiting.push({ document, since: performance.now(), stored, failed });
       if (!this.isSending) void this.send();
@@ -105,7 +107,8 @@ function causeOf(error: unknown): unknown {
 async function prepare(waiting: Waiting): Promise<Ready | undefined> {
   try {
     await waiting.document.validate();
-    return { ...waiting, record: recordOf(waiting.document) };
+    const record = recordOf(waiting.document);
+    return { record, stored: () => waiting.stored(record), failed: waiting.failed };
   } catch (error) {
     waiting.failed(error);
     return undefined;

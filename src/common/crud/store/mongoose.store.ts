@@ -24,6 +24,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly hides: boolean;
   private readonly words?: WordKeeper;
   private readonly hasMiddleware: boolean;
+  /** Whether the schema shows its records in another form than it stores them in. */
+  private readonly transforms: boolean;
   private readonly inserts: GatheredInserts;
 
   /** @param search what is searched, of a model whose schema has its words */
@@ -35,6 +37,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.hides = hidesFields(search ? model.schema.omit([WORDS]) : model.schema);
     this.words = search && new WordKeeper(search, model.schema);
     this.hasMiddleware = hasMiddleware(model.schema);
+    this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = new GatheredInserts(model);
     const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
@@ -46,7 +49,11 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       const document = new this.model(record, undefined, { strict: 'throw' });
       if (this.words) document.set(this.words.ofRecord(document.toObject()));
       if (this.hasMiddleware) await document.save();
-      else await this.inserts.insert(document);
+      else {
+        const record = await this.inserts.insert(document);
+        // Nobody else has the record: where the schema shows records as it stores them, it needs no copy.
+        if (!this.transforms) return this.shown(record as Stored<Entity>);
+      }
       return this.shown(document.toObject<Stored<Entity>>());
     });
   }
