@@ -1,126 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Body, ConflictException, ImATeapotException, Injectable, Param } from '@nestjs/common';
-import { InjectConnection, Prop, Schema } from '@nestjs/mongoose';
-import { ApiProperty } from '@nestjs/swagger';
-import { type Connection, Types } from 'mongoose';
-import {
-  CrudAction,
-  CrudController,
-  CrudModule,
-  crudOptions,
-  CrudService,
-  InjectCrudService,
-  type Stored,
-} from '../src/common/crud/index.js';
-import { IsText } from '../src/common/fields/index.js';
-import { CurrentScope, currentTenant, type TenantScope } from '../src/common/tenancy/index.js';
+import { ImATeapotException } from '@nestjs/common';
+import { Types } from 'mongoose';
+import { CrudModule } from '../src/common/crud/index.js';
 import { createResourceApp } from './support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import type { TestApp, TestResponse } from './support/test-app.js';
 
-class LineInput {
-  @IsText({ max: 80 })
-  text!: string;
-}
-
-@Schema({ timestamps: true })
-class Line extends LineInput {}
-
-const lines = crudOptions({ entity: Line, input: LineInput, name: 'lines', bulk: true, import: true });
-
-class OrderInput {
-  @IsText({ max: 80 })
-  text!: string;
-
-  @Prop({ type: String, unique: true, sparse: true })
-  @IsText({ max: 20, optional: true })
-  code?: string;
-}
-
-@Schema({ timestamps: true })
-class Order extends OrderInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-}
-
-class OrderSecret {
-  @ApiProperty()
-  _id!: string;
-
-  @ApiProperty({ required: false })
-  secret?: string;
-}
-
-/** What the hooks of orders were called for, and what they wait for. */
-class Watched {
-  readonly calls: string[] = [];
-  gate: Promise<void> = Promise.resolve();
-  failure?: () => Error;
-
-  async beforeCreate({ record }: { record: { text?: string } }) {
-    this.calls.push(`before ${record.text}`);
-    await this.gate;
-    if (this.failure) throw this.failure();
-  }
-
-  afterCreate({ record }: { record: { text?: string } }) {
-    this.calls.push(`after ${record.text}`);
-  }
-}
-const watched = new Watched();
-
-const orders = crudOptions({
-  entity: Order,
-  input: OrderInput,
-  name: 'orders',
-  isolationFields: { all: { tenant: currentTenant } },
-  hooks: {
-    beforeCreate: (context) => watched.beforeCreate(context as never),
-    afterCreate: (context) => watched.afterCreate(context as never),
-  },
-  routes: { create: { errors: [409, 418] } },
-  bulk: true,
-});
-
-@Injectable()
-class OrdersService extends CrudService.for(orders) {
-  @InjectCrudService(Line)
-  readonly lines!: CrudService<Line, LineInput>;
-
-  @InjectConnection()
-  readonly connection!: Connection;
-
-  /** Each order begins with two lines; no two orders have one text. */
-  override async create(scope: TenantScope, input: OrderInput): Promise<Stored<Order>> {
-    for await (const { text } of this.list(scope)) {
-      if (text === input.text) throw new ConflictException('There is such an order.');
-    }
-    await this.lines.create(scope, { text: `${input.text}, first` });
-    const order = await super.create(scope, input);
-    await this.lines.create(scope, { text: `${input.text}, second` });
-    return order;
-  }
-}
-
-class OrdersController extends CrudController(orders, OrdersService) {
-  @CrudAction(orders, {
-    method: 'POST',
-    path: 'secret',
-    body: OrderInput,
-    isolatedAs: 'create',
-    response: OrderSecret,
-    unkept: ['secret'],
-  })
-  async withSecret(@CurrentScope() scope: TenantScope, @Body() body: OrderInput) {
-    const { _id } = await this.service.create(scope, body);
-    return { _id, secret: `secret of ${body.text}` };
-  }
-
-  @CrudAction(orders, { method: 'POST', path: ':id/mark', isolatedAs: 'update', status: 200 })
-  mark(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
-    return this.service.update(scope, id, { code: 'marked' });
-  }
-}
+import { lines, watched, orders, OrdersService, OrdersController } from './support/keyed-orders.js';
 
 describe('Idempotency-Key of a resource of one’s own', () => {
   let app: TestApp;
@@ -298,6 +184,17 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     const replay = await send();
     expect([await replay.text(), replay.headers.get('idempotency-replayed')]).toEqual([results, 'true']);
     expect(replay.headers.get('content-type')).toBe(first.headers.get('content-type'));
+  });
+
+  it('does not keep a bulk of which an item failed: a repetition carries it out again', async () => {
+    const operations = [{ create: { text: 'tea' } }];
+    const send = () => post('/bulk', { operations }, 'b2');
+    watched.failure = () => new Error('A fault of the hook.');
+    expect((await send()).body.results).toMatchObject([{ status: 500 }]);
+    watched.failure = undefined;
+    const second = await send();
+    expect([second.body.results, isReplay(second)]).toMatchObject([[{ status: 201 }], false]);
+    expect([told(await send()), await count('orders')]).toEqual([told(second), 1]);
   });
 
   it('refuses the key of an import, which is a stream', async () => {

@@ -35,6 +35,7 @@ declare module 'fastify' {
 export class IdempotentExchange {
   private readonly headersBefore: Readonly<Record<string, unknown>>;
   private heartbeat?: NodeJS.Timeout;
+  private isForgotten = false;
 
   /** @param unkept members of the answer that a replay leaves out */
   constructor(
@@ -65,6 +66,11 @@ export class IdempotentExchange {
     if ('status' in outcome) return this.replace(outcome, true);
     const other = await this.keep(outcome, this.answerOf(payload));
     return other ? this.replace(other, true) : payload;
+  }
+
+  /** Keeps no answer, since a part of it is a failure, whose repetition may succeed. */
+  forget(): void {
+    this.isForgotten = true;
   }
 
   /** Puts another answer in the place of the one that was about to be sent. */
@@ -107,7 +113,7 @@ export class IdempotentExchange {
   /** What is kept of an answer; undefined for a failure, whose repetition may succeed. */
   private answerOf(payload: unknown): KeptAnswer | undefined {
     const { statusCode: status } = this.reply;
-    if (status >= 500) return undefined;
+    if (status >= 500 || this.isForgotten) return undefined;
     if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
       return undefined;
     const body = without(Buffer.from(payload ?? ''), this.unkept);

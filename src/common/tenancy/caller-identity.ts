@@ -26,6 +26,8 @@ export class CallerIdentity {
    */
   async of(context: ExecutionContext): Promise<Identity> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
+    // A controller written by hand may isolate nothing.
+    if (!request.tenantScope) return { tenant: undefined, subject: undefined, scopes: [{}] };
     const carried = carriedIsolationOf(context);
     const caller = carried.some(needsToken) ? await this.senderOf(request) : request.tenantContext;
     const params = request.params as Readonly<Record<string, string>>;

@@ -97,10 +97,16 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   del: () => ({ deleted: true }),
   archive: () => ({ archived: true }),
   restore: () => ({ restored: true }),
-  bulk: ({ results }) => bulkAnswer(results),
+  bulk: ({ results }, { request }) => bulkAnswer(results.then((items) => unlessFailed(items, request))),
   import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
   own: (result, context) => showAny(result, context),
 };
+
+/** A bulk of which an item failed is not kept for its key: its creates find their records when it is repeated. */
+function unlessFailed(items: readonly ItemResult[], { idempotentExchange }: FastifyRequest) {
+  if (items.some(({ status }) => status >= 500)) idempotentExchange?.forget();
+  return items;
+}
 
 /** Whether a result is what the answers of a kind are made of. */
 const FITS: { readonly [Kind in AnswerKind]?: (result: unknown) => boolean } = {
