@@ -145,11 +145,9 @@ export const WRITE_GUARDS = [
   {
     name: 'an answer is kept before it is sent',
     file: EXCHANGE,
-    guard:
-      'const other = await inTime(this.reply, this.keys.keep(this.outcome, answer)).catch((error: unknown) => {',
-    without: `const other = undefined as KeptAnswer | undefined;
-    void this.keys.keep(this.outcome, answer).catch((error: unknown) => {
-      if (answer) return;`,
+    guard: 'return inTime(this.reply, this.keys.keep(reservation, answer)).catch((error: unknown) => {',
+    without: `void this.keys.keep(reservation, answer).catch(() => undefined);
+    return Promise.resolve(undefined).catch((error: unknown) => {`,
     tests: ['idempotency-resources', 'idempotency'],
   },
   {
