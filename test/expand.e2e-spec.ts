@@ -42,7 +42,12 @@ describe('expand', () => {
     const read = (path: string, headers = {}) => seen(path, { token: acme, headers });
     expect(await read(`/tasks/${id}?expand=team`)).toEqual(expanded);
     expect(await read('/tasks?expand=team')).toEqual([expanded]);
-    expect(await read('/tasks?expand=team&limit=5')).toEqual({ results: [expanded], count: 1 });
+    expect(await read('/tasks?expand=team&limit=5')).toEqual({
+      results: [expanded],
+      count: 1,
+      next: null,
+      prev: null,
+    });
     const ndjson = { Accept: 'application/x-ndjson' };
     expect(await read('/tasks?expand=team', ndjson)).toEqual([expanded]);
     expect(await read('/tasks?expand=team&limit=5', ndjson)).toEqual([expanded]);
@@ -218,7 +223,7 @@ describe('a wrong expand', () => {
       '/items/count',
       unknown('; this path takes none.'),
     );
-    const ofTeams = unknown('. Allowed: offset, limit, sort, fields.');
+    const ofTeams = unknown('. Allowed: offset, limit, after, before, count, sort, fields.');
     expectInvalid(await app.get('/teams?expand=tenant', { token: acme }), '/teams', ofTeams);
   });
 });
