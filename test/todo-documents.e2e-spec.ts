@@ -5,6 +5,10 @@ interface Document {
   components: { schemas: Record<string, object> };
 }
 
+/** What this compares of the operations of paths. */
+type Paths = Partial<Record<string, { get?: { parameters?: { name: string }[] } }>> &
+  Record<'/todos', { get?: { parameters?: { name: string }[] } }>;
+
 /** Both call the record by the name of their class, and only one has examples of the moments that it generates. */
 const normalised = (text: string) =>
   JSON.parse(text.replaceAll('TodoRecord', 'Todo'), (key, value: unknown) => {
@@ -19,12 +23,25 @@ async function documentOf(form: string): Promise<Document> {
   return normalised(text);
 }
 
-it('the document says the same of both forms of the todo API, but for count', async () => {
+it('the document says the same of both forms of the todo API, but for what one alone has', async () => {
   const [generated, handwritten] = [await documentOf('generated'), await documentOf('handwritten')];
-  const { '/todos/count': count, ...paths } = generated.paths;
-  expect(count).toBeDefined();
-  expect(handwritten.paths).toEqual(paths);
-  expect(handwritten.components.schemas).toEqual(generated.components.schemas);
+  const {
+    '/todos': { get: list, ...todos },
+    '/todos/count': count,
+    '/todos/bulk': bulk,
+    '/todos/import': lines,
+    ...paths
+  } = generated.paths as Paths;
+  expect([count, bulk, lines]).not.toContain(undefined);
+  const { '/todos': { get: ownList, ...ownTodos } = {}, ...ownPaths } = handwritten.paths as Paths;
+  expect(ownPaths).toEqual(paths);
+  expect(ownTodos).toEqual(todos);
+  const [parameters, ownParameters] = [list, ownList].map((operation) => operation?.parameters ?? []);
+  expect(ownParameters?.map(({ name }) => name)).toEqual(['offset', 'limit']);
+  expect(ownParameters).toEqual(parameters?.slice(0, 2));
+  const { TodoPage: page, ...schemas } = handwritten.components.schemas;
+  expect(Object.keys((page as { properties: object }).properties)).toEqual(['results', 'count']);
+  expect(generated.components.schemas).toMatchObject(schemas);
 });
 
 it('the document says which fields of an update null removes, and no error that cannot come', async () => {

@@ -119,8 +119,8 @@ export class TodosController {
   @TakesQuery('fields')
   @ApiOperation({ operationId: 'todos_get', summary: 'Get one todo' })
   @ApiIdParam('Todo')
-  @ApiFields(FIELDS)
   @ApiIfNoneMatch()
+  @ApiFields(FIELDS)
   @ApiSuccess('get', PATH, { ...ANSWERS, part: TodoPart })
   @ApiProblems(
     'VALIDATION_FAILED',
