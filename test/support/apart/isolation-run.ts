@@ -1,14 +1,23 @@
 import type { Random } from '../random.js';
+import { ACME, GLOBEX } from '../tenants.js';
 import type { TestApp } from '../test-app.js';
 import type { Answer, Body, Operation } from './isolation-checks.js';
 import type { Archived, Caller, ModelRecord } from './isolation-model.js';
 import { IsolationWrites } from './isolation-writes.js';
 import { type Surface, SURFACES } from './surfaces.js';
+import { INITECH } from './worlds.js';
 
 /** How many operations lie between two comparisons of the whole database with the model. */
 const COMPARED_EVERY = 500;
 /** Cursors that are remembered. */
 const MAX_REMEMBERED = 200;
+
+/** Values of fields that scope resources. */
+const TENANTS = [ACME, GLOBEX, INITECH];
+const OWNERS = ['ada', 'bob'];
+
+/** A query, and the records that it names. */
+type Search = readonly [query: Readonly<Record<string, string>>, named: (record: ModelRecord) => boolean];
 
 /** A cursor of a page, and whose it is. */
 interface Cursor {
@@ -129,19 +138,7 @@ export class IsolationRun extends IsolationWrites {
     const target = this.targetOf(surface.name);
     if (!target) return;
     const archived = this.archivedFor(surface);
-    const query = this.random.pick([
-      { [surface.text]: target.word },
-      { [`${surface.text}[contains]`]: target.word },
-      { q: target.word },
-      { _id: target.id },
-      { '_id[in]': `${target.id},${this.idOf(surface.name)}` },
-    ]);
-    const named = (record: ModelRecord) =>
-      '_id[in]' in query
-        ? query['_id[in]']?.split(',').includes(record.id) === true
-        : '_id' in query
-          ? record.id === target.id
-          : record.word === target.word;
+    const [query, named] = this.random.pick([...this.searchesFor(target), ...this.scopeSearches(surface)]);
     if (this.random.chance(0.7)) {
       const answer = await this.read(operation, { ...query, archived });
       this.expectRecords('find', operation, answer, archived, named);
@@ -153,6 +150,35 @@ export class IsolationRun extends IsolationWrites {
     if (!this.expectLetIn('find', operation, answer, archived)) return;
     const found = this.model.readable(surface, caller, archived, vault).filter(named);
     this.expect(answer.body.count === found.length, `count ${found.length} of what is named`, answer);
+  }
+
+  private searchesFor({ id, name, word }: ModelRecord): Search[] {
+    const other = this.idOf(name);
+    const hasWord = (record: ModelRecord) => record.word === word;
+    const { text = '' } = SURFACES.find((surface) => surface.name === name) ?? {};
+    return [
+      [{ [text]: word }, hasWord],
+      [{ [`${text}[contains]`]: word }, hasWord],
+      [{ q: word }, hasWord],
+      [{ _id: id }, (record) => record.id === id],
+      [{ '_id[in]': `${id},${other}` }, (record) => record.id === id || record.id === other],
+    ];
+  }
+
+  /** Filters by the fields that scope a resource: they must never take the place of the scope. */
+  private scopeSearches({ filters }: Surface): Search[] {
+    const values = { tenant: this.random.pick(TENANTS), owner: this.random.pick(OWNERS) };
+    const fields = (['tenant', 'owner'] as const).filter((field) => field in filters);
+    return fields.flatMap((field): Search[] => {
+      const value = values[field];
+      const others = `${values[field]},${field === 'tenant' ? ACME : 'ada'}`;
+      return [
+        [{ [field]: value }, (record) => record[field] === value],
+        [{ [`${field}[ne]`]: value }, (record) => record[field] !== value],
+        [{ [`${field}[in]`]: others }, (record) => others.split(',').includes(record[field] ?? '')],
+        [{ [`${field}[exists]`]: 'true' }, (record) => record[field] !== undefined],
+      ];
+    });
   }
 
   private async get(operation: Operation): Promise<void> {

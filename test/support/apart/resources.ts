@@ -161,7 +161,7 @@ const resources = (): DynamicModule[] => [
     input: KeeperInput,
     name: 'keepers',
     isolationFields: { all: ofTenant },
-    query: { filter: ['_id', 'name', 'level'], sort: ['name', 'level'], search: ['name'] },
+    query: { filter: ['_id', 'name', 'level', 'tenant'], sort: ['name', 'level'], search: ['name'] },
     bulk: true,
   }),
   CrudModule.forFeature({
@@ -173,7 +173,7 @@ const resources = (): DynamicModule[] => [
     archive: { field: 'closedAt' },
     references: { keeper: { to: Keeper } },
     query: {
-      filter: ['_id', 'name', 'tags', 'level', 'dueAt', 'box.label', 'keeper', 'closedAt'],
+      filter: ['_id', 'name', 'tags', 'level', 'dueAt', 'box.label', 'keeper', 'tenant', 'closedAt'],
       sort: ['name', ['level', '-dueAt'], '-closedAt'],
       search: ['name', 'tags', 'box.label'],
     },
@@ -198,7 +198,7 @@ const resources = (): DynamicModule[] => [
     input: DiaryInput,
     name: 'diaries',
     isolationFields: { all: { ...ofTenant, owner: claim('sub') } },
-    query: { filter: ['_id', 'name', 'owner'], sort: ['name'], search: ['name'] },
+    query: { filter: ['_id', 'name', 'owner', 'tenant'], sort: ['name'], search: ['name'] },
     import: true,
   }),
   CrudModule.forFeature({

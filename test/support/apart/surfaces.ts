@@ -62,7 +62,7 @@ export const SURFACES: readonly Surface[] = [
   {
     name: 'keepers',
     path: '/keepers',
-    filters: { _id: 'identifier', name: 'string', level: 'number' },
+    filters: { _id: 'identifier', name: 'string', level: 'number', tenant: 'identifier' },
     orders: ['-createdAt', 'name', 'level'],
     fields: ['_id', 'name', 'level', 'tenant'],
     expand: [],
@@ -80,6 +80,7 @@ export const SURFACES: readonly Surface[] = [
       dueAt: 'timestamp',
       'box.label': 'string',
       keeper: 'identifier',
+      tenant: 'identifier',
       closedAt: 'timestamp',
     },
     orders: ['-createdAt', 'name', 'level,-dueAt', '-closedAt'],
@@ -102,7 +103,7 @@ export const SURFACES: readonly Surface[] = [
   {
     name: 'diaries',
     path: '/diaries',
-    filters: { _id: 'identifier', name: 'string', owner: 'string' },
+    filters: { _id: 'identifier', name: 'string', owner: 'string', tenant: 'identifier' },
     orders: ['-createdAt', 'name'],
     fields: ['_id', 'name', 'owner'],
     expand: [],
