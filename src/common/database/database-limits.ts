@@ -16,6 +16,13 @@ export const CONNECTION_LIMITS = {
 } as const;
 
 /**
+ * What a write is acknowledged for: it is in the journal of most members, so that no crash loses it. A standalone server
+ * would otherwise acknowledge up to 100 ms before it is on the disk.
+ * https://www.mongodb.com/docs/manual/reference/write-concern/
+ */
+export const DURABLE_WRITES = { w: 'majority', journal: true } as const;
+
+/**
  * The server gives an operation up by itself well before the socket does, which would break the connection and have the
  * driver try once more. Frozen, since Mongoose writes into the options
  * of a query: spread it into an object of each call.

@@ -15,6 +15,11 @@ export class DatabaseServer {
 
   constructor(private readonly options: DatabaseOptions) {}
 
+  /** Whether it is the embedded default, which survives the end of its process by itself. */
+  get isEmbedded(): boolean {
+    return !('uri' in this.options);
+  }
+
   /** Starts the embedded default in the background, where it is used; {@link DatabaseServer.uri} tells of a failure. */
   prepare(): void {
     this.uri().catch(() => undefined);

@@ -9,6 +9,7 @@ import { DeadlineError, isTimeout, translateDatabaseError } from './database-err
 import {
   CALL_DEADLINE_MS,
   CONNECTION_LIMITS,
+  DURABLE_WRITES,
   OPEN_RETRY_MS,
   OPERATION_LIMITS,
   PROBE_MS,
@@ -132,6 +133,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       await prepareCollections(uri, this.connection.models);
       await this.connection.openUri(uri, {
         ...CONNECTION_LIMITS,
+        ...(!this.server.isEmbedded && { writeConcern: DURABLE_WRITES }),
         autoCreate: false,
         autoIndex: false,
         bufferCommands: false,
