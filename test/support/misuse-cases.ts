@@ -1,4 +1,5 @@
 import type { CrudOptions } from '../../src/common/crud/index.js';
+import { schemaOf } from '../../src/common/fields/index.js';
 import { claim, currentTenant } from '../../src/common/tenancy/index.js';
 import {
   NoteInput,
@@ -24,7 +25,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, bulk, import, references, hooks, routes',
+    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, bulk, import, outbox, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
@@ -56,6 +57,21 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [{ schema: {} }, 'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.'],
   ],
   query: QUERY_CASES,
+  outbox: [
+    [{ outbox: 'yes' }, 'outbox must be true or false.'],
+    [
+      { outbox: true },
+      "outbox keeps events in the record, which DELETE removes. Add archive: { field }, or disable: ['del'].",
+    ],
+    [
+      { outbox: true, disable: ['del'], references: { tenant: { to: Note, onDelete: 'cascade' } } },
+      'outbox keeps events in the record, which references.tenant deletes with another. Choose another onDelete.',
+    ],
+    [
+      { outbox: true, disable: ['del'], schema: schemaOf(Note).add({ _outbox: String }) },
+      'the schema has "_outbox", where events are kept. Rename the field.',
+    ],
+  ],
   input: [
     [{ input: undefined }, `input is undefined. ${circle}`],
     [{ input: null }, 'input must be a class.'],

@@ -19,10 +19,13 @@ import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { documentRestriction } from './openapi/document-restriction.js';
 import { CrudRegistry } from './service/crud.registry.js';
+import { Outboxes } from './service/outboxes.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { CrudResource } from './service/crud-resource.js';
 import { HookRunner } from './service/hook-runner.js';
 import { MongooseStore } from './store/mongoose.store.js';
+import { Outbox } from './store/outbox.js';
+import { withOutbox } from './store/outbox-entry.js';
 import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
 import { withWords } from './store/word-keeper.js';
 
@@ -38,9 +41,9 @@ export interface CrudOverrides {
   imports?: ModuleMetadata['imports'];
 }
 
-/** Knows the resources of an application; one for all of them. */
+/** Knows the resources of an application, and their outboxes; one for all of them. */
 @Global()
-@Module({ providers: [CrudRegistry], exports: [CrudRegistry] })
+@Module({ providers: [CrudRegistry, Outboxes], exports: [CrudRegistry, Outboxes] })
 class CrudRegistryModule {}
 
 /** Makes resources: a controller, a service, validation, documentation, isolation, hooks and events of an entity. */
@@ -72,7 +75,11 @@ export class CrudModule {
         CrudRegistryModule,
         IdempotencyModule,
         MongooseModule.forFeature([
-          { name: entity.name, schema: withWords(schema, query.search), collection: name },
+          {
+            name: entity.name,
+            schema: withOutbox(withWords(schema, query.search), definition.outbox),
+            collection: name,
+          },
           ...(query.search ? [SEARCH_MARKS] : []),
         ]),
         ...imports,
@@ -117,6 +124,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       events: EntityEventPublisher,
       registry: CrudRegistry,
       key: InstallationKey,
+      outboxes: Outboxes,
       provided?: CrudHooks<object, object>,
     ) => {
       const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
@@ -128,6 +136,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         key,
         isReadGuarded(controller),
       );
+      if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       registry.add(resource, () => {
         if (!definition.archive) documentRestriction(controller);
       });
@@ -139,6 +148,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       EntityEventPublisher,
       CrudRegistry,
       InstallationKey,
+      Outboxes,
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],
   };

@@ -45,6 +45,8 @@ export {
 export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } from './options/records.js';
 export { Page, type PageCursors } from './query/page.js';
 export type { Condition, CountMode, ListQuery, PageQuery, ReadQuery } from './query/list-query.js';
+export { Outboxes } from './service/outboxes.js';
+export type { Outbox } from './store/outbox.js';
 export { forgetsWords } from './store/word-backfill.js';
 export { type PagePosition, PageQueryPipe } from './query/page-query.js';
 export { fieldsPipe, project } from './query/read-fields.js';

@@ -6,6 +6,8 @@ export type WriteAction = 'create' | 'update' | 'del' | 'restore';
 
 /** Tells a listener about a write. */
 export interface EntityEvent<Entity = unknown> {
+  /** `evt_` and 24 hexadecimal digits, the same however often it is told; absent if the resource has no outbox. */
+  readonly id?: string;
   /** Name of the resource, such as `posts`. */
   readonly resource: string;
   readonly action: WriteAction;

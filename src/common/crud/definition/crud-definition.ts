@@ -43,6 +43,8 @@ export interface CrudDefinition {
   readonly query: QueryDefinition;
   /** The routes for many writes that it has. */
   readonly batches: readonly CrudBatchHandler[];
+  /** Whether records keep the events of their writes until they are settled. */
+  readonly outbox: boolean;
   readonly parent?: CrudParent<Record<string, unknown>>;
   readonly references: readonly ReferenceDefinition[];
   /** The references that clients see, and so can have expanded, by their paths. */

@@ -14,6 +14,7 @@ import type {
 import { ACTIONS, BATCH_HANDLERS } from '../options/option-names.js';
 import { archiveOf } from './archive.js';
 import { checkArchive } from './check-archive.js';
+import { checkOutbox } from './check-outbox.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { isHidden } from './hidden-path.js';
@@ -60,6 +61,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   checkFields({ options, schema, isolation, createReader, updateReader, writeOnly, fail });
   const archive = archiveOf(options, isolation);
   checkArchive({ options, schema, isolation, archive, inputFields, fail });
+  checkOutbox(options, schema, fail);
   const visible = { ...options.visible };
   const { unpaged = true, maxLimit = MAX_LIMIT } = options.list ?? {};
   const list = { unpaged, maxLimit };
@@ -86,6 +88,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     list,
     query,
     batches: BATCH_HANDLERS.filter((name) => options[name]),
+    outbox: options.outbox ?? false,
     parent,
     references,
     expandable: expandableOf(references, schema, shownFields),

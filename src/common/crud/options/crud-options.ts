@@ -231,6 +231,16 @@ export interface CrudOptions<
    */
   import?: boolean;
 
+  /**
+   * Whether every create, update, archive and restore stores its event in the record itself, by the same command: no crash
+   * comes between the two. The event has an `id`, and stays until code settles it by the resource's `Outbox` (see `Outboxes`);
+   * what nobody settles stays for good. Clients never see it. A record must not be removed then: the resource needs an
+   * `archive`, or `disable: ['del']`.
+   *
+   * @default false: an event is lost if the process is killed before its listeners are done
+   */
+  outbox?: boolean;
+
   /** Functions around the writes, or a provider class with methods of these names. @default none */
   hooks?: CrudHooks<Entity, Create, Update> | Type<CrudHooks<Entity, Create, Update>>;
 

@@ -50,6 +50,7 @@ export const OPTION_NAMES = {
     'query',
     'bulk',
     'import',
+    'outbox',
     'references',
     'hooks',
     'routes',

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Types } from 'mongoose';
+import { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
-import type { EntityEvent } from '../../events/index.js';
+import type { EntityEvent, WriteAction } from '../../events/index.js';
 import { reservationOf } from '../../idempotency/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
+import { entryOf, eventOf } from '../definition/event-of.js';
 import { plain } from '../definition/plain.js';
 import type { UpdateAction } from '../options/crud-hooks.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
+import type { OutboxEntry } from '../store/outbox-entry.js';
 import type { CrudResource } from './crud-resource.js';
 import { differences, isEmpty, namesOf, unchanged, valueAt } from './changes.js';
 import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
@@ -31,10 +33,10 @@ export interface WriteContext<Update> {
   changes?: Changes<Update>;
 }
 
-/** A record that a create has stored, and the names of the fields that it was given. */
+/** A record that a create has stored, and what is told of it. */
 interface Made<Entity> {
   readonly stored: Stored<Entity>;
-  readonly names: readonly string[];
+  readonly entry: OutboxEntry;
 }
 
 /** Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from `Access`. */
@@ -45,10 +47,10 @@ export class Writes<Entity extends object, Create extends object, Update extends
   async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
     const reservation = reservationOf(scope);
     const insert = (id?: Types.ObjectId) => this.make(scope, input, id);
-    const { stored, names } = reservation
+    const made = reservation
       ? await reservation.once(this.resource.definition.name, { find: this.finder(scope), insert })
       : await insert();
-    return this.announce(scope, input, stored, names);
+    return this.announce(scope, input, made);
   }
 
   /**
@@ -58,14 +60,16 @@ export class Writes<Entity extends object, Create extends object, Update extends
   async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
     const { name } = this.resource.definition;
     const made = await reservationOf(scope)?.recall(name, this.finder(scope));
-    return made && this.announce(scope, input, made.stored, made.names);
+    return made && this.announce(scope, input, made);
   }
 
   private finder(scope: TenantScope): (id: Types.ObjectId) => Promise<Made<Entity> | undefined> {
     const { access, store } = this.resource;
     return async (_id) => {
       const stored = await store.findOne({ ...access.fields('create', scope), _id });
-      return stored && { stored, names: Object.keys(stored) };
+      if (!stored) return undefined;
+      const names = Object.keys(stored);
+      return { stored, entry: this.entry(scope, 'create', names, { id: _id, at: stored.createdAt }) };
     };
   }
 
@@ -86,23 +90,24 @@ export class Writes<Entity extends object, Create extends object, Update extends
     }
     const { turn } = placeOf(scope);
     await turn?.come;
-    const placed = { ...(id && { _id: id }), ...record, ...fields };
+    const _id = id ?? (definition.outbox ? new Types.ObjectId() : undefined);
+    const placed = { ...(_id && { _id }), ...record, ...fields };
+    const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
     const stored = await this.translated(() => {
-      const storing = store.insert(placed);
+      const storing = store.insert(placed, entry);
       turn?.pass();
       return storing;
     });
-    return { stored, names: Object.keys(record) };
+    return { stored, entry };
   }
 
   private async announce(
     scope: TenantScope,
     input: Create,
-    stored: Stored<Entity>,
-    names: readonly string[],
+    { stored, entry }: Made<Entity>,
   ): Promise<Stored<Entity>> {
     if (!this.resource.hooks.isHeard('afterCreate')) return stored;
-    const event = this.event(scope, 'create', stored, names);
+    const event = this.event(scope, stored, entry);
     await this.resource.hooks.after('afterCreate', event, {
       ...this.context(scope),
       ...this.copy(event, scope, stored),
@@ -168,7 +173,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
     filter: StoreFilter,
     { scope = unrestrictedScope(), within = new Set() }: WriteContext<Update> = {},
   ): Promise<Stored<Entity> | undefined> {
-    const { hooks, references, store } = this.resource;
+    const { definition, hooks, references, store } = this.resource;
+    if (definition.outbox)
+      throw new Error(`${definition.label} has an outbox, whose events a removal would lose.`);
     const needs = hooks.has('beforeDel') || references.matterOnDelete;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const found = needs ? await store.findOne(filter) : undefined;
@@ -183,7 +190,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       if (!removed) return undefined;
       if (found) await references.unlink(found._id, scope, within);
       if (!hooks.isHeard('afterDel')) return removed;
-      const event = this.event(scope, 'del', removed, []);
+      const event = this.event(scope, removed, this.entry(scope, 'del', []));
       await hooks.after('afterDel', event, { ...this.context(scope), ...this.copy(event, scope, removed) });
       return removed;
     }
@@ -217,13 +224,14 @@ export class Writes<Entity extends object, Create extends object, Update extends
       this.keepScope(isolatedAs, scope, change);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await references.check(isolatedAs, scope, differences(planned, change.set));
+      const entry = this.entry(scope, action, namesOf(change));
       const updated = await this.translated(() =>
-        store.update(current ? unchanged(filter, current) : filter, change),
+        store.update(current ? unchanged(filter, current) : filter, change, entry),
       );
       if (!updated && current) continue;
       if (!updated) return undefined;
       if (!hooks.isHeard('afterUpdate')) return updated.record;
-      const event = this.event(scope, action, updated.record, namesOf(change));
+      const event = this.event(scope, updated.record, entry);
       const previous = this.resource.definition.present(updated.previous, scope.caller);
       await hooks.after('afterUpdate', event, {
         ...this.context(scope),
@@ -253,21 +261,17 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return { resource: this.resource.definition.name, scope, caller, params };
   }
 
-  private event(
-    scope: TenantScope,
-    action: EntityEvent['action'],
-    record: Stored<Entity>,
+  private entry(
+    { caller }: TenantScope,
+    action: WriteAction,
     names: readonly string[],
-  ): EntityEvent {
-    const { name, presenter, present } = this.resource.definition;
-    return {
-      resource: name,
-      action,
-      record: present(record, scope.caller),
-      changed: [...new Set(names)].filter((field) => presenter.fields.includes(field)),
-      tenant: scope.caller.tenant,
-      time: new Date().toISOString(),
-    };
+    create: { id?: unknown; at?: Date } = {},
+  ): OutboxEntry {
+    return entryOf(this.resource.definition, caller, { action, names, ...create });
+  }
+
+  private event({ caller }: TenantScope, record: Stored<Entity>, entry: OutboxEntry): EntityEvent {
+    return eventOf(this.resource.definition, caller, record, entry);
   }
 
   /** The event with a record of its own: what a hook does to it, no listener sees. */

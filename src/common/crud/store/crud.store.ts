@@ -1,4 +1,5 @@
 import type { Stored } from '../options/records.js';
+import type { OutboxEntry } from './outbox-entry.js';
 
 /** Values that a record must have, and MongoDB's operators; `null` means that the field is absent. */
 export type StoreFilter = Readonly<Record<string, unknown>>;
@@ -43,9 +44,10 @@ export interface CrudStore<Entity> {
   /**
    * Stores a new record and gives it back as stored.
    *
+   * @param entry what is kept of it if the resource has an outbox
    * @throws ValidationError if the schema refuses it, DuplicateValueError if a unique value is taken
    */
-  insert(record: object): Promise<Stored<Entity>>;
+  insert(record: object, entry?: OutboxEntry): Promise<Stored<Entity>>;
   /** The record that matches, if there is one. */
   findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined>;
   /** The matching records, read as they are consumed; ends its cursor when the reader stops early. */
@@ -59,9 +61,10 @@ export interface CrudStore<Entity> {
   /**
    * Changes the record that matches, and its revision; undefined if none does.
    *
+   * @param entry what is kept of it if the resource has an outbox
    * @throws ValidationError if the schema refuses the change, DuplicateValueError if a unique value is taken
    */
-  update(filter: StoreFilter, change: StoreChange): Promise<Updated<Entity> | undefined>;
+  update(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<Updated<Entity> | undefined>;
   /** Removes the record that matches and gives it back; undefined if none does. */
   delete(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
 }

@@ -10,6 +10,7 @@ import { GatheredInserts } from './gathered-inserts.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { checkMapNames } from './map-names.js';
 import { hasMiddleware } from './own-code.js';
+import { OUTBOX, type OutboxEntry } from './outbox-entry.js';
 import { schemaRefusal } from './schema-refusal.js';
 import { WordKeeper } from './word-keeper.js';
 
@@ -23,6 +24,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly indexes: ReadonlySet<string>;
   private readonly hides: boolean;
   private readonly words?: WordKeeper;
+  private readonly hasOutbox: boolean;
   private readonly hasMiddleware: boolean;
   /** Whether the schema shows its records in another form than it stores them in. */
   private readonly transforms: boolean;
@@ -34,8 +36,9 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     private readonly database: Database,
     search?: SearchDefinition,
   ) {
-    this.hides = hidesFields(search ? model.schema.omit([WORDS]) : model.schema);
+    this.hides = hidesFields(model.schema.omit([WORDS, OUTBOX]));
     this.words = search && new WordKeeper(search, model.schema);
+    this.hasOutbox = Boolean(model.schema.path(OUTBOX));
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = new GatheredInserts(model);
@@ -43,11 +46,12 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
   }
 
-  async insert(record: object): Promise<Stored<Entity>> {
+  async insert(record: object, entry?: OutboxEntry): Promise<Stored<Entity>> {
     checkMapNames(this.model.schema, record);
     return this.write(async () => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       if (this.words) document.set(this.words.ofRecord(document.toObject()));
+      if (this.hasOutbox && entry) document.set({ [OUTBOX]: [entry] });
       if (this.hasMiddleware) await document.save();
       else {
         const record = await this.inserts.insert(document);
@@ -148,12 +152,14 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   async update(
     filter: StoreFilter,
     { set = {}, unset = [] }: StoreChange,
+    entry?: OutboxEntry,
   ): Promise<Updated<Entity> | undefined> {
     checkMapNames(this.model.schema, set);
     const change = {
       $set: set,
       $unset: Object.fromEntries(unset.map((field) => [field, 1])),
       $inc: { __v: 1 },
+      ...(this.hasOutbox && entry && { $push: { [OUTBOX]: entry } }),
     };
     const options = { ...OPERATION_LIMITS, runValidators: true, strict: 'throw' } as const;
     const query = this.model
@@ -179,7 +185,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {
-    if (this.words) Reflect.deleteProperty(record, WORDS);
+    for (const member of [WORDS, OUTBOX]) Reflect.deleteProperty(record, member);
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 

@@ -1,0 +1,50 @@
+import { Types } from 'mongoose';
+import type { EntityEvent, WriteAction } from '../../events/index.js';
+import type { TenantContext } from '../../tenancy/index.js';
+import { EVENT_PREFIX, type OutboxEntry } from '../store/outbox-entry.js';
+import type { CrudDefinition } from './crud-definition.js';
+
+/** What a write is for, and when it is. */
+interface Written {
+  readonly action: WriteAction;
+  /** Names of the fields that it sets, changes or removes. */
+  readonly names: readonly string[];
+  /** Identifier of the record that a create stores, from which that of its event follows. @default another for each write */
+  readonly id?: unknown;
+  /** @default now */
+  readonly at?: Date;
+}
+
+/** What a write tells of itself, besides its record. */
+export function entryOf(
+  { presenter }: CrudDefinition,
+  { tenant }: TenantContext,
+  { action, names, id = new Types.ObjectId(), at = new Date() }: Written,
+): OutboxEntry {
+  const changed = [...new Set(names)].filter((field) => presenter.fields.includes(field));
+  return {
+    _id: `${EVENT_PREFIX}${String(id)}`,
+    action,
+    at,
+    changed,
+    ...(tenant !== undefined && { tenant }),
+  };
+}
+
+/** The event of a write. */
+export function eventOf(
+  { name, outbox, present }: CrudDefinition,
+  caller: TenantContext,
+  record: object,
+  { _id, action, at, changed, tenant }: OutboxEntry,
+): EntityEvent {
+  return {
+    ...(outbox && { id: _id }),
+    resource: name,
+    action,
+    record: present(record, caller),
+    changed,
+    tenant,
+    time: at.toISOString(),
+  };
+}
