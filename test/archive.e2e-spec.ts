@@ -26,7 +26,12 @@ const archive = (id: string, token = acme) => app.del(`${PATH}/${id}`, { token }
 const restore = (id: string, token?: string, headers?: Record<string, string>) =>
   app.request('POST', `${PATH}/${id}/restore`, { token, headers });
 const titles = (records: { title: string }[]) => records.map(({ title }) => title);
-const stored = () => app.database.collection('posts').find().sort({ _id: 1 }).toArray();
+const stored = () =>
+  app.database
+    .collection('posts')
+    .find({}, { projection: { _outbox: 0 } })
+    .sort({ _id: 1 })
+    .toArray();
 
 /** An archived and a live post of each tenant. */
 async function seed() {

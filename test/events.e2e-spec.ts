@@ -58,6 +58,7 @@ describe('the event posts.afterCreate', () => {
     const id = await create();
     expect(events).toEqual([
       {
+        id: `evt_${id}`,
         resource: 'posts',
         action: 'create',
         record: await recordOf(id),
@@ -83,7 +84,7 @@ describe('the event posts.afterCreate', () => {
     expect((await app.post('/posts/api', { ...POST, tenant: ACME }, { token })).status).toBe(400);
     await create();
     expect(events).toHaveLength(1);
-    expect(await app.database.collection('notifications').countDocuments()).toBe(1);
+    expect(await app.database.collection('events').countDocuments()).toBe(1);
   });
 
   it.each<[string, Listener]>([
@@ -115,6 +116,7 @@ describe('the event posts.afterCreate', () => {
           msg: 'A listener of posts.afterCreate failed',
           event: 'posts.afterCreate',
           payload: {
+            id: `evt_${id}`,
             resource: 'posts',
             action: 'create',
             record,
@@ -137,7 +139,7 @@ describe('the event posts.afterCreate', () => {
     listen((event) => events.push(event));
     const id = await create();
     expect(events).toEqual([expect.objectContaining({ record: await recordOf(id) })]);
-    expect(await app.database.collection('notifications').countDocuments({ 'data._id': id })).toBe(1);
+    expect(await app.database.collection('events').countDocuments({ _id: `evt_${id}` as never })).toBe(1);
   });
 
   it('a listener that never resolves does not hold up the client, and is logged as slow', async () => {
@@ -156,25 +158,35 @@ describe('the event posts.afterCreate', () => {
     );
   });
 
-  it('records and logs a notification of the post', async () => {
+  it('records the event, and logs its identifiers alone', async () => {
     const id = await create();
-    const notifications = app.database.collection('notifications');
-    await eventually(async () => expect(await notifications.countDocuments()).toBe(1));
-    expect(await notifications.findOne({}, { projection: { _id: 0 } })).toEqual({
-      type: 'posts.created',
+    const events = app.database.collection('events');
+    await eventually(async () => expect(await events.countDocuments()).toBe(1));
+    const recorded = await events.findOne({});
+    expect(recorded).toEqual({
+      _id: `evt_${id}`,
+      seq: expect.any(Number),
       tenant: ACME,
-      timestamp: expect.any(Date),
-      data: await recordOf(id),
+      type: 'posts.created',
+      at: expect.any(Date),
+      body: expect.any(String),
     });
-    expect(app.logLines).toContainEqual(
-      expect.objectContaining({
-        level: 'info',
-        context: 'Notifications',
-        type: 'posts.created',
-        tenant: ACME,
-        post: id,
-      }),
-    );
+    expect(JSON.parse(recorded?.body as string)).toEqual({
+      type: 'posts.created',
+      timestamp: (recorded?.at as Date).toISOString(),
+      data: (await app.get(`/posts/api/${id}`)).body,
+    });
+    const line = {
+      level: 'info',
+      time: expect.stringMatching(TIMESTAMP),
+      context: 'Notifications',
+      msg: 'New post',
+      type: 'posts.created',
+      event: `evt_${id}`,
+      tenant: ACME,
+      post: id,
+    };
+    await eventually(() => expect(app.logLines).toContainEqual(line));
   });
 });
 

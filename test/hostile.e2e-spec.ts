@@ -22,10 +22,11 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
     for (const path of ['/todos', '/posts/api']) {
       ids[path] = (await app.post(path, { title: 'Stands' }, { token })).body._id;
     }
-    // The notification about the post is recorded in the background.
-    await eventually(async () =>
-      expect(await app.database.collection('notifications').countDocuments()).toBe(1),
-    );
+    // The event of the post is recorded, and settled, in the background.
+    await eventually(async () => {
+      expect(await app.database.collection('events').countDocuments()).toBe(1);
+      expect(await app.database.collection('posts').countDocuments({ _outbox: { $exists: true } })).toBe(0);
+    });
   });
   beforeEach(async () => {
     before = await snapshot();

@@ -238,10 +238,8 @@ describe('Idempotency-Key of posts', () => {
     await post(token, 'k1', body);
     await post(token, 'k1', body);
     await post(token, 'k2', body);
-    await eventually(async () =>
-      expect(await app.database.collection('notifications').countDocuments()).toBe(2),
-    );
-    expect(app.logLines.filter(({ msg }) => msg === 'New post: Told once')).toHaveLength(2);
+    await eventually(async () => expect(await app.database.collection('events').countDocuments()).toBe(2));
+    await eventually(() => expect(app.logLines.filter(({ msg }) => msg === 'New post')).toHaveLength(2));
   });
 });
 

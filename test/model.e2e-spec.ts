@@ -6,6 +6,7 @@ import { eventually } from './support/eventually.js';
 import { tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp, type TestResponse } from './support/test-app.js';
 
+const EVENT_TYPES = { create: 'posts.created', update: 'posts.updated', del: 'posts.archived' } as const;
 const METHODS = {
   create: 'POST',
   list: 'GET',
@@ -50,8 +51,14 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
     expect(response.status).toBe(prediction.status);
     if (prediction.writes) await learn(prediction.writes, operation, response, [begun, Date.now()]);
     expectAnswer(response, prediction);
-    if (operation.action === 'create' && operation.resource === 'posts' && prediction.writes) {
-      model.notified.push({ tenant: operation.caller, data: present(prediction.writes) });
+    if (operation.resource === 'posts' && prediction.writes) {
+      const type = EVENT_TYPES[operation.action as keyof typeof EVENT_TYPES];
+      const { archived, deletedAt } = prediction.writes;
+      const data = {
+        ...present(prediction.writes),
+        ...(archived && { deletedAt: deletedAt?.toISOString() }),
+      };
+      model.notified.push({ type, tenant: operation.caller, data });
     }
   }
 
@@ -95,9 +102,9 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
   async function expectDatabaseToAgreeWith(model: ContractModel): Promise<void> {
     const collections = await app.database.collections();
     expect(collections.map(({ collectionName }) => collectionName).sort()).toEqual([
+      'events',
       'idempotency_keys',
       'installation',
-      'notifications',
       'posts',
       'search_words',
       'todos',
@@ -107,19 +114,18 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
     }
     // A slow listener may still be at work when the last request has been answered.
     await eventually(async () => {
-      const notifications = (await contentOf('notifications')).map(({ type, tenant, data }) => {
-        return { type, tenant, data: JSON.parse(JSON.stringify(data)) as unknown };
+      const events = (await contentOf('events')).map(({ type, tenant, body }) => {
+        return { type, tenant, data: (JSON.parse(body as string) as { data: unknown }).data };
       });
-      const expected = model.notified.map((notified) => ({ type: 'posts.created', ...notified }));
-      expect(sorted(notifications)).toEqual(sorted(expected));
+      expect(sorted(events)).toEqual(sorted(model.notified));
     });
   }
 
-  /** The documents of a collection, without the words that searches find them by. */
+  /** The documents of a collection, without what is hidden beside the record. */
   const contentOf = (name: string) =>
     app.database
       .collection(name)
-      .find({}, { projection: { _words: 0 } })
+      .find({}, { projection: { _words: 0, _outbox: 0 } })
       .sort({ _id: 1 })
       .toArray();
 
@@ -131,6 +137,10 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
 });
 
 /** Listeners may finish in another order than the requests. */
-function sorted<T>(items: readonly T[]): T[] {
-  return items.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+function sorted<T extends { type: unknown; data: unknown }>(events: readonly T[]): T[] {
+  const keyOf = ({ type, data }: T) => {
+    const { _id, updatedAt } = data as Record<string, string>;
+    return `${_id} ${updatedAt} ${String(type)}`;
+  };
+  return events.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 }

@@ -19,7 +19,11 @@ afterAll(() => app.close());
 beforeEach(() => app.empty());
 
 const create = async (token = acme) => (await app.post(PATH, POST, { token })).body._id as string;
-const stored = () => app.database.collection('posts').find().toArray();
+const stored = () =>
+  app.database
+    .collection('posts')
+    .find({}, { projection: { _outbox: 0 } })
+    .toArray();
 const tenants = async () => (await stored()).map(({ tenant }) => String(tenant));
 
 describe('a write without credentials', () => {

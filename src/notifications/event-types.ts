@@ -1,7 +1,7 @@
 import type { WriteAction } from '../common/events/index.js';
 
 /** Resources whose events subscribers can be told of. */
-const RESOURCES = ['posts'] as const;
+export const NOTIFIED_RESOURCES = ['posts'] as const;
 
 const VERBS: Readonly<Record<WriteAction, string>> = {
   create: 'created',
@@ -11,7 +11,7 @@ const VERBS: Readonly<Record<WriteAction, string>> = {
 };
 
 /** Every type of event that a subscription can name, such as `posts.created`. */
-export const EVENT_TYPES: readonly string[] = RESOURCES.flatMap((resource) =>
+export const EVENT_TYPES: readonly string[] = NOTIFIED_RESOURCES.flatMap((resource) =>
   Object.values(VERBS).map((verb) => `${resource}.${verb}`),
 );
 

@@ -1,24 +1,40 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { InjectModel } from '@nestjs/mongoose';
-import { Model } from 'mongoose';
-import { Database } from '../common/database/index.js';
+import { Outboxes } from '../common/crud/index.js';
 import { type EntityEvent, OnEntityEvent } from '../common/events/index.js';
-import { Notification } from './notification.schema.js';
+import { eventTypeOf } from './event-types.js';
+import { EventRecorder } from './log/event-recorder.js';
 
-/** Records a notification about every new post, and logs it. */
+type PostEvent = EntityEvent<{ readonly _id: string }>;
+
+/** Records what happens to posts as soon as it has happened; what it fails to record, the sweep does. */
 @Injectable()
 export class NotificationListener {
   private readonly logger = new Logger('Notifications');
 
   constructor(
-    @InjectModel(Notification.name) private readonly notifications: Model<Notification>,
-    private readonly database: Database,
+    private readonly recorder: EventRecorder,
+    private readonly outboxes: Outboxes,
   ) {}
 
   @OnEntityEvent('posts', 'afterCreate')
-  async onPostCreated({ record, tenant, time }: EntityEvent<{ _id: string; title: string }>): Promise<void> {
-    const notification = { type: 'posts.created', tenant, timestamp: new Date(time), data: record };
-    await this.database.call(() => this.notifications.create(notification));
-    this.logger.log({ type: notification.type, tenant, post: record._id }, `New post: ${record.title}`);
+  async onPostCreated(event: PostEvent): Promise<void> {
+    await this.record(event);
+    const { id, tenant, record } = event;
+    // Identifiers alone: what a post says is nobody's business here.
+    this.logger.log({ type: eventTypeOf(event), event: id, tenant, post: record._id }, 'New post');
+  }
+
+  @OnEntityEvent('posts', 'afterUpdate')
+  async onPostUpdated(event: PostEvent): Promise<void> {
+    await this.record(event);
+  }
+
+  private async record(event: PostEvent): Promise<void> {
+    await this.recorder.record([event]);
+    // The request does not wait for it, and what fails is settled by the sweep.
+    this.outboxes
+      .of(event.resource)
+      ?.settle([event])
+      .catch(() => undefined);
   }
 }

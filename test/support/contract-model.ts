@@ -36,8 +36,8 @@ const MALFORMED_ID = '[$ne]=1';
 export class ContractModel {
   /** In the order of creation, removed ones included. */
   readonly records: Record<Resource, ModelRecord[]> = { posts: [], todos: [] };
-  /** The posts as they were when they were created: what subscribers are told. */
-  readonly notified: { tenant?: string; data: object }[] = [];
+  /** The posts as each write left them: what subscribers are told. */
+  readonly notified: { type: string; tenant?: string; data: object }[] = [];
 
   constructor(private readonly todosForm: string) {}
 

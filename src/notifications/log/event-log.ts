@@ -1,34 +1,150 @@
 import { Injectable } from '@nestjs/common';
-import type { EventRecord } from './event-record.schema.js';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model, mongo } from 'mongoose';
+import { Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
+import { EventRecord } from './event-record.schema.js';
 
 /** An event that the log has not numbered yet. */
 export type NewEvent = Omit<EventRecord, 'seq'>;
 
-/** The log of all events, in one order for all tenants. */
+/** Events that one command stores. */
+const MAX_BATCH = 200;
+
+/** Events that one command removes. */
+const REMOVED_AT_ONCE = 1_000;
+
+/** How long the highest place is remembered. Unit: milliseconds. */
+const REMEMBERED_MS = 60_000;
+
+const DUPLICATE_KEY = 11_000;
+
+/** What a change of primary could take back is not read. */
+const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
+
+/**
+ * The log of all events, in one order for all tenants. An event takes the place after the highest that its writer knows of, and
+ * a unique index has one writer succeed: no place is left out, and none is filled after a later one. Whoever has read up to a
+ * place has missed nothing before it.
+ */
 @Injectable()
 export class EventLog {
+  private readonly appending = new Gatherer<NewEvent, EventRecord>((events) => this.store(events), {
+    max: MAX_BATCH,
+  });
+  private readonly listeners = new Set<() => void>();
+  private highest?: { seq: number; until: number };
+
+  constructor(
+    @InjectModel(EventRecord.name) private readonly model: Model<EventRecord>,
+    private readonly database: Database,
+  ) {}
+
   /** Stores events and resolves with them as stored; one that the log has already stays as it is and is given back so. */
-  append(_events: readonly NewEvent[]): Promise<EventRecord[]> {
-    throw new Error('Not built yet');
+  append(events: readonly NewEvent[]): Promise<EventRecord[]> {
+    return Promise.all(events.map((event) => this.appending.add(event)));
   }
 
-  /** Events after a place, in order: of one tenant, of some, or of all. */
-  read(_after: number, _options: { tenants?: readonly string[]; limit: number }): Promise<EventRecord[]> {
-    throw new Error('Not built yet');
+  /** Events after a place, in order: of some tenants, or of all. */
+  read(
+    after: number,
+    { tenants, limit }: { tenants?: readonly string[]; limit: number },
+  ): Promise<EventRecord[]> {
+    const filter = { seq: { $gt: after }, ...(tenants && { tenant: { $in: [...tenants] } }) };
+    return this.database.call(() =>
+      this.events.find(filter, LASTING).sort({ seq: 1 }).limit(limit).toArray(),
+    );
   }
 
   /** An event of a tenant by its identifier. */
-  find(_tenant: string, _id: string): Promise<EventRecord | undefined> {
-    throw new Error('Not built yet');
+  async find(tenant: string, _id: string): Promise<EventRecord | undefined> {
+    return (await this.database.call(() => this.events.findOne({ _id, tenant }, LASTING))) ?? undefined;
   }
 
   /** The highest place in the log; 0 if it is empty. */
   head(): Promise<number> {
-    throw new Error('Not built yet');
+    return this.readHighest(LASTING);
   }
 
   /** Calls the listener after this process has appended events; returns a function that ends it. */
-  onAppend(_listener: () => void): () => void {
-    throw new Error('Not built yet');
+  onAppend(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** Removes the events at the beginning that are older than a time, never the last one, whose place the next one follows. */
+  async removeBefore(time: Date): Promise<void> {
+    for (;;) {
+      const projection = { seq: 1, at: 1 } as const;
+      const oldest = await this.database.call(() =>
+        this.events
+          .find({}, { ...OPERATION_LIMITS, projection })
+          .sort({ seq: 1 })
+          .limit(REMOVED_AT_ONCE + 1)
+          .toArray(),
+      );
+      const kept = oldest.findIndex(({ at }) => at >= time);
+      const last = oldest.slice(0, kept < 0 ? -1 : kept).at(-1);
+      if (!last) return;
+      await this.database.call(() =>
+        this.events.deleteMany({ seq: { $lte: last.seq } }, { ...OPERATION_LIMITS }),
+      );
+    }
+  }
+
+  private get events(): mongo.Collection<EventRecord> {
+    return this.model.collection as unknown as mongo.Collection<EventRecord>;
+  }
+
+  private async store(events: readonly NewEvent[]): Promise<EventRecord[]> {
+    const stored = new Map<string, EventRecord>();
+    let left = [...new Map(events.map((event) => [event._id, event])).values()];
+    while (left.length > 0) {
+      const { after, records } = await this.insertAfterHighest(left);
+      for (const record of records) stored.set(record._id, record);
+      left = left.slice(records.length);
+      if (left.length === 0) {
+        this.highest = { seq: after + records.length, until: Date.now() + REMEMBERED_MS };
+        break;
+      }
+      // Another process was faster, or has stored one of them.
+      for (const known of await this.findAll(left)) stored.set(known._id, known);
+      left = left.filter(({ _id }) => !stored.has(_id));
+    }
+    for (const listener of this.listeners) listener();
+    return events.map(({ _id }) => stored.get(_id) as EventRecord);
+  }
+
+  /** Stores events up to the first that is refused as a duplicate, of its place or its identifier. */
+  private async insertAfterHighest(
+    events: readonly NewEvent[],
+  ): Promise<{ after: number; records: EventRecord[] }> {
+    const remembered = this.highest && this.highest.until > Date.now() ? this.highest.seq : undefined;
+    // Whatever fails now, what was remembered may be wrong.
+    this.highest = undefined;
+    const after = remembered ?? (await this.readHighest({ ...OPERATION_LIMITS }));
+    const records = events.map((event, i) => ({ ...event, seq: after + 1 + i }));
+    const inserted = await this.database.call(() => this.insert(records));
+    return { after, records: records.slice(0, inserted) };
+  }
+
+  private async insert(records: readonly EventRecord[]): Promise<number> {
+    try {
+      await this.events.insertMany(records, { ...OPERATION_LIMITS, ordered: true });
+      return records.length;
+    } catch (error) {
+      const [first] = error instanceof mongo.MongoBulkWriteError ? [error.writeErrors].flat() : [];
+      if (first?.code !== DUPLICATE_KEY) throw error;
+      return first.index;
+    }
+  }
+
+  private findAll(events: readonly NewEvent[]): Promise<EventRecord[]> {
+    const filter = { _id: { $in: events.map(({ _id }) => _id) } };
+    return this.database.call(() => this.events.find(filter, { ...OPERATION_LIMITS }).toArray());
+  }
+
+  private async readHighest(options: mongo.FindOptions): Promise<number> {
+    const query = { ...options, sort: { seq: -1 }, projection: { seq: 1 } } as const;
+    return (await this.database.call(() => this.events.findOne({}, query)))?.seq ?? 0;
   }
 }

@@ -151,18 +151,20 @@ function differing(random: Random, made: Contents, contents: Contents): Contents
     });
     return [name, changed] as const;
   });
-  const hide = (record: Stored) => ({ ...record, ...hiddenIn(random, record) });
+  const hide = ({ _outbox, ...record }: Stored) => ({ ...record, ...hiddenIn(random, record, _outbox) });
   return Object.fromEntries(
     others.map(([name, changed]) => [name, [...(seen[name] ?? []), ...changed].map(hide)]),
   );
 }
 
 /** Values of fields that nobody is shown, and of one that no class has any more. */
-function hiddenIn(random: Random, { box }: Stored): Stored {
+function hiddenIn(random: Random, { box }: Stored, outbox: unknown): Stored {
   const value = () => random.pick(WORDS) + hex(random, 4);
   return {
     ...(random.chance(0.8) && { secret: value() }),
     ...(random.chance(0.5) && { formerly: value() }),
+    // Events that somebody has settled, or nobody.
+    ...(outbox !== undefined && random.chance(0.5) && { _outbox: outbox }),
     ...(box !== undefined && { box: { ...(box as object), secret: value() } }),
   };
 }

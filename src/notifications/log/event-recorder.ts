@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { Types } from 'mongoose';
+import { Gatherer } from '../../common/database/index.js';
+import type { EntityEvent } from '../../common/events/index.js';
+import { DeliveryQueue } from '../deliveries/delivery-queue.js';
+import { eventTypeOf } from '../event-types.js';
+import { EventLog, type NewEvent } from './event-log.js';
+import { Subscribers } from './subscribers.js';
+
+/** Events that are recorded together. */
+const MAX_BATCH = 200;
+
+/** Makes events lasting: each is in the log, and in the queue for everyone who is to be told. */
+@Injectable()
+export class EventRecorder {
+  private readonly recording = new Gatherer<NewEvent, unknown>((events) => this.recordAll(events), {
+    max: MAX_BATCH,
+  });
+
+  constructor(
+    private readonly log: EventLog,
+    private readonly subscribers: Subscribers,
+    private readonly queue: DeliveryQueue,
+  ) {}
+
+  /**
+   * Records events; those that are recorded already stay as they are, so that it may be done again after any failure. Once it
+   * has resolved, they can be settled.
+   */
+  async record(events: readonly EntityEvent[]): Promise<void> {
+    await Promise.all(events.flatMap(newEventOf).map((event) => this.recording.add(event)));
+  }
+
+  private async recordAll(events: readonly NewEvent[]): Promise<unknown[]> {
+    const recorded = await this.log.append(events);
+    const tenants = [...new Set(recorded.map(({ tenant }) => tenant))];
+    const subscribers = await this.subscribers.of(tenants);
+    const deliveries = recorded.flatMap(({ _id, tenant, type }) =>
+      subscribers
+        .filter((one) => one.tenant.toHexString() === tenant && one.events.includes(type))
+        .map((one) => ({ subscription: one._id, tenant: one.tenant, event: _id, type })),
+    );
+    if (deliveries.length > 0) await this.queue.add(deliveries);
+    return [];
+  }
+}
+
+/** An event as the log keeps it; none if it is no tenant's, so that nobody is to be told. */
+function newEventOf(event: EntityEvent): NewEvent[] {
+  // Whose the record is, whoever wrote it.
+  const { tenant = event.tenant } = event.record as { tenant?: unknown };
+  if (event.id === undefined || !Types.ObjectId.isValid(String(tenant))) return [];
+  const type = eventTypeOf(event);
+  const body = JSON.stringify({ type, timestamp: event.time, data: event.record });
+  return [{ _id: event.id, tenant: String(tenant), type, at: new Date(event.time), body }];
+}

@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import { InjectConnection } from '@nestjs/mongoose';
+import { type Connection, type mongo, Types } from 'mongoose';
+import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+
+/** What the recorder reads of a subscription. */
+export interface Subscriber {
+  readonly _id: Types.ObjectId;
+  readonly tenant: Types.ObjectId;
+  /** Types of the events that it is told of. */
+  readonly events: readonly string[];
+}
+
+/** Who is to be told of events, read anew each time: one that was registered before an event is never left out. */
+@Injectable()
+export class Subscribers {
+  constructor(
+    @InjectConnection() private readonly connection: Connection,
+    private readonly database: Database,
+  ) {}
+
+  /** The enabled subscriptions of tenants. */
+  of(tenants: readonly string[]): Promise<Subscriber[]> {
+    const filter = { tenant: { $in: tenants.map((tenant) => new Types.ObjectId(tenant)) }, enabled: true };
+    const projection = { tenant: 1, events: 1 } as const;
+    return this.database.call(() =>
+      this.subscriptions.find(filter, { ...OPERATION_LIMITS, projection }).toArray(),
+    );
+  }
+
+  private get subscriptions(): mongo.Collection<Subscriber> {
+    return this.connection.collection('subscriptions') as unknown as mongo.Collection<Subscriber>;
+  }
+}
