@@ -112,14 +112,22 @@ describe('without MONGODB_URI, the service', () => {
     expect(await titles((await start()).url)).toEqual(acknowledged);
   });
 
-  it('shares the data with a second process on the same folder, which goes on when the first is started again', async () => {
-    const [first, second] = [await start(), await start()];
-    const id = await create(second.url, 'Water the plants');
-    expect((await fetch(`${first.url}/todos/${id}`)).status).toBe(200);
-    first.service.signal('SIGTERM');
-    expect((await first.service.ended()).code).toBe(0);
-    expect((await fetch(`${second.url}/health/ready`)).status).toBe(503);
-    await start();
-    await eventually(async () => expect((await fetch(`${second.url}/todos/${id}`)).status).toBe(200), 20_000);
-  });
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'shares the data with a second process on the same folder, which takes over at a %s of the first, and gives back',
+    async (signal) => {
+      const [first, second] = [await start(), await start()];
+      const id = await create(second.url, 'Water the plants');
+      const reads = async (url: string) => expect((await fetch(`${url}/todos/${id}`)).status).toBe(200);
+      await reads(first.url);
+      first.service.signal(signal);
+      await first.service.ended();
+      await eventually(() => reads(second.url), 20_000);
+      const third = await start();
+      await reads(third.url);
+      second.service.signal(signal);
+      await second.service.ended();
+      await eventually(() => reads(third.url), 20_000);
+    },
+    60_000,
+  );
 });

@@ -38,5 +38,8 @@ export const PROBE_MS = 400;
 /** How often opening the database is tried again at the start. Unit: milliseconds. */
 export const OPEN_RETRY_MS = 1_000;
 
+/** How often a process tries to run the embedded default after another one's end. Unit: milliseconds. */
+export const TAKE_OVER_RETRY_MS = 250;
+
 /** Records fetched from the server at a time while a list is streamed: what a stream holds in memory. Unit: records. */
 export const STREAM_BATCH = 500;

@@ -12,6 +12,8 @@ const EMBEDDED_DATABASE = 'posts-and-todos';
 /** The server that the connection goes to: the MongoDB that is named, or the embedded default, which it runs. */
 export class DatabaseServer {
   private embedded?: Promise<EmbeddedMongodb>;
+  /** All that were started: the one that this process runs, and those of others, whose end is not its business. */
+  private readonly started: Promise<EmbeddedMongodb>[] = [];
 
   constructor(private readonly options: DatabaseOptions) {}
 
@@ -26,14 +28,12 @@ export class DatabaseServer {
   }
 
   /**
-   * The connection string; where none is given, that of the embedded default, which runs from the first call on. A start that
+   * The connection string; if none is given, that of the embedded default, which runs from the first call on. A start that
    * failed is tried again at the next call.
    */
   async uri(): Promise<string> {
     if ('uri' in this.options) return this.options.uri;
-    this.embedded ??= startEmbeddedMongodb(
-      'memory' in this.options ? { memory: true } : { dir: this.options.embeddedDir },
-    );
+    this.embedded ??= this.startEmbedded(this.options);
     try {
       return (await this.embedded).uri + EMBEDDED_DATABASE;
     } catch (error) {
@@ -42,9 +42,31 @@ export class DatabaseServer {
     }
   }
 
-  /** Ends the embedded default, where this process runs it. */
+  /** Whether the server may have ended with another process, so that this one can run it. */
+  get canTakeOver(): boolean {
+    return 'embeddedDir' in this.options;
+  }
+
+  /**
+   * Runs the embedded default if the process that ran it has ended; its address stays the same. Does nothing while a process
+   * runs it, or if a MongoDB is named.
+   */
+  async takeOver(): Promise<void> {
+    if ('embeddedDir' in this.options) await this.startEmbedded(this.options);
+  }
+
+  /** Ends the embedded default if this process runs it. */
   async stop(): Promise<void> {
-    const embedded = await this.embedded?.catch(() => undefined);
-    await embedded?.stop();
+    for (const embedded of await Promise.allSettled(this.started)) {
+      if (embedded.status === 'fulfilled') await embedded.value.stop();
+    }
+  }
+
+  private startEmbedded(options: Exclude<DatabaseOptions, { uri: string }>): Promise<EmbeddedMongodb> {
+    const embedded = startEmbeddedMongodb(
+      'memory' in options ? { memory: true } : { dir: options.embeddedDir },
+    );
+    this.started.push(embedded);
+    return embedded;
   }
 }

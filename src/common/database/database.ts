@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
-import type { Connection, Cursor, mongo } from 'mongoose';
+import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections } from './collections.js';
@@ -13,6 +13,7 @@ import {
   OPEN_RETRY_MS,
   OPERATION_LIMITS,
   PROBE_MS,
+  TAKE_OVER_RETRY_MS,
 } from './database-limits.js';
 import { pause } from './pause.js';
 
@@ -32,6 +33,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly tasks = new BackgroundTasks();
   private opened = false;
   private opening: Promise<void> = Promise.resolve();
+  private takingOver: Promise<void> = Promise.resolve();
   private probing?: Promise<boolean>;
 
   constructor(
@@ -48,6 +50,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.opening;
+    await this.takingOver;
     await this.tasks.stop();
     await this.connection.close();
     await this.server.stop();
@@ -127,6 +130,23 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
+  /** Tries to run the embedded default, which has ended with another process, until some process does. */
+  private takeOver(): void {
+    const lost = () =>
+      !this.stopping.signal.aborted && this.connection.readyState !== mongoose.ConnectionStates.connected;
+    this.takingOver = this.takingOver.then(async () => {
+      while (lost()) {
+        await this.server.takeOver().catch((error: unknown) => {
+          this.logger.error(
+            { reason: reasonOf(error) },
+            'The embedded database cannot be taken over; trying again',
+          );
+        });
+        await pause(TAKE_OVER_RETRY_MS, this.stopping.signal);
+      }
+    });
+  }
+
   private async tryOpen(): Promise<boolean> {
     try {
       const uri = await this.server.uri();
@@ -139,6 +159,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
         bufferCommands: false,
       });
       this.opened = true;
+      if (this.server.canTakeOver) this.connection.on('disconnected', () => this.takeOver());
       this.tasks.start();
       this.logger.log('The database is open');
     } catch (error) {
