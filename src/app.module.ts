@@ -27,7 +27,7 @@ export class AppModule {
         HealthModule,
         PostsModule,
         TodosModule.forRoot({ form: environment.todosApi }),
-        NotificationsModule,
+        NotificationsModule.forRoot({ worker: environment.worker === 'inline' }),
       ],
     };
   }

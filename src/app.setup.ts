@@ -22,7 +22,18 @@ export interface AppOptions {
 export async function createApp(
   root: Type<unknown> | DynamicModule,
   environment: Environment,
-  { log = createLog(environment.logLevel), api }: AppOptions = {},
+  { log, api }: AppOptions = {},
+): Promise<NestFastifyApplication> {
+  const app = await createBareApp(root, environment, log);
+  useExplorer(app, api ?? postsAndTodosApi(environment));
+  return app;
+}
+
+/** Creates the same without its explorer. */
+export async function createBareApp(
+  root: Type<unknown> | DynamicModule,
+  environment: Environment,
+  log = createLog(environment.logLevel),
 ): Promise<NestFastifyApplication> {
   const adapter = createHttpAdapter({ bodyLimit: environment.bodyLimit, logger: log });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
@@ -30,16 +41,12 @@ export async function createApp(
     bodyParser: false,
     abortOnError: false,
   });
-  await configureApp(app, environment, api);
+  await configureApp(app, environment);
   return app;
 }
 
 /** Everything that all features share: security headers, CORS, strict queries, errors, and the explorer. */
-async function configureApp(
-  app: NestFastifyApplication,
-  environment: Environment,
-  api?: ApiDescription,
-): Promise<void> {
+async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: {
       directives: {
@@ -75,5 +82,4 @@ async function configureApp(
   }
   app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
   app.useGlobalFilters(new ProblemFilter());
-  useExplorer(app, api ?? postsAndTodosApi(environment));
 }

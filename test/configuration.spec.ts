@@ -26,6 +26,7 @@ describe('the environment', () => {
       jwtTenantClaim: 'tenant',
       todosApi: 'generated',
       worker: 'inline',
+      workerPort: undefined,
       corsOrigins: [],
       logLevel: 'info',
       bodyLimit: 1_048_576,
@@ -47,6 +48,7 @@ describe('the environment', () => {
     [{ JWT_TENANT_CLAIM: 'org' }, { jwtTenantClaim: 'org' }],
     [{ TODOS_API: 'handwritten' }, { todosApi: 'handwritten' }],
     [{ WORKER: 'off' }, { worker: 'off' }],
+    [{ WORKER_PORT: '9464' }, { workerPort: 9464 }],
     [
       { CORS_ORIGINS: 'https://a.example.com, http://localhost:5173' },
       { corsOrigins: ['https://a.example.com', 'http://localhost:5173'] },
@@ -104,6 +106,7 @@ describe('a process', () => {
     ],
     ['TODOS_API', { TODOS_API: 'both' }, oneOf('generated', 'handwritten')],
     ['WORKER', { WORKER: 'on' }, oneOf('inline', 'off')],
+    ['WORKER_PORT', { WORKER_PORT: 'yes' }, wholeNumber(0, 65_535)],
     [
       'CORS_ORIGINS',
       { CORS_ORIGINS: 'https://a.example.com/' },

@@ -8,7 +8,7 @@ import { dirname, join, relative, sep } from 'node:path';
 const LAYERS = [
   ['common/ids'],
   ['common/errors'],
-  ['common/http', 'common/database'],
+  ['common/http', 'common/database', 'common/metrics'],
   ['common/tenancy', 'common/events', 'common/fields'],
   ['common/idempotency'],
   ['common/crud'],
@@ -26,7 +26,7 @@ const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$|^examples\
 const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
 
 /**
- * Files that main.ts may open behind a room's door. Loading the whole room first would delay the embedded database, which
+ * Files that start.ts may open behind a room's door. Loading the whole room first would delay the embedded database, which
  * starts while the rest is loaded.
  */
 const FIRST_FILES = /^src\/(?:config\/[^/]+|common\/database\/database-server)\.js$/;
@@ -58,7 +58,7 @@ function faultOf(file, imported) {
   const [own, other] = [layerOf(from), layerOf(to)];
   if (own === -1 || other === -1) return 'unknown';
   if (other >= own) return 'direction';
-  if (file === 'src/main.ts' && FIRST_FILES.test(imported)) return undefined;
+  if (file === 'src/start.ts' && FIRST_FILES.test(imported)) return undefined;
   const hasDoor = to.startsWith('common/') || to === 'config';
   return hasDoor && imported !== `src/${to}/index.js` ? 'door' : undefined;
 }

@@ -24,6 +24,8 @@ export interface Environment {
   readonly todosApi: 'generated' | 'handwritten';
   /** Whether this process delivers notifications itself. @default "inline" */
   readonly worker: 'inline' | 'off';
+  /** TCP port of a worker's health and metrics; 0 takes a free one, unset opens none. */
+  readonly workerPort?: number;
   /** Origins whose pages may call the API. @default none */
   readonly corsOrigins: string[];
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -31,6 +33,12 @@ export interface Environment {
   readonly bodyLimit: number;
   /** A hook that takes longer is logged as slow. Unit: milliseconds. @default 50 */
   readonly hookWarnMs: number;
+}
+
+/** What a process does with its settings. */
+export interface EnvironmentOptions {
+  /** Whether it verifies tokens, so that it needs a key source in production. @default true */
+  readonly verifiesTokens?: boolean;
 }
 
 /** Any set of variables, such as `process.env`. */
@@ -41,11 +49,14 @@ export type Variables = Record<string, string | undefined>;
  *
  * @throws ConfigurationError that names the variable and what it takes.
  */
-export function readEnvironment(variables: Variables): Environment {
+export function readEnvironment(
+  variables: Variables,
+  { verifiesTokens = true }: EnvironmentOptions = {},
+): Environment {
   const read = new Reader(variables);
   const environment: Environment = {
     nodeEnv: read.oneOf('NODE_ENV', ['development', 'production', 'test'], 'development'),
-    port: read.wholeNumber('PORT', 3000, 0, 65_535),
+    port: read.port('PORT') ?? 3000,
     host: read.text('HOST') ?? '127.0.0.1',
     mongodbUri: read.mongodbUri('MONGODB_URI'),
     dataDir: read.text('DATA_DIR') ?? './data',
@@ -56,12 +67,14 @@ export function readEnvironment(variables: Variables): Environment {
     jwtTenantClaim: read.text('JWT_TENANT_CLAIM') ?? 'tenant',
     todosApi: read.oneOf('TODOS_API', ['generated', 'handwritten'], 'generated'),
     worker: read.oneOf('WORKER', ['inline', 'off'], 'inline'),
+    workerPort: read.port('WORKER_PORT'),
     corsOrigins: read.origins('CORS_ORIGINS'),
     logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     bodyLimit: read.wholeNumber('BODY_LIMIT', 1_048_576, 1, 1_073_741_824),
     hookWarnMs: read.wholeNumber('HOOK_WARN_MS', 50, 0, 600_000),
   };
   refuseContradictions(environment);
+  if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
   return environment;
 }
 
@@ -72,14 +85,16 @@ function refuseContradictions(environment: Environment): void {
       'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them',
     );
   }
-  if (environment.nodeEnv !== 'production') return;
+}
+
+function requireForProduction(environment: Environment, verifiesTokens: boolean): void {
   if (!environment.mongodbUri) {
     throw new ConfigurationError(
       'MONGODB_URI',
       'is required in production: a mongodb:// or mongodb+srv:// URI',
     );
   }
-  if (!environment.jwtSecret && !environment.jwtJwksUrl) {
+  if (verifiesTokens && !environment.jwtSecret && !environment.jwtJwksUrl) {
     throw new ConfigurationError(
       'JWT_SECRET',
       'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes',
@@ -101,6 +116,10 @@ class Reader {
     const found = allowed.find((candidate) => candidate === value);
     if (found === undefined) throw new ConfigurationError(name, `must be one of ${allowed.join(', ')}`);
     return found;
+  }
+
+  port(name: string): number | undefined {
+    return this.text(name) === undefined ? undefined : this.wholeNumber(name, 0, 0, 65_535);
   }
 
   wholeNumber(name: string, fallback: number, min: number, max: number): number {

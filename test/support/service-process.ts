@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { eventually } from './eventually.js';
 
 /** How a process ended, and what it said. */
 export interface Ended {
@@ -17,7 +18,7 @@ export function buildService(): void {
 
 /** Variables that a shell may have set and that would change what a test sees. */
 const OWN =
-  /^(PORT|HOST|MONGODB_URI|DATA_DIR|NODE_ENV|JWT_.*|TODOS_API|WORKER|CORS_ORIGINS|LOG_LEVEL|BODY_LIMIT|HOOK_WARN_MS)$/;
+  /^(PORT|HOST|MONGODB_URI|DATA_DIR|NODE_ENV|JWT_.*|TODOS_API|WORKER|WORKER_PORT|CORS_ORIGINS|LOG_LEVEL|BODY_LIMIT|HOOK_WARN_MS)$/;
 
 /** A process of the built service with nothing in its environment but what the test sets. */
 export class ServiceProcess {
@@ -50,6 +51,20 @@ export class ServiceProcess {
     const [command = '', ...rest] = [...limit, process.execPath, ...args];
     const child = spawn(command, rest, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     return new ServiceProcess(child);
+  }
+
+  /** Number of the process; undefined if it could not be started. */
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
+  /** Waits until the standard output matches, and resolves with the first group of the match. */
+  says(pattern: RegExp): Promise<string> {
+    return eventually(() => {
+      const match = pattern.exec(this.stdout);
+      if (!match) throw new Error(`Not said yet: ${pattern}. ${this.stderr}`);
+      return match[1] ?? match[0];
+    }, 30_000);
   }
 
   /** Resolves with the URL where the service listens; rejects where it ends before. */

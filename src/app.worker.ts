@@ -1,0 +1,49 @@
+import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import { Database, DatabaseModule, type DatabaseServer } from './common/database/index.js';
+import { EventsModule } from './common/events/index.js';
+import { Metrics } from './common/metrics/index.js';
+import { TenancyModule } from './common/tenancy/index.js';
+import type { Environment } from './config/index.js';
+import { HealthController } from './health/health.controller.js';
+import { HealthModule } from './health/health.module.js';
+import { MetricsController } from './health/metrics.controller.js';
+import { ShutdownState } from './health/shutdown-state.js';
+import { NotificationsModule } from './notifications/notifications.module.js';
+import { PostsModule } from './posts/posts.module.js';
+
+/** The table of contents of a worker: what delivers notifications, and the resources that they are about. It serves no route. */
+@Module({})
+export class WorkerModule {
+  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
+    return {
+      module: WorkerModule,
+      imports: [
+        DatabaseModule.forRoot(database),
+        EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
+        // Without a key source no token verifies, and nobody can send one to a worker.
+        TenancyModule.forRoot({ tenantClaim: environment.jwtTenantClaim }),
+        HealthModule,
+        PostsModule,
+        NotificationsModule.forRoot({ worker: true }),
+      ],
+    };
+  }
+}
+
+/** The routes of a worker's own port, which tell of a worker that runs beside them. */
+@Module({})
+export class WorkerPortModule {
+  static forRoot(worker: INestApplicationContext): DynamicModule {
+    const database = worker.get(Database, { strict: false });
+    return {
+      module: WorkerPortModule,
+      controllers: [HealthController, MetricsController],
+      providers: [
+        // The ping alone: Nest would open and close a whole Database with this application, too.
+        { provide: Database, useValue: { ping: () => database.ping() } satisfies Pick<Database, 'ping'> },
+        { provide: ShutdownState, useValue: worker.get(ShutdownState, { strict: false }) },
+        { provide: Metrics, useValue: worker.get(Metrics, { strict: false }) },
+      ],
+    };
+  }
+}

@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { type DatabaseOptions, DatabaseServer } from './common/database/database-server.js';
+import { ConfigurationError } from './config/configuration.error.js';
+import { dataDirOf } from './config/data-dir.js';
+import { type Environment, type EnvironmentOptions, readEnvironment } from './config/environment.js';
+
+/** How a process differs from others. */
+export interface StartOptions extends EnvironmentOptions {
+  /** Name of the variable that holds the port where it listens. */
+  readonly portVariable: 'PORT' | 'WORKER_PORT';
+}
+
+/**
+ * Starts a process: reads its settings, prepares the database, and runs. If that fails, the process ends with 1, and says on the
+ * standard error output what to change, in one line if it is a setting.
+ */
+export async function start(
+  { portVariable, ...options }: StartOptions,
+  run: (environment: Environment, database: DatabaseServer) => Promise<void>,
+): Promise<void> {
+  try {
+    const environment = readEnvironment(process.env, options);
+    const database = new DatabaseServer(databaseOf(environment));
+    // The embedded default starts in its own thread while this one loads the application, which takes longer.
+    database.prepare();
+    await run(environment, database);
+  } catch (error) {
+    const isKnown = error instanceof ConfigurationError;
+    process.stderr.write(`${isKnown ? error.message : startFailure(error, portVariable)}\n`);
+    process.exit(1);
+  }
+}
+
+function databaseOf(environment: Environment): DatabaseOptions {
+  const { mongodbUri } = environment;
+  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: join(dataDirOf(environment), 'mongodb') };
+}
+
+function startFailure(error: unknown, portVariable: string): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const known = listenFailures(portVariable)[code];
+  if (known) return known;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Why a server may not listen, by Node's code of the error. */
+function listenFailures(portVariable: string): Readonly<Record<string, string>> {
+  const host = 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.';
+  return {
+    EADDRINUSE: `${portVariable} is in use by another process. Stop it, or set ${portVariable} to a free one.`,
+    EACCES: `${portVariable} must be one that this user may listen on, such as 3000.`,
+    EADDRNOTAVAIL: host,
+    ENOTFOUND: host,
+  };
+}
