@@ -1,6 +1,14 @@
 import { Module } from '@nestjs/common';
+import { MongooseModule } from '@nestjs/mongoose';
 import { DeliveryQueue } from './delivery-queue.js';
+import { DeliverySchema, QUEUED_DELIVERY } from './delivery.schema.js';
 
 /** The durable queue. */
-@Module({ providers: [DeliveryQueue], exports: [DeliveryQueue] })
+@Module({
+  imports: [
+    MongooseModule.forFeature([{ name: QUEUED_DELIVERY, schema: DeliverySchema, collection: 'deliveries' }]),
+  ],
+  providers: [DeliveryQueue],
+  exports: [DeliveryQueue],
+})
 export class DeliveriesModule {}

@@ -1,73 +1,260 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Types } from 'mongoose';
+import { InjectModel } from '@nestjs/mongoose';
+import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
+import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import { retryDelayMs } from '../webhooks/retry-schedule.js';
+import {
+  DEAD_INDEX,
+  type Delivery,
+  type DeliveryAttempt,
+  DUE_INDEX,
+  DUE_OF_SUBSCRIPTION_INDEX,
+  QUEUED_DELIVERY,
+} from './delivery.schema.js';
+import { Gathered } from './gathered.js';
+
+/**
+ * How long a worker has a delivery for itself: twice what an attempt may take, since the outcome has to be written, too, and
+ * clocks differ. Unit: milliseconds.
+ */
+export const LEASE_MS = 30_000;
+
+/** Attempts of a delivery that are kept. */
+const KEPT_ATTEMPTS = 50;
+
+const DUPLICATE_KEY = 11_000;
 
 /** A delivery that is to be made. */
-export interface NewDelivery {
+export type NewDelivery = Pick<Delivery, 'subscription' | 'tenant' | 'event' | 'type'>;
+
+/** A delivery that a worker may claim. */
+export interface DueDelivery {
+  readonly _id: Types.ObjectId;
   readonly subscription: Types.ObjectId;
   readonly tenant: Types.ObjectId;
-  /** Identifier of the event. */
-  readonly event: string;
-  readonly type: string;
 }
 
-/** A delivery that this worker has leased: it alone may attempt it until then. */
+/** A delivery that this worker has leased: nobody else attempts it before the end of the lease. */
 export interface ClaimedDelivery extends NewDelivery {
   readonly _id: Types.ObjectId;
   readonly lease: string;
-  readonly leasedUntil: Date;
+  /** End of the lease. */
+  readonly dueAt: Date;
   /** Attempts of the schedule that were made before this one. */
   readonly tries: number;
 }
 
+/** The fields of a {@link ClaimedDelivery}. */
+const CLAIMED = { subscription: 1, tenant: 1, event: 1, type: 1, lease: 1, dueAt: 1, tries: 1 } as const;
+
 /** Outcome of one attempt. */
-export interface AttemptOutcome {
-  readonly at: Date;
-  /** Status of the answer, if there was one. */
-  readonly status?: number;
-  /** Reason why the attempt counts as failed; absent after a success. */
-  readonly error?: string;
+export interface AttemptOutcome extends DeliveryAttempt {
   /** Ends the schedule, as the status 410 does. @default false */
   readonly final?: boolean;
 }
 
 /** Figures for the operator. */
 export interface QueueStats {
+  /** Deliveries that are due or will be. */
   readonly waiting: number;
+  /** Deliveries that a worker has leased. */
   readonly inFlight: number;
   readonly dead: number;
-  /** Age of the oldest delivery that is due. Unit: seconds. */
+  /** Age of the oldest delivery that is due; 0 if there is none. Unit: seconds. */
   readonly oldestDueSeconds: number;
 }
 
-/** The durable queue of deliveries, in the database. */
+/** The durable queue of deliveries, in the database. Any number of processes add to it and work on it. */
 @Injectable()
 export class DeliveryQueue {
+  private readonly listeners = new Set<() => void>();
+  private readonly adding = new Gathered<NewDelivery>((deliveries) => this.insert(deliveries));
+  private readonly changing = new Gathered<AnyBulkWriteOperation<Delivery>>((changes) => this.write(changes));
+
+  constructor(
+    @InjectModel(QUEUED_DELIVERY) private readonly deliveries: Model<Delivery>,
+    private readonly database: Database,
+  ) {}
+
   /** Adds deliveries that are due at once; one that is there already, by its event and subscription, stays as it is. */
-  add(_deliveries: readonly NewDelivery[]): Promise<void> {
-    throw new Error('Not built yet');
-  }
-
-  /** Leases deliveries that are due, the oldest first, each for 30 s. */
-  claim(_limit: number, _options?: { except?: readonly Types.ObjectId[] }): Promise<ClaimedDelivery[]> {
-    throw new Error('Not built yet');
-  }
-
-  /** Writes the outcome of an attempt, unless the lease was lost; schedules the next attempt or ends the delivery. */
-  finish(_delivery: ClaimedDelivery, _outcome: AttemptOutcome): Promise<void> {
-    throw new Error('Not built yet');
-  }
-
-  /** Makes a delivery of a subscription due again; false if it is delivered or in flight. */
-  retry(_subscription: Types.ObjectId, _delivery: Types.ObjectId): Promise<boolean> {
-    throw new Error('Not built yet');
-  }
-
-  stats(): Promise<QueueStats> {
-    throw new Error('Not built yet');
+  async add(deliveries: readonly NewDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    await this.adding.add(deliveries);
+    for (const listener of this.listeners) listener();
   }
 
   /** Calls the listener after this process has added deliveries; returns a function that ends it. */
-  onAdd(_listener: () => void): () => void {
-    throw new Error('Not built yet');
+  onAdd(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
+
+  /** Reads the deliveries that have become due since a time, the oldest first. */
+  due(
+    since: Date,
+    { except = [] }: { except?: readonly Types.ObjectId[] } = {},
+  ): AsyncGenerator<DueDelivery> {
+    const filter = { status: 'pending', dueAt: { $gte: since, $lte: new Date() } } as const;
+    return this.database.iterate(() =>
+      this.find({ ...filter, ...(except.length > 0 && { subscription: { $nin: except } }) })
+        .hint(DUE_INDEX)
+        .batchSize(250)
+        .cursor(),
+    );
+  }
+
+  /** Reads the oldest due deliveries of a subscription. */
+  dueOf(subscription: Types.ObjectId, limit: number): Promise<DueDelivery[]> {
+    return this.database.call(() =>
+      this.find({ status: 'pending', subscription, dueAt: { $lte: new Date() } })
+        .hint(DUE_OF_SUBSCRIPTION_INDEX)
+        .limit(limit),
+    );
+  }
+
+  /** The subscriptions that have due deliveries. Its cost grows with their number, and not with that of the deliveries. */
+  subscriptionsWithDue(): Promise<Types.ObjectId[]> {
+    return this.database.call(() =>
+      this.deliveries
+        .distinct('subscription', { status: 'pending', dueAt: { $lte: new Date() } })
+        .setOptions({ ...OPERATION_LIMITS })
+        .read('primary'),
+    );
+  }
+
+  /** Leases those of the deliveries that are still due. */
+  async claim(due: readonly DueDelivery[]): Promise<ClaimedDelivery[]> {
+    if (due.length === 0) return [];
+    const _id = { $in: due.map((delivery) => delivery._id) };
+    const [lease, now] = [randomUUID(), Date.now()];
+    const claimed = { lease, dueAt: new Date(now + LEASE_MS) };
+    const stillDue = { _id, status: 'pending', dueAt: { $lte: new Date(now) } } as const;
+    await this.database.call(() =>
+      this.deliveries.updateMany(stillDue, { $set: claimed }, { ...OPERATION_LIMITS }),
+    );
+    return this.database.call(() =>
+      this.deliveries
+        .find({ _id, lease }, CLAIMED, { ...OPERATION_LIMITS })
+        .read('primary')
+        .lean<ClaimedDelivery[]>(),
+    );
+  }
+
+  /**
+   * Writes the outcome of an attempt, and plans the next one or ends the delivery. It changes nothing if another worker has
+   * claimed the delivery since.
+   */
+  async finish(
+    { _id, lease, tries }: ClaimedDelivery,
+    { final = false, ...attempt }: AttemptOutcome,
+  ): Promise<void> {
+    const delay = attempt.error === undefined || final ? undefined : retryDelayMs(tries + 1);
+    const $push = { attempts: { $each: [attempt], $slice: -KEPT_ATTEMPTS } };
+    if (delay !== undefined) {
+      const next = new Date(Date.now() + delay);
+      const $set = { nextAttemptAt: next, dueAt: next, tries: tries + 1 };
+      return this.change({ _id, lease }, { $push, $set, $unset: { lease: 1 } });
+    }
+    const status = attempt.error === undefined ? 'delivered' : 'dead';
+    const $unset = { lease: 1, dueAt: 1, nextAttemptAt: 1 };
+    await this.change({ _id, lease }, { $push, $set: { status, tries: tries + 1 }, $unset });
+  }
+
+  /** Gives a delivery back without an attempt: another worker may take it at once. */
+  release({ _id, lease }: ClaimedDelivery): Promise<void> {
+    return this.change({ _id, lease }, { $set: { dueAt: new Date() }, $unset: { lease: 1 } });
+  }
+
+  /** Removes a delivery whose subscription is no more. */
+  async remove({ _id, lease }: ClaimedDelivery): Promise<void> {
+    await this.changing.add([{ deleteOne: { filter: { _id, lease } } }]);
+  }
+
+  /**
+   * Makes a delivery of a subscription due now, at the beginning of the schedule; false if there is none, or if it is delivered
+   * or in flight.
+   */
+  async retry(subscription: Types.ObjectId, _id: Types.ObjectId): Promise<boolean> {
+    const now = new Date();
+    const atRest: QueryFilter<Delivery>[] = [
+      { status: 'dead' },
+      { status: 'pending', lease: null },
+      { status: 'pending', dueAt: { $lte: now } },
+    ];
+    const $set = { status: 'pending', nextAttemptAt: now, dueAt: now, tries: 0 } as const;
+    const change = { $set, $unset: { lease: 1 as const } };
+    const { matchedCount } = await this.database.call(() =>
+      this.deliveries.updateOne({ _id, subscription, $or: atRest }, change, { ...OPERATION_LIMITS }),
+    );
+    if (matchedCount > 0) for (const listener of this.listeners) listener();
+    return matchedCount > 0;
+  }
+
+  async stats(): Promise<QueueStats> {
+    const now = new Date();
+    // A lease ends soon, so that few others are planned for before that.
+    const leased = { $gt: now, $lte: new Date(now.getTime() + 2 * LEASE_MS) };
+    const [pending, inFlight, dead, oldest] = await Promise.all([
+      this.count({ status: 'pending' }, DUE_INDEX),
+      this.count({ status: 'pending', dueAt: leased, lease: { $gt: '' } }, DUE_INDEX),
+      this.count({ status: 'dead' }, DEAD_INDEX),
+      this.database.call(() =>
+        this.find({ status: 'pending', dueAt: { $lte: now } })
+          .hint(DUE_INDEX)
+          .limit(1),
+      ),
+    ]);
+    const since = oldest[0]?.dueAt ?? now;
+    return {
+      waiting: pending - inFlight,
+      inFlight,
+      dead,
+      oldestDueSeconds: (now.getTime() - since.getTime()) / 1_000,
+    };
+  }
+
+  /** The oldest due first. From the primary: a secondary does not know yet what has been claimed. */
+  private find(filter: QueryFilter<Delivery>) {
+    return this.deliveries
+      .find(filter, { subscription: 1, tenant: 1, dueAt: 1 }, { ...OPERATION_LIMITS })
+      .sort({ dueAt: 1 })
+      .read('primary')
+      .lean<(DueDelivery & { dueAt: Date })[]>();
+  }
+
+  private count(filter: QueryFilter<Delivery>, hint: Record<string, 1>): Promise<number> {
+    return this.database.call(() =>
+      this.deliveries.countDocuments(filter, { ...OPERATION_LIMITS }).hint(hint),
+    );
+  }
+
+  private async insert(deliveries: readonly NewDelivery[]): Promise<void> {
+    const now = new Date();
+    const fresh = { status: 'pending' as const, nextAttemptAt: now, dueAt: now, tries: 0, createdAt: now };
+    const documents = deliveries.map((delivery) => ({ ...delivery, ...fresh, attempts: [] }));
+    await this.database.call(() =>
+      this.deliveries.collection
+        .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
+        .catch(ignoreDuplicates),
+    );
+  }
+
+  private change(filter: QueryFilter<Delivery>, update: object): Promise<void> {
+    return this.changing.add([{ updateOne: { filter, update } }]);
+  }
+
+  private async write(changes: readonly AnyBulkWriteOperation<Delivery>[]): Promise<void> {
+    await this.database.call(() =>
+      this.deliveries.collection.bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false }),
+    );
+  }
+}
+
+function ignoreDuplicates(error: unknown): void {
+  const isKnown =
+    error instanceof mongo.MongoBulkWriteError &&
+    error.result.getWriteConcernError() === undefined &&
+    [error.writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY);
+  if (!isKnown) throw error;
 }
