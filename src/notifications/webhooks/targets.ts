@@ -1,3 +1,7 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { type ResolveName, resolveName } from './resolve-name.js';
+
 /** Refuses or allows a webhook's URL. */
 export interface TargetPolicy {
   /** Whether private and loopback addresses may be dialled. */
@@ -6,7 +10,77 @@ export interface TargetPolicy {
   readonly httpsOnly: boolean;
 }
 
+/** A URL is refused as a target; its message is a sentence for the client. */
+export class TargetError extends Error {}
+
+/** Global addresses by their range that are not: metadata of Azure, and assignments of the IETF. */
+const NOT_GLOBAL = ['168.63.129.16/32', '2001::/23'].map((range) => ipaddr.parseCIDR(range));
+
+/** All global unicast addresses of IPv6 that have been handed out (RFC 4291, section 2.4). */
+const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
+
+/**
+ * Reads the text of a target.
+ *
+ * @throws TargetError
+ */
+export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
+  // The URL parser drops line breaks and white space without a word.
+  if (/[\s\p{Cc}]|%0[ad]/iu.test(text)) {
+    throw new TargetError('The URL must have no white space and no line breaks.');
+  }
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+    throw new TargetError(
+      httpsOnly ? 'The URL must be an https URL.' : 'The URL must be an http or https URL.',
+    );
+  }
+  if (httpsOnly && url.protocol !== 'https:') throw new TargetError('The URL must be an https URL.');
+  if (/^[^/\\]*[/\\]*[^/\\?#]*@/.test(text)) throw new TargetError('The URL must have no user information.');
+  if (url.port === '0') throw new TargetError('The URL must not have the port 0.');
+  return url;
+}
+
+/**
+ * The addresses of a target, all of which may be dialled.
+ *
+ * @throws TargetError if its name has no address, or one that is not allowed
+ */
+export async function addressesOf(
+  { hostname }: URL,
+  { allowPrivate }: TargetPolicy,
+  resolve: ResolveName = resolveName,
+): Promise<readonly string[]> {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
+  if (addresses.length === 0) throw new TargetError('The name in the URL cannot be resolved.');
+  // One bad address is enough to refuse: which of them is dialled is up to chance.
+  if (!allowPrivate && !addresses.every(isGlobal)) {
+    throw new TargetError('The URL must lead to a public address.');
+  }
+  return addresses;
+}
+
 /** Reason why a URL cannot be a target, as a sentence for the client; undefined if it can. Resolves names. */
-export function targetFault(_url: string, _policy: TargetPolicy): Promise<string | undefined> {
-  throw new Error('Not built yet');
+export async function targetFault(
+  text: string,
+  policy: TargetPolicy,
+  resolve?: ResolveName,
+): Promise<string | undefined> {
+  try {
+    await addressesOf(readTarget(text, policy), policy, resolve);
+    return undefined;
+  } catch (error) {
+    if (error instanceof TargetError) return error.message;
+    throw error;
+  }
+}
+
+/** Whether an address is a global unicast one, and not one that stands for an address of IPv4. */
+export function isGlobal(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.parse(text);
+  if (address.range() !== 'unicast') return false;
+  if (address.kind() === 'ipv6' && !address.match(GLOBAL_IPV6)) return false;
+  return !NOT_GLOBAL.some((range) => address.kind() === range[0].kind() && address.match(range));
 }

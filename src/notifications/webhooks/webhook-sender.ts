@@ -1,0 +1,200 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { isIPv6, type LookupFunction } from 'node:net';
+import { type ResolveName, resolveName } from './resolve-name.js';
+import { signedHeaders } from './signature.js';
+import { addressesOf, readTarget, TargetError, type TargetPolicy } from './targets.js';
+
+/** How long an attempt may take, from the question for the address to the last byte. Unit: milliseconds. */
+export const ATTEMPT_MS = 15_000;
+
+/** How much of an answer's body is read, so that a receiver can end it in peace. Unit: bytes. */
+const MAX_BODY = 64 * 1_024;
+
+/** How long that may take. Unit: milliseconds. */
+const DRAIN_MS = 1_000;
+
+/** Size of an answer's header. Unit: bytes. */
+const MAX_HEADER = 16 * 1_024;
+
+/** Interim answers (1xx) before the answer itself. */
+const MAX_INTERIM = 10;
+
+const USER_AGENT = 'posts-and-todos-webhooks/1';
+
+/** A message to one receiver. */
+export interface WebhookMessage {
+  /** Identifier of the event. */
+  readonly id: string;
+  readonly url: string;
+  /** The secrets that sign it. */
+  readonly secrets: readonly string[];
+  /** JSON text, sent byte for byte. */
+  readonly body: string;
+}
+
+/** What came of a message. */
+export interface SendResult {
+  /** Status of the answer, if there was one. */
+  readonly status?: number;
+  /** Why the message counts as not delivered, as a sentence. */
+  readonly error?: string;
+}
+
+/** What else a sender may be given. */
+export interface SenderOptions {
+  /** Resolves the names of targets. @default the DNS */
+  readonly resolve?: ResolveName;
+  /** Certificate authorities that are trusted. @default those of Node */
+  readonly ca?: string;
+  /** How long an attempt may take. Unit: milliseconds. @default 15000 */
+  readonly attemptMs?: number;
+}
+
+/** Sends webhooks: to checked addresses only, each over a connection of its own, whatever the receiver does. */
+export class WebhookSender {
+  constructor(
+    private readonly policy: TargetPolicy,
+    private readonly options: SenderOptions = {},
+  ) {}
+
+  /**
+   * Sends a message once. Only a 2xx counts as delivered; redirects are not followed.
+   *
+   * @throws the signal's reason, if that is aborted meanwhile
+   */
+  async send(message: WebhookMessage, stopping?: AbortSignal): Promise<SendResult> {
+    const attemptMs = this.options.attemptMs ?? ATTEMPT_MS;
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    const timer = setTimeout(end, attemptMs);
+    stopping?.addEventListener('abort', end);
+    try {
+      const url = readTarget(message.url, this.policy);
+      // Looked up here and handed to the socket: nobody asks again between the check and the dialling.
+      const looking = addressesOf(url, this.policy, this.options.resolve ?? resolveName);
+      const addresses = await unlessAborted(looking, ending.signal);
+      return resultOf(await this.post(url, addresses, message, ending.signal));
+    } catch (error) {
+      stopping?.throwIfAborted();
+      if (ending.signal.aborted) return { error: `There was no answer within ${attemptMs / 1_000} s.` };
+      return { error: sentenceOf(error) };
+    } finally {
+      clearTimeout(timer);
+      stopping?.removeEventListener('abort', end);
+    }
+  }
+
+  /** Resolves with the status as soon as that is known and the body has been read or cut off. */
+  private post(
+    url: URL,
+    addresses: readonly string[],
+    { id, body, secrets }: WebhookMessage,
+    signal: AbortSignal,
+  ): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const { request: open } = url.protocol === 'https:' ? https : http;
+      let interim = 0;
+      const request = open(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': USER_AGENT,
+          ...signedHeaders({ id, body, at: new Date() }, secrets),
+        },
+        // A connection of its own: a kept one may belong to an address that the name no longer has.
+        agent: false,
+        lookup: lookupOf(addresses),
+        maxHeaderSize: MAX_HEADER,
+        // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+        rejectUnauthorized: true,
+        ca: this.options.ca,
+        signal,
+      });
+      request.on('error', reject);
+      request.on('information', () => {
+        if (++interim > MAX_INTERIM)
+          request.destroy(new AnswerError('The answer has too many interim answers.'));
+      });
+      request.on('upgrade', (_answer, socket) => {
+        socket.destroy();
+        reject(new AnswerError('The answer switches protocols.'));
+      });
+      request.on('response', (answer) => {
+        drain(answer, () => {
+          resolve(answer.statusCode ?? 0);
+          request.destroy();
+        });
+      });
+      request.end(body);
+    });
+  }
+}
+
+/** The receiver's answer is not one. */
+class AnswerError extends Error {}
+
+/** Reads a body to its end, or as far as the limits go: the status says all there is to know. */
+function drain(answer: http.IncomingMessage, done: () => void): void {
+  const timer = setTimeout(done, DRAIN_MS);
+  let read = 0;
+  answer.on('data', (chunk: Buffer) => {
+    read += chunk.length;
+    if (read > MAX_BODY) done();
+  });
+  // Every way in which a body ends: its last byte, a reset, our own deadline.
+  answer.on('error', () => undefined);
+  answer.on('close', () => {
+    clearTimeout(timer);
+    done();
+  });
+}
+
+/** Gives a socket the addresses that were checked, whatever name it asks for. */
+function lookupOf(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_name, { all: wantsAll }, callback) => {
+    if (wantsAll) return callback(null, all);
+    const [{ address, family } = { address: '', family: 4 }] = all;
+    callback(null, address, family);
+  };
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function resultOf(status: number): SendResult {
+  if (status >= 200 && status < 300) return { status };
+  if (status >= 300 && status < 400) {
+    return { status, error: `The answer is a redirect (${status}); redirects are not followed.` };
+  }
+  return { status, error: `The answer has the status ${status}.` };
+}
+
+/** Sentences for the codes of Node that a receiver's owner is likely to meet. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The connection was refused.',
+  ECONNRESET: 'The connection was closed before the answer.',
+  EPIPE: 'The connection was closed before the answer.',
+  EHOSTUNREACH: 'The address cannot be reached.',
+  ENETUNREACH: 'The address cannot be reached.',
+  ETIMEDOUT: 'The address cannot be reached.',
+  HPE_HEADER_OVERFLOW: 'The header of the answer is too large.',
+};
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof TargetError || error instanceof AnswerError) return error.message;
+  // With several addresses, each has an error of its own.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const code = String((first as { code?: unknown } | undefined)?.code ?? '');
+  if (SENTENCES[code]) return SENTENCES[code];
+  if (code.startsWith('HPE_')) return 'The answer is not HTTP.';
+  return code === '' ? 'The connection failed.' : `The connection failed (${code}).`;
+}

@@ -1,0 +1,22 @@
+/** A certificate for hooks.example.com that signs itself, valid for a hundred years, and its key. */
+export const hooksCertificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLxb4hbA5lzglvNHq
+pzcQRo7MTSMuErrY8E0/XscVVPqhRANCAARxqaOpacvxKl4aViyAQXPFEzpJkS3+
+AQQufOTN6VY/cVaKqUJYwTPVLfgTSCZYjDUAMTKDMgidS+T9vxwmgac5
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBrjCCAVOgAwIBAgIUM8Pan09/c/qyIluYspcP0mjPBzswCgYIKoZIzj0EAwIw
+HDEaMBgGA1UEAwwRaG9va3MuZXhhbXBsZS5jb20wIBcNMjYxMTIxMTkyMjMzWhgP
+MjEyNjEwMjgxOTIyMzNaMBwxGjAYBgNVBAMMEWhvb2tzLmV4YW1wbGUuY29tMFkw
+EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEcamjqWnL8SpeGlYsgEFzxRM6SZEt/gEE
+LnzkzelWP3FWiqlCWMEz1S34E0gmWIw1ADEygzIInUvk/b8cJoGnOaNxMG8wHQYD
+VR0OBBYEFJIaKkQjrHu5D/DGvOaybWcvhnArMB8GA1UdIwQYMBaAFJIaKkQjrHu5
+D/DGvOaybWcvhnArMA8GA1UdEwEB/wQFMAMBAf8wHAYDVR0RBBUwE4IRaG9va3Mu
+ZXhhbXBsZS5jb20wCgYIKoZIzj0EAwIDSQAwRgIhANdG+pMfsoT/oZI8hZvYIO3X
+m8XfXILIZS/yMpVQOyE0AiEAlzmwP96R028dCsGF1bH91P8yBAkTtr/5e5xdNX/2
+Sjc=
+-----END CERTIFICATE-----
+`,
+};
