@@ -237,7 +237,14 @@ describe('POST /posts/api/:id/restore', () => {
     const id = await create('Back and forth');
     await archive(id);
     await restore(id, acme);
-    const told = { resource: 'posts', tenant: ACME, changed: ['deletedAt'], time: expect.any(String) };
+    const event = expect.stringMatching(/^evt_[0-9a-f]{24}$/);
+    const told = {
+      id: event,
+      resource: 'posts',
+      tenant: ACME,
+      changed: ['deletedAt'],
+      time: expect.any(String),
+    };
     const record = { _id: id, title: 'Back and forth', tenant: ACME };
     expect(events).toEqual([
       {

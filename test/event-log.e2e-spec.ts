@@ -156,6 +156,49 @@ describe('an event whose listener failed', () => {
   }, 60_000);
 });
 
+describe('the deliveries of an event', () => {
+  it('are one for each enabled subscription of the tenant that names its type, also if the log has it already', async () => {
+    const app = await createTestApp({ env: { WORKER: 'off' } });
+    try {
+      const subscriptions = app.database.collection('subscriptions');
+      const subscribe = async (change: object) => {
+        const subscription = {
+          tenant: new mongoose.Types.ObjectId(ACME),
+          enabled: true,
+          events: ['posts.created'],
+        };
+        return String((await subscriptions.insertOne({ ...subscription, ...change })).insertedId);
+      };
+      const told = await subscribe({});
+      await subscribe({ enabled: false });
+      await subscribe({ events: ['posts.updated'] });
+      await subscribe({ tenant: new mongoose.Types.ObjectId(GLOBEX) });
+      const deliveries = () =>
+        app.database
+          .collection('deliveries')
+          .find()
+          .map(({ subscription, event, type }) => [String(subscription), event as string, type as string])
+          .toArray();
+      const token = await tokenOf(ACME);
+      const { body: first } = await app.post('/posts/api', { title: 'Told' }, { token });
+      const expected = [[told, `evt_${first._id}`, 'posts.created']];
+      await eventually(async () => expect(await deliveries()).toEqual(expected));
+
+      // As if the process had been killed between the log and the queue.
+      app.app.get(EventEmitter2).removeAllListeners();
+      const { body: second } = await app.post('/posts/api', { title: 'Left behind' }, { token });
+      const _id = `evt_${second._id}`;
+      await app.app.get(EventLog, { strict: false }).append([{ ...eventOf(), _id }]);
+      await eventually(
+        async () => expect(await deliveries()).toEqual([...expected, [told, _id, 'posts.created']]),
+        SWEPT_WITHIN_MS,
+      );
+    } finally {
+      await app.close();
+    }
+  }, 60_000);
+});
+
 describe('a process that is killed', () => {
   const uri = freshDatabaseUri();
   const client = new mongoose.mongo.MongoClient(uri);

@@ -45,6 +45,20 @@ export const WRITE_GUARDS = [
     tests: ['isolation-sources'],
   },
   {
+    name: 'events are stored with a create',
+    file: 'src/common/crud/store/mongoose.store.ts',
+    guard: 'if (this.hasOutbox && entry) document.set({ [OUTBOX]: [entry] });',
+    without: '',
+    tests: ['outbox'],
+  },
+  {
+    name: 'events are stored with a change',
+    file: 'src/common/crud/store/mongoose.store.ts',
+    guard: '...(this.hasOutbox && entry && { $push: { [OUTBOX]: entry } }),',
+    without: '',
+    tests: ['outbox'],
+  },
+  {
     name: 'restore within the scope',
     file: SERVICE,
     guard: "const filter = this.filterOf('update', scope, objectId(id), { archived: 'only' });",
