@@ -102,6 +102,7 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
   async function expectDatabaseToAgreeWith(model: ContractModel): Promise<void> {
     const collections = await app.database.collections();
     expect(collections.map(({ collectionName }) => collectionName).sort()).toEqual([
+      'deliveries',
       'events',
       'idempotency_keys',
       'installation',
