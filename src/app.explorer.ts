@@ -24,6 +24,7 @@ export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
     tags: {
       CMS: 'Posts: public reads, writes within the tenant',
       Todos: `Todos, in the ${todosApi} form`,
+      Notifications: 'What happened to the records of your tenant',
       Health: 'What an orchestrator asks a process',
     },
   };

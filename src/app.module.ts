@@ -5,6 +5,7 @@ import { TenancyModule } from './common/tenancy/index.js';
 import { type Environment, jwtSecretOf } from './config/index.js';
 import { HealthModule } from './health/health.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
+import { StreamModule } from './notifications/stream/stream.module.js';
 import { PostsModule } from './posts/posts.module.js';
 import { TodosModule } from './todos/todos.module.js';
 
@@ -28,6 +29,7 @@ export class AppModule {
         PostsModule,
         TodosModule.forRoot({ form: environment.todosApi }),
         NotificationsModule.forRoot({ worker: environment.worker === 'inline' }),
+        StreamModule.forRoot(),
       ],
     };
   }

@@ -1,8 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { MongooseModule } from '@nestjs/mongoose';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
-import { EventLog } from './log/event-log.js';
-import { EventRecord, EventRecordSchema } from './log/event-record.schema.js';
+import { EventLogModule } from './log/event-log.module.js';
 import { EventRecorder } from './log/event-recorder.js';
 import { OutboxSweep } from './log/outbox-sweep.js';
 import { Subscribers } from './log/subscribers.js';
@@ -23,14 +21,11 @@ export class NotificationsModule {
     return {
       module: NotificationsModule,
       imports: [
-        MongooseModule.forFeature([
-          { name: EventRecord.name, schema: EventRecordSchema, collection: 'events' },
-        ]),
+        EventLogModule,
         DeliveriesModule,
         NotificationMetricsModule,
       ],
       providers: [
-        EventLog,
         EventRecorder,
         NotificationListener,
         OutboxSweep,

@@ -6,6 +6,7 @@ export const ERROR_TABLE = {
   MALFORMED_REQUEST: { status: 400, title: 'Malformed request' },
   VALIDATION_FAILED: { status: 400, title: 'Validation failed' },
   INVALID_ID: { status: 400, title: 'Invalid identifier' },
+  UNKNOWN_EVENT: { status: 400, title: 'Unknown event' },
   UNAUTHENTICATED: { status: 401, title: 'Authentication required' },
   INVALID_TOKEN: { status: 401, title: 'Invalid token' },
   TENANT_REQUIRED: { status: 403, title: 'Tenant required' },
@@ -23,10 +24,12 @@ export const ERROR_TABLE = {
   URI_TOO_LONG: { status: 414, title: 'URI too long' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'Idempotency key reused' },
+  TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Request headers too large' },
   INTERNAL_ERROR: { status: 500, title: 'Internal error' },
   AUTHENTICATION_UNAVAILABLE: { status: 503, title: 'Authentication unavailable' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'Database unavailable' },
+  OVERLOADED: { status: 503, title: 'Overloaded' },
   QUERY_TOO_SLOW: { status: 503, title: 'Query too slow' },
   SHUTTING_DOWN: { status: 503, title: 'Shutting down' },
 } as const satisfies Record<string, { status: number; title: string }>;
@@ -133,5 +136,9 @@ export const errorMessages = {
   authenticationUnavailable: 'The keys that verify tokens cannot be fetched. Try again later.',
   databaseUnavailable: 'The database cannot be reached or is too slow. Try again later.',
   queryTooSlow: 'This query takes the database too long. Narrow its filter, or try again later.',
+  unknownEvent:
+    'Your tenant has no event with this Last-Event-ID. Leave the header out, and list what you may have missed.',
+  tooManyStreams: (max: number) => `Your tenant has ${max} streams open. Close one, or try again later.`,
+  overloaded: 'This process has as much to do as it can. Try again later.',
   shuttingDown: 'This process is shutting down. Try again.',
 };

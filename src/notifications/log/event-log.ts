@@ -60,6 +60,12 @@ export class EventLog {
     return (await this.database.call(() => this.events.findOne({ _id, tenant }, LASTING))) ?? undefined;
   }
 
+  /** The newest event of a tenant, if it has any. */
+  async newest(tenant: string): Promise<EventRecord | undefined> {
+    const newest = { ...LASTING, sort: { seq: -1 } } as const;
+    return (await this.database.call(() => this.events.findOne({ tenant }, newest))) ?? undefined;
+  }
+
   /** The highest place in the log; 0 if it is empty. */
   head(): Promise<number> {
     return this.readHighest(LASTING);

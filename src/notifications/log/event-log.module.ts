@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { MongooseModule } from '@nestjs/mongoose';
+import { EventLog } from './event-log.js';
+import { EventRecord, EventRecordSchema } from './event-record.schema.js';
+
+/** The one log of a process: whoever appends to it wakes those who follow it. */
+@Module({
+  imports: [
+    MongooseModule.forFeature([{ name: EventRecord.name, schema: EventRecordSchema, collection: 'events' }]),
+  ],
+  providers: [EventLog],
+  exports: [EventLog, MongooseModule],
+})
+export class EventLogModule {}

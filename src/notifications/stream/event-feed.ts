@@ -1,0 +1,125 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model } from 'mongoose';
+import { EventLog } from '../log/event-log.js';
+import { EventRecord } from '../log/event-record.schema.js';
+import { AppendWatch } from './append-watch.js';
+import { EventBatch } from './event-batch.js';
+import { inTurns } from './in-turns.js';
+import { LogTail } from './log-tail.js';
+import { STREAM_OPTIONS, type StreamOptions } from './stream-options.js';
+
+/** Up to this many tenants are named when the log is read; with more, everything new is read. */
+const NAMED_TENANTS = 100;
+/** How much rarer the log is polled while a change stream tells of news. */
+const RARER = 8;
+
+/** Who follows the events of one tenant. */
+export interface Follower {
+  /** Takes events in their order. One may come again, and those that were stored before `follow` resolved need not come. */
+  take(batch: EventBatch): void;
+  /** Another database stands in the place of the first: the log goes on after this place. */
+  restart(head: number): void;
+}
+
+/**
+ * Follows the log for everybody in this process who listens: one read, however many they are, and none if there is nobody.
+ * It is woken by what this process appends, by a change stream where there is one, and by polling otherwise.
+ */
+@Injectable()
+export class EventFeed {
+  private readonly followers = new Map<string, Set<Follower>>();
+  private activity?: Activity;
+
+  constructor(
+    private readonly log: EventLog,
+    @InjectModel(EventRecord.name) private readonly events: Model<EventRecord>,
+    @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
+  ) {}
+
+  /**
+   * Tells a follower of a tenant's events. When this has resolved, every event that is stored is either told or in the
+   * log for whoever reads it from then on.
+   *
+   * @returns a function that ends it
+   * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
+   */
+  async follow(tenant: string, follower: Follower): Promise<() => void> {
+    const ofTenant = this.followers.get(tenant) ?? new Set();
+    this.followers.set(tenant, ofTenant.add(follower));
+    const leave = () => this.leave(tenant, follower);
+    try {
+      this.activity ??= this.start();
+      await this.activity.begun;
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  private leave(tenant: string, follower: Follower): void {
+    const ofTenant = this.followers.get(tenant);
+    ofTenant?.delete(follower);
+    if (ofTenant?.size === 0) this.followers.delete(tenant);
+    if (this.followers.size > 0) return;
+    this.activity?.end();
+    this.activity = undefined;
+  }
+
+  private start(): Activity {
+    const tail = new LogTail(this.log, {
+      tenants: () => (this.followers.size > NAMED_TENANTS ? undefined : [...this.followers.keys()]),
+      take: (events) => this.spread(events),
+      restart: (head) => {
+        for (const follower of this.all()) follower.restart(head);
+      },
+    });
+    const wake = () => tail.wake();
+    const begun = tail.begin();
+    const ignore = this.log.onAppend(wake);
+    const watch = new AppendWatch(this.events, wake);
+    const { pollMs } = this.options;
+    let polls = 0;
+    const polling = setInterval(() => {
+      polls += 1;
+      if (!watch.active || polls % RARER === 0) wake();
+    }, pollMs);
+    const end = () => {
+      clearInterval(polling);
+      watch.close();
+      ignore();
+      tail.close();
+    };
+    return { begun, end };
+  }
+
+  /** Hands each tenant's events to its followers. */
+  private async spread(events: readonly EventRecord[]): Promise<void> {
+    for (const [tenant, ofTenant] of byTenant(events)) {
+      const batch = new EventBatch(ofTenant);
+      await inTurns(this.followers.get(tenant) ?? [], (follower) => follower.take(batch));
+    }
+  }
+
+  private *all(): Iterable<Follower> {
+    for (const followers of this.followers.values()) yield* followers;
+  }
+}
+
+function byTenant(events: readonly EventRecord[]): Map<string, EventRecord[]> {
+  const tenants = new Map<string, EventRecord[]>();
+  for (const event of events) {
+    const ofTenant = tenants.get(event.tenant);
+    if (ofTenant) ofTenant.push(event);
+    else tenants.set(event.tenant, [event]);
+  }
+  return tenants;
+}
+
+/** What goes on while somebody follows. */
+interface Activity {
+  /** Resolves when the end of the log is known. */
+  readonly begun: Promise<void>;
+  end(): void;
+}

@@ -1,0 +1,153 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { EventRecord } from '../log/event-record.schema.js';
+import { EventBatch } from './event-batch.js';
+import type { Follower } from './event-feed.js';
+import { commentFrame } from './event-frames.js';
+import type { StreamOptions } from './stream-options.js';
+
+/** Events of the first page that is read for a client; later pages are as large as {@link PAGE_BYTES} lets them be. */
+const FIRST_PAGE = 10;
+const MAX_PAGE = 200;
+/** What a page should not be much larger than, since each client that catches up holds one. Unit: bytes. */
+const PAGE_BYTES = 131_072;
+/** How long until the log is read again after a failure. Unit: milliseconds. */
+const RETRY_MS = 1_000;
+
+const HEARTBEAT = Buffer.from(commentFrame('heartbeat'));
+
+/** Reads a tenant's events after a place in the log. */
+export type ReadEvents = (after: number, limit: number) => Promise<EventRecord[]>;
+
+/**
+ * What one client is sent: events of the log, and then, without a gap or a repeat, those that the feed tells. Little waits
+ * for the client in memory: it is cut off if it does not keep up, and resumes.
+ */
+export class EventStream implements Follower {
+  /** What the feed tells while older events are read from the log; undefined when the client is up to date. */
+  private held?: EventBatch[] = [];
+  private heldBytes = 0;
+  /** Whether more was told than could be held, so that the log has to be read again. */
+  private overflowed = false;
+  /** Since when the client has not taken all that waits for it. Unit: milliseconds. */
+  private stalledSince?: number;
+  private onFlow?: () => void;
+
+  /** @param position place in the log up to which the client has the events */
+  constructor(
+    private readonly response: ServerResponse,
+    private position: number,
+    private readonly limits: Pick<StreamOptions, 'maxWaitingBytes' | 'maxStallMs'>,
+  ) {
+    const flow = () => {
+      this.stalledSince = undefined;
+      this.onFlow?.();
+    };
+    // A client that goes away in the middle of a write is no fault.
+    response.on('drain', flow).on('close', flow).on('error', flow);
+  }
+
+  /** Whether nothing more can be sent. */
+  get ended(): boolean {
+    return this.response.destroyed || this.response.writableEnded;
+  }
+
+  /** Sends the opening, and what the log has after the position; goes over to what the feed tells. */
+  async begin(opening: string, read: ReadEvents): Promise<void> {
+    this.write(opening);
+    await this.catchUp(read);
+    // The feed may have told more than was held; the log has it.
+    while (this.overflowed && !this.ended) {
+      this.hold();
+      await this.catchUp(read);
+    }
+    const held = this.held ?? [];
+    this.held = undefined;
+    for (const batch of held) this.send(batch);
+  }
+
+  take(batch: EventBatch): void {
+    if (!this.held) return this.send(batch);
+    if (this.overflowed) return;
+    this.heldBytes += batch.bytes.length;
+    this.held.push(batch);
+    if (this.heldBytes <= this.limits.maxWaitingBytes) return;
+    this.overflowed = true;
+    this.held = [];
+  }
+
+  restart(head: number): void {
+    this.position = head;
+  }
+
+  /** Keeps the connection alive, unless the client has something to take already; cuts it off if it has not for long. */
+  beat(): void {
+    if (this.stalledSince === undefined) this.write(HEARTBEAT);
+    else if (performance.now() - this.stalledSince > this.limits.maxStallMs) this.response.destroy();
+  }
+
+  /** Ends the stream in order, with a comment that says why. */
+  end(reason: string): void {
+    if (!this.ended) this.response.end(commentFrame(reason));
+  }
+
+  private hold(): void {
+    this.held = [];
+    this.heldBytes = 0;
+    this.overflowed = false;
+  }
+
+  private async catchUp(read: ReadEvents): Promise<void> {
+    let limit = FIRST_PAGE;
+    while (!this.ended) {
+      const events = await this.tryRead(read, limit);
+      if (!events) continue;
+      if (events.length > 0) {
+        const batch = new EventBatch(events);
+        this.send(batch);
+        await this.flowing();
+        if (events.length === limit) {
+          limit = pageAfter(batch.bytes.length / limit);
+          continue;
+        }
+      }
+      return;
+    }
+  }
+
+  /** A page; undefined after a failure, and a while. */
+  private async tryRead(read: ReadEvents, limit: number): Promise<EventRecord[] | undefined> {
+    try {
+      return await read(this.position, limit);
+    } catch {
+      // The feed logs that the log cannot be read.
+      await pause(RETRY_MS, undefined, { ref: false });
+      return undefined;
+    }
+  }
+
+  private send(batch: EventBatch): void {
+    const news = batch.after(this.position);
+    if (!news) return;
+    this.position = news.last;
+    this.write(news.bytes);
+  }
+
+  private write(data: string | Buffer): void {
+    if (this.ended) return;
+    const flows = this.response.write(data);
+    if (this.response.writableLength > this.limits.maxWaitingBytes) this.response.destroy();
+    else if (!flows) this.stalledSince ??= performance.now();
+  }
+
+  /** Resolves when the client has taken what waits for it, or has gone. */
+  private async flowing(): Promise<void> {
+    if (this.stalledSince === undefined || this.ended) return;
+    await new Promise<void>((resolve) => (this.onFlow = resolve));
+  }
+}
+
+/** Size of the next page, by the average size of an event. Unit: events. */
+function pageAfter(eventBytes: number): number {
+  return Math.min(Math.max(Math.floor(PAGE_BYTES / eventBytes), 1), MAX_PAGE);
+}

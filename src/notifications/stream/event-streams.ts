@@ -1,0 +1,141 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { OverloadedError, ShuttingDownError, TooManyStreamsError } from '../../common/errors/index.js';
+import { EventLog } from '../log/event-log.js';
+import { EventFeed } from './event-feed.js';
+import { openingFrame } from './event-frames.js';
+import { EventStream } from './event-stream.js';
+import { ExpirySchedule } from './expiry-schedule.js';
+import { inTurns } from './in-turns.js';
+import { STREAM_OPTIONS, type StreamOptions } from './stream-options.js';
+import { type StreamStart, StreamStarts } from './stream-start.js';
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  // Nginx would hold events back until it has a buffer full of them.
+  'X-Accel-Buffering': 'no',
+  // The connection is the stream's own: nobody waits behind it, and its end is the end of the connection.
+  Connection: 'close',
+};
+
+/** What a client asks for. */
+export interface StreamRequest {
+  readonly tenant: string;
+  /** `exp` of the token. Unit: seconds since the epoch. */
+  readonly expires: number;
+  /** Identifier of the last event that the client has; undefined for new events alone. */
+  readonly lastEventId?: string;
+}
+
+/** The open streams of this process: how many there may be, their heartbeats and their ends. */
+@Injectable()
+export class EventStreams implements OnModuleInit {
+  private readonly streams = new Set<EventStream>();
+  /** Number of streams by tenant, those that are being opened included. */
+  private readonly taken = new Map<string, number>();
+  private takenInAll = 0;
+  private readonly expiries = new ExpirySchedule();
+  private heartbeat?: NodeJS.Timeout;
+  private closing = false;
+
+  constructor(
+    private readonly feed: EventFeed,
+    private readonly log: EventLog,
+    private readonly starts: StreamStarts,
+    private readonly adapterHost: HttpAdapterHost,
+    @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
+  ) {}
+
+  /** The server waits for its connections when it closes, so that streams have to end before. */
+  onModuleInit(): void {
+    const fastify = this.adapterHost.httpAdapter.getInstance<FastifyInstance>();
+    fastify.addHook('preClose', (done) => {
+      this.closing = true;
+      for (const stream of this.streams) stream.end('shutting down');
+      done();
+    });
+  }
+
+  /**
+   * Answers a request with a stream.
+   *
+   * @throws TooManyStreamsError, OverloadedError, ShuttingDownError if there can be no other one
+   * @throws UnknownEventError if the tenant has no event with the identifier
+   * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
+   */
+  async open(request: StreamRequest, reply: FastifyReply): Promise<void> {
+    const { tenant, expires } = request;
+    const response = reply.raw;
+    // Emitted after an error was answered, too.
+    response.once('close', this.takePlace(tenant));
+    const start = await this.startOf(request);
+    const stream = new EventStream(response, start.seq, this.options);
+    const leave = await this.feed.follow(tenant, stream);
+    if (response.destroyed) return leave();
+    if (this.closing) {
+      leave();
+      throw new ShuttingDownError();
+    }
+    response.once('close', () => {
+      leave();
+      this.remove(stream, expires);
+    });
+    this.add(stream, expires);
+    begin(reply);
+    await stream.begin(openingFrame(start.id), (after, limit) =>
+      this.log.read(after, { tenants: [tenant], limit }),
+    );
+  }
+
+  /** Answers HEAD as a stream would begin. */
+  async head(request: StreamRequest, reply: FastifyReply): Promise<void> {
+    await this.startOf(request);
+    begin(reply);
+    reply.raw.end();
+  }
+
+  private startOf({ tenant, lastEventId }: StreamRequest): Promise<StreamStart> {
+    return lastEventId === undefined ? this.starts.atEnd(tenant) : this.starts.after(tenant, lastEventId);
+  }
+
+  /** @returns a function that gives the place back */
+  private takePlace(tenant: string): () => void {
+    if (this.closing) throw new ShuttingDownError();
+    const taken = this.taken.get(tenant) ?? 0;
+    if (taken >= this.options.maxPerTenant) throw new TooManyStreamsError(this.options.maxPerTenant);
+    if (this.takenInAll >= this.options.maxInAll) throw new OverloadedError();
+    this.taken.set(tenant, taken + 1);
+    this.takenInAll += 1;
+    return () => {
+      const left = (this.taken.get(tenant) ?? 1) - 1;
+      if (left > 0) this.taken.set(tenant, left);
+      else this.taken.delete(tenant);
+      this.takenInAll -= 1;
+    };
+  }
+
+  private add(stream: EventStream, expires: number): void {
+    this.streams.add(stream);
+    this.expiries.add(stream, expires);
+    this.heartbeat ??= setInterval(
+      () => void inTurns(this.streams, (open) => open.beat()),
+      this.options.heartbeatMs,
+    );
+  }
+
+  private remove(stream: EventStream, expires: number): void {
+    this.streams.delete(stream);
+    this.expiries.remove(stream, expires);
+    if (this.streams.size > 0) return;
+    clearInterval(this.heartbeat);
+    this.heartbeat = undefined;
+  }
+}
+
+/** Sends the headers, those of the hooks before included; Fastify leaves the rest of the answer alone. */
+function begin(reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
+}

@@ -1,0 +1,50 @@
+import { createHmac } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InstallationKey } from '../../common/database/index.js';
+import { UnknownEventError } from '../../common/errors/index.js';
+import { EventLog } from '../log/event-log.js';
+
+/** Where a stream begins. */
+export interface StreamStart {
+  /** Place in the log: the stream has what follows it. */
+  readonly seq: number;
+  /** What a client sends as `Last-Event-ID` to begin at the same place. */
+  readonly id: string;
+}
+
+/** Form of the identifier of an event. */
+const EVENT_ID = /^evt_[0-9a-f]{24}$/;
+
+/** Finds where streams begin. */
+@Injectable()
+export class StreamStarts {
+  constructor(
+    private readonly log: EventLog,
+    private readonly key: InstallationKey,
+  ) {}
+
+  /** After the tenant's newest event; a tenant without events has an identifier of the place before its first. */
+  async atEnd(tenant: string): Promise<StreamStart> {
+    const newest = await this.log.newest(tenant);
+    return newest ? { seq: newest.seq, id: newest._id } : { seq: 0, id: await this.originOf(tenant) };
+  }
+
+  /**
+   * After an event of the tenant.
+   *
+   * @throws UnknownEventError if the tenant has no such event, whether another tenant has it or not
+   */
+  async after(tenant: string, id: string): Promise<StreamStart> {
+    if (!EVENT_ID.test(id)) throw new UnknownEventError();
+    const event = await this.log.find(tenant, id);
+    if (event) return { seq: event.seq, id };
+    if (id === (await this.originOf(tenant))) return { seq: 0, id };
+    throw new UnknownEventError();
+  }
+
+  /** Signed, so that it says nothing of other tenants and cannot be guessed. */
+  private async originOf(tenant: string): Promise<string> {
+    const signature = createHmac('sha256', await this.key.get()).update(`events of ${tenant}`);
+    return `evt_${signature.digest('hex').slice(0, 24)}`;
+  }
+}

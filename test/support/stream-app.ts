@@ -1,0 +1,18 @@
+import { EventLog } from '../../src/notifications/log/event-log.js';
+import type { EventRecord } from '../../src/notifications/log/event-record.schema.js';
+import { StreamModule } from '../../src/notifications/stream/stream.module.js';
+import type { StreamOptions } from '../../src/notifications/stream/stream-options.js';
+import { createResourceApp } from './resource-app.js';
+import type { TestApp } from './test-app.js';
+
+/** Starts a service that has live streams alone, with other limits and intervals than usual. */
+export function createStreamApp(options?: Partial<StreamOptions>): Promise<TestApp> {
+  return createResourceApp(StreamModule.forRoot(options));
+}
+
+/** Has the process of an app append an event to the log. */
+export async function appendIn(app: TestApp, { seq: _, ...event }: EventRecord): Promise<EventRecord> {
+  const [stored] = await app.app.get(EventLog, { strict: false }).append([event]);
+  if (!stored) throw new Error('Nothing was stored');
+  return stored;
+}
