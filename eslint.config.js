@@ -50,6 +50,7 @@ export default tseslint.config(
       globals: {
         console: 'readonly',
         process: 'readonly',
+        Buffer: 'readonly',
         fetch: 'readonly',
         URL: 'readonly',
         setTimeout: 'readonly',

@@ -10,7 +10,11 @@ import type { StreamOptions } from './stream-options.js';
 const FIRST_PAGE = 10;
 const MAX_PAGE = 200;
 /** What a page should not be much larger than, since each client that catches up holds one. Unit: bytes. */
-const PAGE_BYTES = 131_072;
+const PAGE_BYTES = 524_288;
+/** What is handed to a client at a time while it catches up. Unit: characters. */
+const PART = 65_536;
+/** A burst that is larger is left in the log, from where the client takes it at its own pace. Unit: bytes. */
+const BURST_BYTES = 524_288;
 /** How long until the log is read again after a failure. Unit: milliseconds. */
 const RETRY_MS = 1_000;
 
@@ -37,6 +41,7 @@ export class EventStream implements Follower {
   constructor(
     private readonly response: ServerResponse,
     private position: number,
+    private readonly read: ReadEvents,
     private readonly limits: Pick<StreamOptions, 'maxWaitingBytes' | 'maxStallMs'>,
   ) {
     const flow = () => {
@@ -53,27 +58,17 @@ export class EventStream implements Follower {
   }
 
   /** Sends the opening, and what the log has after the position; goes over to what the feed tells. */
-  async begin(opening: string, read: ReadEvents): Promise<void> {
+  begin(opening: string): Promise<void> {
     this.write(opening);
-    await this.catchUp(read);
-    // The feed may have told more than was held; the log has it.
-    while (this.overflowed && !this.ended) {
-      this.hold();
-      await this.catchUp(read);
-    }
-    const held = this.held ?? [];
-    this.held = undefined;
-    for (const batch of held) this.send(batch);
+    return this.catchUp();
   }
 
   take(batch: EventBatch): void {
-    if (!this.held) return this.send(batch);
-    if (this.overflowed) return;
-    this.heldBytes += batch.bytes.length;
-    this.held.push(batch);
-    if (this.heldBytes <= this.limits.maxWaitingBytes) return;
-    this.overflowed = true;
+    if (this.held) return this.hold(batch, this.held);
+    const isBurst = batch.bytes.length > BURST_BYTES && this.stalledSince === undefined;
+    if (!isBurst) return this.send(batch);
     this.held = [];
+    void this.catchUp();
   }
 
   restart(head: number): void {
@@ -91,34 +86,47 @@ export class EventStream implements Follower {
     if (!this.ended) this.response.end(commentFrame(reason));
   }
 
-  private hold(): void {
-    this.held = [];
-    this.heldBytes = 0;
-    this.overflowed = false;
+  private hold(batch: EventBatch, held: EventBatch[]): void {
+    this.heldBytes += batch.bytes.length;
+    if (this.heldBytes <= BURST_BYTES) held.push(batch);
+    else this.overflowed = true;
   }
 
-  private async catchUp(read: ReadEvents): Promise<void> {
+  /** Sends what the log has, as the client takes it, and then what was held meanwhile. */
+  private async catchUp(): Promise<void> {
+    do {
+      // The log has what was told before it is read.
+      this.held = [];
+      this.heldBytes = 0;
+      this.overflowed = false;
+      await this.sendLog();
+    } while (this.overflowed && !this.ended);
+    const { held } = this;
+    this.held = undefined;
+    for (const batch of held) this.send(batch);
+  }
+
+  private async sendLog(): Promise<void> {
     let limit = FIRST_PAGE;
     while (!this.ended) {
-      const events = await this.tryRead(read, limit);
+      const events = await this.tryRead(limit);
       if (!events) continue;
-      if (events.length > 0) {
-        const batch = new EventBatch(events);
+      let bytes = 0;
+      for (const batch of partsOf(events)) {
+        if (this.ended) return;
         this.send(batch);
+        bytes += batch.bytes.length;
         await this.flowing();
-        if (events.length === limit) {
-          limit = pageAfter(batch.bytes.length / limit);
-          continue;
-        }
       }
-      return;
+      if (events.length < limit) return;
+      limit = pageAfter(bytes / limit);
     }
   }
 
   /** A page; undefined after a failure, and a while. */
-  private async tryRead(read: ReadEvents, limit: number): Promise<EventRecord[] | undefined> {
+  private async tryRead(limit: number): Promise<EventRecord[] | undefined> {
     try {
-      return await read(this.position, limit);
+      return await this.read(this.position, limit);
     } catch {
       // The feed logs that the log cannot be read.
       await pause(RETRY_MS, undefined, { ref: false });
@@ -145,6 +153,21 @@ export class EventStream implements Follower {
     if (this.stalledSince === undefined || this.ended) return;
     await new Promise<void>((resolve) => (this.onFlow = resolve));
   }
+}
+
+/** Events in parts that are no larger than they must be. */
+function* partsOf(events: readonly EventRecord[]): Iterable<EventBatch> {
+  let part: EventRecord[] = [];
+  let size = 0;
+  for (const event of events) {
+    part.push(event);
+    size += event.body.length;
+    if (size < PART) continue;
+    yield new EventBatch(part);
+    part = [];
+    size = 0;
+  }
+  if (part.length > 0) yield new EventBatch(part);
 }
 
 /** Size of the next page, by the average size of an event. Unit: events. */

@@ -71,7 +71,8 @@ export class EventStreams implements OnModuleInit {
     // Emitted after an error was answered, too.
     response.once('close', this.takePlace(tenant));
     const start = await this.startOf(request);
-    const stream = new EventStream(response, start.seq, this.options);
+    const read = (after: number, limit: number) => this.log.read(after, { tenants: [tenant], limit });
+    const stream = new EventStream(response, start.seq, read, this.options);
     const leave = await this.feed.follow(tenant, stream);
     if (response.destroyed) return leave();
     if (this.closing) {
@@ -84,9 +85,7 @@ export class EventStreams implements OnModuleInit {
     });
     this.add(stream, expires);
     begin(reply);
-    await stream.begin(openingFrame(start.id), (after, limit) =>
-      this.log.read(after, { tenants: [tenant], limit }),
-    );
+    await stream.begin(openingFrame(start.id));
   }
 
   /** Answers HEAD as a stream would begin. */

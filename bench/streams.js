@@ -1,0 +1,137 @@
+/**
+ * What live streams cost: starts the built service, opens idle clients of `GET /events`, and prints the memory that each
+ * takes in the service and how long an event takes from its append to all of them. The append is made by another process
+ * than the service, as by any other process of an installation. Linux only (/proc).
+ *
+ *   npm run bench:streams -- [clients, 1000 by default] [events, 50 by default]
+ *
+ * It runs on the embedded database, in memory, or on MONGODB_URI, where it uses a database of its own and removes it.
+ */
+import { spawn } from 'node:child_process';
+import { createHmac, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
+import { startEmbeddedMongodb } from 'embedded-mongodb';
+import mongoose from 'mongoose';
+
+const SECRET = randomBytes(32).toString('hex');
+const TENANT = '665f1c2ab7e3a90d4c8b0001';
+const OPENED_AT_A_TIME = 50;
+
+const [clients = 1_000, events = 50] = process.argv.slice(2).map(Number);
+const name = `bench_${randomBytes(6).toString('hex')}`;
+const embedded = process.env.MONGODB_URI ? undefined : await startEmbeddedMongodb({ memory: true });
+const uri = Object.assign(new URL(embedded?.uri ?? process.env.MONGODB_URI), { pathname: `/${name}` }).href;
+const client = await mongoose.mongo.MongoClient.connect(uri);
+const database = client.db();
+const service = await start();
+try {
+  await append(1);
+  const before = memory();
+  const streams = [];
+  const begun = performance.now();
+  for (let done = 0; done < clients; done += OPENED_AT_A_TIME) {
+    const some = Math.min(OPENED_AT_A_TIME, clients - done);
+    streams.push(...(await Promise.all(Array.from({ length: some }, open))));
+  }
+  const seconds = (performance.now() - begun) / 1_000;
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const after = memory();
+  console.log(`${clients} clients opened in ${seconds.toFixed(1)} s`);
+  console.log(
+    `resident memory: ${before.toFixed(0)} MiB before, ${after.toFixed(0)} MiB with them; ${(((after - before) * 1_024) / clients).toFixed(1)} KiB per client`,
+  );
+  const times = [];
+  for (let seq = 2; seq < 2 + events; seq++) {
+    const told = streams.map((stream) => stream.until(seq));
+    const started = performance.now();
+    await append(seq);
+    const each = await Promise.all(told);
+    times.push({ first: Math.min(...each) - started, last: Math.max(...each) - started });
+  }
+  for (const which of ['first', 'last']) {
+    const sorted = times.map((time) => time[which]).sort((a, b) => a - b);
+    const at = (share) =>
+      `${sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)].toFixed(0)} ms`;
+    console.log(`append to the ${which} client: median ${at(0.5)}, 95 % ${at(0.95)}, worst ${at(1)}`);
+  }
+  console.log(`resident memory at the end: ${memory().toFixed(0)} MiB`);
+} finally {
+  service.child.kill('SIGKILL');
+  await once(service.child, 'exit');
+  await database.dropDatabase();
+  await client.close();
+  await embedded?.stop();
+}
+
+async function start() {
+  const child = spawn(process.execPath, ['dist/main.js'], {
+    env: {
+      ...process.env,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      JWT_SECRET: SECRET,
+      MONGODB_URI: uri,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /Listening on (http:\S+?);/.exec(line)?.[1];
+    if (!url) continue;
+    child.stdout.resume();
+    return { child, port: Number(new URL(url).port) };
+  }
+  throw new Error('The service did not start.');
+}
+
+function append(seq) {
+  const _id = `evt_${seq.toString(16).padStart(24, '0')}`;
+  const at = new Date();
+  const data = { _id: _id.slice(4), title: `Post ${seq}`, tenant: TENANT, createdAt: at, updatedAt: at };
+  const body = JSON.stringify({ type: 'posts.created', timestamp: at, data });
+  return database
+    .collection('events')
+    .insertOne({ _id, seq, tenant: TENANT, type: 'posts.created', at, body });
+}
+
+/** One client: a socket that looks for an event. */
+async function open() {
+  const socket = connect(service.port, '127.0.0.1').setEncoding('latin1');
+  socket.write(`GET /events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token()}\r\n\r\n`);
+  let text = '';
+  let look = () => undefined;
+  let cutOff = () => undefined;
+  const found = (wanted) =>
+    new Promise((resolve, reject) => {
+      cutOff = () => reject(new Error('The service cut a client off.'));
+      look = () => {
+        if (!text.includes(wanted)) return;
+        text = '';
+        resolve(performance.now());
+      };
+      look();
+    });
+  socket.on('data', (part) => {
+    text += part;
+    look();
+  });
+  socket.on('error', () => undefined).on('close', () => cutOff());
+  await found(': connected');
+  return { until: (seq) => found(`id: evt_${seq.toString(16).padStart(24, '0')}\n`) };
+}
+
+function token() {
+  const encode = (part) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const claims = { tenant: TENANT, exp: Math.floor(Date.now() / 1_000) + 3_600 };
+  const input = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`;
+  return `${input}.${createHmac('sha256', SECRET).update(input).digest('base64url')}`;
+}
+
+/** Resident memory of the service. Unit: MiB. */
+function memory() {
+  const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
+}
