@@ -20,11 +20,7 @@ export class NotificationsModule {
   static forRoot({ worker }: NotificationsOptions): DynamicModule {
     return {
       module: NotificationsModule,
-      imports: [
-        EventLogModule,
-        DeliveriesModule,
-        NotificationMetricsModule,
-      ],
+      imports: [EventLogModule, DeliveriesModule, NotificationMetricsModule],
       providers: [
         EventRecorder,
         NotificationListener,
