@@ -76,6 +76,30 @@ const CASES: FieldCase[] = [
     store: { type: [Schema.Types.ObjectId], required: true, default: undefined },
   },
   {
+    name: 'IsListOf distinct values',
+    decorator: IsListOf(IsOneOf(Colour), { min: 1, max: 2, unique: true }),
+    accepted: [['red'], ['red', 'blue'], ['blue', 'red']],
+    refused: [
+      [
+        'an array of 1 to 2 distinct entries, each one of "red", "blue"',
+        [[], ['red', 'red'], ['blue', 'blue'], ['green'], 'red', [null], ['red', 'blue', 'red']],
+      ],
+    ],
+    described: {
+      kind: 'enum',
+      list: true,
+      values: ['red', 'blue'],
+      schema: {
+        type: 'array',
+        items: { type: 'string', enum: ['red', 'blue'] },
+        minItems: 1,
+        maxItems: 2,
+        uniqueItems: true,
+      },
+    },
+    store: { type: [String], required: true, default: undefined },
+  },
+  {
     name: 'IsNested',
     decorator: IsNested(() => Size, { description: 'How large' }),
     accepted: [],
@@ -187,6 +211,27 @@ describe('options of every field decorator', () => {
     const [made] = fieldsOf(classWith(IsTimestamp({ default: now })));
     expect(made?.schema).toEqual({ type: 'string', format: 'date-time' });
     expect(made?.store).toEqual({ type: Date, default: now });
+  });
+
+  it('IsListOf can have distinct entries: identifiers in either case, objects by their members', async () => {
+    const twice = {
+      pointer: '/value',
+      detail: expect.stringContaining('an array of at most 2 distinct entries'),
+    };
+    const references = new InputReader(
+      classWith(
+        IsListOf(
+          IsReference(() => Tag),
+          { max: 2, unique: true },
+        ),
+      ),
+    );
+    expect(await faultsOf(references.read({ value: [ID, ID.toUpperCase()] }))).toEqual([twice]);
+    const sizes = new InputReader(classWith(IsListOf(() => Size, { max: 2, unique: true })));
+    expect(await faultsOf(sizes.read({ value: [{ width: 1 }, { width: 1 }] }))).toEqual([twice]);
+    expect(await sizes.read({ value: [{ width: 1 }, { width: 2 }] })).toEqual({
+      value: [{ width: 1 }, { width: 2 }],
+    });
   });
 
   it('IsListOf refuses the decorator of a list', () => {

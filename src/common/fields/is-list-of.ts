@@ -8,6 +8,8 @@ export interface ListOptions extends FieldOptions<unknown[]> {
   max: number;
   /** Minimum number of entries. @default 0 */
   min?: number;
+  /** Whether no two entries may be equal. @default false */
+  unique?: boolean;
 }
 
 /**
@@ -27,12 +29,12 @@ export function IsListOf(entry: (() => Type<object>) | FieldDecorator, options: 
 export function listRule(
   name: string,
   entry: FieldRule,
-  { min = 0, max }: { min?: number; max: number },
+  { min = 0, max, unique = false }: { min?: number; max: number; unique?: boolean },
 ): FieldRule {
   if (entry.list)
     throw new Error('IsListOf takes a class or the decorator of a single value, not of a list.');
   const count = min > 0 ? `${min} to ${max}` : `at most ${max}`;
-  const shape = `an array of ${count} entries, each ${entry.shape}`;
+  const shape = `an array of ${count}${unique ? ' distinct' : ''} entries, each ${entry.shape}`;
   return {
     ...entry,
     name,
@@ -42,7 +44,8 @@ export function listRule(
       Array.isArray(value) &&
       value.length >= min &&
       value.length <= max &&
-      Array.from(value as unknown[]).every((item) => entry.refusal(item) === undefined)
+      Array.from(value as unknown[]).every((item) => entry.refusal(item) === undefined) &&
+      (!unique || areDistinct(value, entry))
         ? undefined
         : shape,
     schema: {
@@ -50,9 +53,17 @@ export function listRule(
       items: entry.schema,
       ...(min > 0 && { minItems: min }),
       maxItems: max,
+      ...(unique && { uniqueItems: true }),
     },
     storeRequired: true,
   };
+}
+
+/** Whether no two entries are equal as JSON; an identifier may be spelt in either case. */
+function areDistinct(entries: readonly unknown[], { kind }: FieldRule): boolean {
+  const keyOf = (entry: unknown) =>
+    kind === 'identifier' ? String(entry).toLowerCase() : JSON.stringify(entry);
+  return new Set(entries.map(keyOf)).size === entries.length;
 }
 
 function objectRule(nested: () => Type<object>): FieldRule {
