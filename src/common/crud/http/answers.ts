@@ -13,7 +13,7 @@ import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import { Page } from '../query/page.js';
 import { project } from '../query/read-fields.js';
-import type { AnswerKind, Route } from '../routes/routes.js';
+import { type AnswerKind, onceFieldsOf, type Route } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import type { Expansion } from '../service/expansion.js';
 import { preferredType } from './accept.js';
@@ -61,9 +61,10 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const _id = record._id.toHexString();
     reply.headers({ Location: `${pathOf(request)}/${_id}`, ETag: etagOf(record) });
     varyBy(reply, 'Prefer');
-    if (!prefersRepresentation(request.headers.prefer)) return { _id };
+    const once = shownOnce(record, context);
+    if (!prefersRepresentation(request.headers.prefer)) return { _id, ...once };
     reply.header('Preference-Applied', 'return=representation');
-    return show(record, context);
+    return { ...show(record, context), ...once };
   },
   list: async (result, context) => {
     const type = listType(context);
@@ -125,6 +126,13 @@ export function answer(result: unknown, context: AnswerContext): unknown {
 
 function show(record: Stored<object>, { definition, request, caller }: AnswerContext): object {
   return project(definition.present(record, caller), request.crudQuery?.fields);
+}
+
+/** Hidden fields that the handler of a create has given the record, of those that its answer alone shows. */
+function shownOnce(record: Stored<object>, { definition }: AnswerContext): object {
+  const values = record as unknown as Record<string, unknown>;
+  const names = onceFieldsOf(definition).filter((name) => values[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, plain(values[name])]));
 }
 
 /** Records as the request asks for them: with its fields, and with what it expands. */

@@ -4,10 +4,12 @@ import { jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import { outputClassOf } from '../definition/output.js';
-import { anyOf, documentedClass, partOf, schemaClass } from './documented-class.js';
+import { onceFieldsOf } from '../routes/routes.js';
+import { anyOf, documentedClass, partOf, schemaClass, withFields } from './documented-class.js';
 import { expandableClass } from './expandable-class.js';
 import { PageEnds } from './page-parameters.js';
-import { ID_SCHEMA, recordSchema } from './record-schema.js';
+import { fieldSchema, ID_SCHEMA, recordSchema } from './record-schema.js';
+import { CreatedResult } from './results.js';
 
 /** The classes that the document describes a resource's bodies by. */
 export interface CrudClasses {
@@ -19,6 +21,8 @@ export interface CrudClasses {
   /** What `fields` leaves of a record; undefined if a record requires no field anyway. */
   readonly part?: Type<object>;
   readonly page: Type<object>;
+  /** What a create answers with: the identifier, or the whole record. */
+  readonly created: readonly Type<object>[];
 }
 
 /** Makes the documented classes of a resource. Each has a name of its own: classes that share one would share a schema. */
@@ -37,7 +41,20 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
     ...(part && { part }),
     read,
     page: Page,
+    created: createdClasses(record, definition),
   };
+}
+
+/** The answers to a create, with the fields that they alone show. */
+function createdClasses(record: Type<object>, definition: CrudDefinition): Type<object>[] {
+  const names = onceFieldsOf(definition);
+  if (names.length === 0) return [CreatedResult, record];
+  const fields = Object.fromEntries(names.map((name) => [name, fieldSchema(definition, name)]));
+  const { label } = definition;
+  return [
+    withFields(CreatedResult, `${label}CreatedResult`, fields),
+    withFields(record, `${label}Created`, fields),
+  ];
 }
 
 /** The class of one page of records. */

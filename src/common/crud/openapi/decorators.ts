@@ -172,6 +172,10 @@ interface AnswerClasses {
   readonly page: Type<unknown>;
   /** The record as reads answer with it. @default `record` */
   readonly read?: Type<unknown>;
+  /** What a create answers with: the identifier, or the record. @default CreatedResult and `record` */
+  readonly created?: readonly Type<unknown>[];
+  /** Names of fields that the answer to a create shows once. @default none */
+  readonly once?: readonly string[];
   /** Whether a list without page parameters is every record. @default true */
   readonly unpaged?: boolean;
   /** Whether a list comes as NDJSON, too. @default false */
@@ -191,6 +195,8 @@ export function ApiSuccess(
     read: whole = type,
     part,
     page,
+    created = [CreatedResult, type],
+    once = [],
     unpaged = true,
     ndjson = false,
     hasCursors = false,
@@ -208,6 +214,7 @@ export function ApiSuccess(
     `</${path}?offset=0&limit=20>; rel="first"`,
   );
   const json = (schema: object) => ({ 'application/json': { schema } });
+  const shownOnce = once.length > 0 ? `. Only here, and not in a repetition: ${once.join(', ')}` : '';
   const perLine = ndjson ? '. As NDJSON, one record a line' : '';
   const success = {
     list: {
@@ -232,14 +239,14 @@ export function ApiSuccess(
       content: json(read),
     },
     create: {
-      description: 'Created; the whole record if the request prefers it',
+      description: `Created; the whole record if the request prefers it${shownOnce}`,
       headers: {
         ...etag,
         Location: header('Path of the new record', `/${path}/${ID_EXAMPLE}`),
         ...preferred,
         ...REPLAYED_HEADER,
       },
-      content: json({ anyOf: [{ $ref: getSchemaPath(CreatedResult) }, record] }),
+      content: json({ anyOf: created.map((one) => ({ $ref: getSchemaPath(one) })) }),
     },
     update: {
       description: 'Updated; the whole record if the request prefers it',
@@ -252,7 +259,7 @@ export function ApiSuccess(
   }[answer] as ApiResponseOptions;
   const isRead = answer === 'list' || answer === 'get';
   return applyDecorators(
-    ApiExtraModels(type, whole, ...(part && isRead ? [part] : []), page, CreatedResult, UpdatedResult),
+    ApiExtraModels(type, whole, ...(part && isRead ? [part] : []), page, ...created, UpdatedResult),
     ApiResponse({ status, ...success }),
   );
 }

@@ -15,7 +15,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
 import type { ResourceMetadata } from '../http/resource-metadata.js';
 import { ARCHIVED_PARAMETER } from '../query/archived.js';
-import { isBatch, isolationOfHandler, type Route } from '../routes/routes.js';
+import { isBatch, isolationOfHandler, onceFieldsOf, type Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import {
   ApiArchived,
@@ -113,6 +113,7 @@ function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudC
     return [
       ApiSuccess(answer, definition.path, {
         ...classes,
+        once: onceFieldsOf(definition),
         unpaged: definition.list.unpaged,
         ndjson: true,
         hasCursors: true,

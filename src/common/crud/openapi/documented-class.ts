@@ -36,6 +36,20 @@ export function schemaClass(name: string, { properties = {}, required = [] }: Js
   return Documented;
 }
 
+/** A class with further fields, each of which may be absent. */
+export function withFields(
+  type: Type<object>,
+  name: string,
+  fields: Readonly<Record<string, JsonSchema>>,
+): Type<object> {
+  class Extended extends (type as Type<object>) {}
+  for (const [field, schema] of Object.entries(fields)) {
+    ApiProperty({ ...schema, required: false } as ApiPropertyOptions)(Extended.prototype, field);
+  }
+  Object.defineProperty(Extended, 'name', { value: name });
+  return Extended;
+}
+
 /** The class of what `fields` leaves of a record: any of its fields, and the identifier. */
 export function partOf(record: Type<object>): Type<object> {
   class Part extends PartialType(record) {}

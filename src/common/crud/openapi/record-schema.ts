@@ -35,6 +35,12 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
+/** Schema of one field, whether clients usually see it or not. */
+export function fieldSchema({ entity, schema }: CrudDefinition, name: string): JsonSchema {
+  const field = fieldsOf(entity).find((candidate) => candidate.name === name);
+  return field?.schema ?? { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
+}
+
 /** Options of `@ApiProperty()` that say more than the store's type does. */
 function documentedAs(entity: CrudDefinition['entity'], name: string): JsonSchema {
   const { type, required: _required, isArray: _isArray, name: _name, ...rest } = apiOptionsOf(entity, name);

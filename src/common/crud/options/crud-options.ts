@@ -121,7 +121,8 @@ export interface CrudRouteOptions {
   errors?: readonly (ErrorCode | number)[];
   /**
    * Members of the answer that are shown once, such as a secret: the replay of a request with an `Idempotency-Key` does not
-   * have them, and they are not stored with the answer.
+   * have them, and they are not stored with the answer. In a create, a field of the entity with `select: false` is shown this
+   * once if the service's `create` gives back a record that has it.
    *
    * @default none
    */

@@ -4,6 +4,7 @@ import type { CarriedBody } from '../../http/index.js';
 import type { IsolationFields, RequestQuery } from '../../tenancy/index.js';
 import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { isHidden } from '../definition/hidden-path.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
 import type { ReadKind } from '../query/list-query.js';
 import { HANDLERS } from '../options/option-names.js';
@@ -193,6 +194,11 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
       ...(response && { response, answer: 'own' as const }),
     };
   });
+}
+
+/** The hidden fields of the entity that the answer to a create shows, this once. */
+export function onceFieldsOf({ routes, schema }: CrudDefinition): string[] {
+  return (routes.create?.unkept ?? []).filter((name) => isHidden(schema, name));
 }
 
 /** What a controller knows of its resource and routes. */

@@ -7,7 +7,7 @@ import type { ArchiveDefinition } from '../definition/archive.js';
 import { hasUnreadBody, isChecked } from '../definition/checked-bodies.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
-import type { Changes, CreateValues, Stored, UpdateValues } from '../options/records.js';
+import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
 import type { Page } from '../query/page.js';
 import type { ListQuery, PageQuery, ReadQuery } from '../query/list-query.js';
 import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
@@ -194,6 +194,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /** The store, for queries of a feature's own; filter with {@link CrudService.filterOf}. */
   protected get store(): CrudStore<Entity> {
     return this.resource.store;
+  }
+
+  /** A record as the caller sees it, for an answer of another route or a message. */
+  protected present(scope: TenantScope, record: Stored<Entity>): Presented<Entity> {
+    return this.resource.definition.present(record, scope.caller) as Presented<Entity>;
   }
 
   /**
