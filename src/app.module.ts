@@ -28,7 +28,11 @@ export class AppModule {
         HealthModule,
         PostsModule,
         TodosModule.forRoot({ form: environment.todosApi }),
-        NotificationsModule.forRoot({ worker: environment.worker === 'inline' }),
+        NotificationsModule.forRoot({
+          worker: environment.worker === 'inline',
+          allowPrivateTargets: environment.webhookAllowPrivate,
+          httpsOnly: environment.nodeEnv === 'production',
+        }),
         StreamModule.forRoot(),
       ],
     };

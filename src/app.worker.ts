@@ -24,7 +24,11 @@ export class WorkerModule {
         TenancyModule.forRoot({ tenantClaim: environment.jwtTenantClaim }),
         HealthModule,
         PostsModule,
-        NotificationsModule.forRoot({ worker: true }),
+        NotificationsModule.forRoot({
+          worker: true,
+          allowPrivateTargets: environment.webhookAllowPrivate,
+          httpsOnly: environment.nodeEnv === 'production',
+        }),
       ],
     };
   }

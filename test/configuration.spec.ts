@@ -27,6 +27,7 @@ describe('the environment', () => {
       todosApi: 'generated',
       worker: 'inline',
       workerPort: undefined,
+      webhookAllowPrivate: false,
       corsOrigins: [],
       logLevel: 'info',
       bodyLimit: 1_048_576,
@@ -49,6 +50,8 @@ describe('the environment', () => {
     [{ TODOS_API: 'handwritten' }, { todosApi: 'handwritten' }],
     [{ WORKER: 'off' }, { worker: 'off' }],
     [{ WORKER_PORT: '9464' }, { workerPort: 9464 }],
+    [{ WEBHOOK_ALLOW_PRIVATE: 'true' }, { webhookAllowPrivate: true }],
+    [{ WEBHOOK_ALLOW_PRIVATE: 'false' }, { webhookAllowPrivate: false }],
     [
       { CORS_ORIGINS: 'https://a.example.com, http://localhost:5173' },
       { corsOrigins: ['https://a.example.com', 'http://localhost:5173'] },
@@ -107,6 +110,12 @@ describe('a process', () => {
     ['TODOS_API', { TODOS_API: 'both' }, oneOf('generated', 'handwritten')],
     ['WORKER', { WORKER: 'on' }, oneOf('inline', 'off')],
     ['WORKER_PORT', { WORKER_PORT: 'yes' }, wholeNumber(0, 65_535)],
+    ['WEBHOOK_ALLOW_PRIVATE', { WEBHOOK_ALLOW_PRIVATE: 'yes' }, oneOf('true', 'false')],
+    [
+      'WEBHOOK_ALLOW_PRIVATE',
+      { NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET, WEBHOOK_ALLOW_PRIVATE: 'true' },
+      'cannot be true in production: webhooks would reach the private network. Unset it.',
+    ],
     [
       'CORS_ORIGINS',
       { CORS_ORIGINS: 'https://a.example.com/' },

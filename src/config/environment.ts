@@ -26,6 +26,8 @@ export interface Environment {
   readonly worker: 'inline' | 'off';
   /** TCP port of a worker's health and metrics; 0 takes a free one, unset opens none. */
   readonly workerPort?: number;
+  /** Whether webhooks may reach private and loopback addresses; never in production. @default false */
+  readonly webhookAllowPrivate: boolean;
   /** Origins whose pages may call the API. @default none */
   readonly corsOrigins: string[];
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -68,6 +70,7 @@ export function readEnvironment(
     todosApi: read.oneOf('TODOS_API', ['generated', 'handwritten'], 'generated'),
     worker: read.oneOf('WORKER', ['inline', 'off'], 'inline'),
     workerPort: read.port('WORKER_PORT'),
+    webhookAllowPrivate: read.flag('WEBHOOK_ALLOW_PRIVATE'),
     corsOrigins: read.origins('CORS_ORIGINS'),
     logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     bodyLimit: read.wholeNumber('BODY_LIMIT', 1_048_576, 1, 1_073_741_824),
@@ -92,6 +95,12 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
     throw new ConfigurationError(
       'MONGODB_URI',
       'is required in production: a mongodb:// or mongodb+srv:// URI',
+    );
+  }
+  if (environment.webhookAllowPrivate) {
+    throw new ConfigurationError(
+      'WEBHOOK_ALLOW_PRIVATE',
+      'cannot be true in production: webhooks would reach the private network. Unset it',
     );
   }
   if (verifiesTokens && !environment.jwtSecret && !environment.jwtJwksUrl) {
@@ -120,6 +129,10 @@ class Reader {
 
   port(name: string): number | undefined {
     return this.text(name) === undefined ? undefined : this.wholeNumber(name, 0, 0, 65_535);
+  }
+
+  flag(name: string): boolean {
+    return this.oneOf(name, ['true', 'false'], 'false') === 'true';
   }
 
   wholeNumber(name: string, fallback: number, min: number, max: number): number {

@@ -23,6 +23,9 @@ export const LEASE_MS = 30_000;
 /** Attempts of a delivery that are kept. */
 const KEPT_ATTEMPTS = 50;
 
+/** What clients see has changed: the ETag of a delivery comes from its revision. */
+const SEEN = { $inc: { __v: 1 } } as const;
+
 const DUPLICATE_KEY = 11_000;
 
 /** A delivery that is to be made. */
@@ -154,11 +157,11 @@ export class DeliveryQueue {
     if (delay !== undefined) {
       const next = new Date(Date.now() + delay);
       const $set = { nextAttemptAt: next, dueAt: next, tries: tries + 1 };
-      return this.change({ _id, lease }, { $push, $set, $unset: { lease: 1 } });
+      return this.change({ _id, lease }, { ...SEEN, $push, $set, $unset: { lease: 1 } });
     }
     const status = attempt.error === undefined ? 'delivered' : 'dead';
     const $unset = { lease: 1, dueAt: 1, nextAttemptAt: 1 };
-    await this.change({ _id, lease }, { $push, $set: { status, tries: tries + 1 }, $unset });
+    await this.change({ _id, lease }, { ...SEEN, $push, $set: { status, tries: tries + 1 }, $unset });
   }
 
   /** Gives a delivery back without an attempt: another worker may take it at once. */
@@ -183,7 +186,7 @@ export class DeliveryQueue {
       { status: 'pending', dueAt: { $lte: now } },
     ];
     const $set = { status: 'pending', nextAttemptAt: now, dueAt: now, tries: 0 } as const;
-    const change = { $set, $unset: { lease: 1 as const } };
+    const change = { ...SEEN, $set, $unset: { lease: 1 as const } };
     const { matchedCount } = await this.database.call(() =>
       this.deliveries.updateOne({ _id, subscription, $or: atRest }, change, { ...OPERATION_LIMITS }),
     );

@@ -1,0 +1,18 @@
+import { crudOptions } from '../../common/crud/index.js';
+import { currentTenant } from '../../common/tenancy/index.js';
+import { Subscription } from '../subscriptions/subscription.schema.js';
+import { Delivery, DeliveryView, NewDeliveryInput } from './delivery.entity.js';
+
+/** The deliveries of a subscription: its tenant's to read, and the queue's to write. */
+export const deliveriesCrud = crudOptions({
+  entity: Delivery,
+  input: NewDeliveryInput,
+  output: DeliveryView,
+  name: 'deliveries',
+  path: 'subscriptions/:subscriptionId/deliveries',
+  tag: 'Notifications',
+  parent: { entity: Subscription, param: 'subscriptionId', field: 'subscription' },
+  disable: ['create', 'update', 'del'],
+  isolationFields: { all: { tenant: currentTenant } },
+  query: { filter: ['_id', 'event', 'type', 'status'] },
+});

@@ -1,0 +1,67 @@
+import { ConflictException, Injectable } from '@nestjs/common';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model, Types } from 'mongoose';
+import { CrudService } from '../../common/crud/index.js';
+import { Database } from '../../common/database/index.js';
+import { currentTenant, scopeOf, type TenantScope } from '../../common/tenancy/index.js';
+import { TEST_EVENT_TYPE } from '../event-types.js';
+import { deliveriesCrud } from './deliveries.crud.js';
+import { DeliveryQueue } from './delivery-queue.js';
+import { Delivery, type DeliveryView } from './delivery.entity.js';
+
+/** The generated reads of deliveries, and what their tenant can do with them. */
+@Injectable()
+export class DeliveriesService extends CrudService.for(deliveriesCrud) {
+  constructor(
+    @InjectModel(Delivery.name) private readonly deliveries: Model<Delivery>,
+    private readonly database: Database,
+    private readonly queue: DeliveryQueue,
+  ) {
+    super();
+  }
+
+  /**
+   * Makes a delivery due again.
+   *
+   * @throws RecordNotFoundError if the subscription of the scope has no such delivery
+   * @throws ConflictException if it is delivered, or being attempted
+   */
+  async retry(scope: TenantScope, id: string): Promise<void> {
+    const { _id, subscription, status } = await this.get(scope, id);
+    if (await this.queue.retry(subscription, _id)) return;
+    throw new ConflictException(
+      status === 'delivered'
+        ? 'The delivery has succeeded. Send a test event to try the target.'
+        : 'The delivery is being attempted right now. Look at it again when the attempt is over.',
+    );
+  }
+
+  /** Queues a test event for a subscription of the scope's tenant and gives its delivery back, if that is still there. */
+  async test(
+    scope: TenantScope,
+    subscription: Types.ObjectId,
+    event: string,
+  ): Promise<DeliveryView | undefined> {
+    const tenant = currentTenant(scope.caller);
+    await this.queue.add([{ subscription, tenant, event, type: TEST_EVENT_TYPE }]);
+    return this.ofEvent(scope, subscription, event);
+  }
+
+  /** The delivery of an event to a subscription of the scope's tenant, as clients see it. */
+  async ofEvent(
+    scope: TenantScope,
+    subscription: Types.ObjectId,
+    event: string,
+  ): Promise<DeliveryView | undefined> {
+    const below = scopeOf({ tenant: scope.caller.tenant, subscription });
+    const found = await this.store.findOne({ ...this.filterOf('get', below), event });
+    return found && (this.present(scope, found) as unknown as DeliveryView);
+  }
+
+  /** Removes the deliveries of a subscription that was deleted, however many they are. */
+  removeAllOf(subscription: Types.ObjectId): void {
+    this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {
+      await this.deliveries.deleteMany({ subscription }).exec();
+    });
+  }
+}

@@ -1,0 +1,83 @@
+import { Prop, Schema } from '@nestjs/mongoose';
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { Types } from 'mongoose';
+import { IsListOf, IsOneOf, IsText, IsTimestamp, IsWholeNumber } from '../../common/fields/index.js';
+import { OBJECT_ID_PATTERN } from '../../common/ids/index.js';
+import { EVENT_TYPES, TEST_EVENT_TYPE } from '../event-types.js';
+import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.schema.js';
+
+/** One request to the target of a subscription. */
+export class Attempt {
+  @IsTimestamp({ example: '2026-01-31T09:00:00.120Z' })
+  at!: Date;
+
+  @IsWholeNumber({
+    min: 100,
+    max: 999,
+    optional: true,
+    description: 'Status of the answer; absent if there was none',
+    example: 503,
+  })
+  status?: number;
+
+  @IsText({
+    max: 1_000,
+    optional: true,
+    description: 'Why the attempt failed; absent if it succeeded',
+    example: 'The target answered with 503.',
+  })
+  error?: string;
+}
+
+/** The event of a delivery. */
+class DeliveredEvent {
+  @IsText({
+    min: 1,
+    max: 100,
+    description: 'Identifier of the event: the `webhook-id` of every attempt',
+    example: 'evt_665f1c2ab7e3a90d4c8b4567',
+  })
+  event!: string;
+
+  @IsOneOf([...EVENT_TYPES, TEST_EVENT_TYPE])
+  type!: string;
+}
+
+/**
+ * A delivery as its tenant can read it. The queue writes the same documents, with more fields, by a model of its own, and
+ * increases `__v` with every change that clients see, since the `ETag` comes from it.
+ */
+@Schema({ timestamps: { createdAt: true, updatedAt: false } })
+export class Delivery extends DeliveredEvent {
+  @Prop({ type: Types.ObjectId, required: true })
+  subscription!: Types.ObjectId;
+
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+
+  @IsOneOf(DELIVERY_STATUSES, {
+    description: 'Whether it is to be attempted at `nextAttemptAt`, has succeeded, or is given up',
+  })
+  status!: DeliveryStatus;
+
+  @IsListOf(() => Attempt, { max: 50, description: 'The latest attempts, the newest last' })
+  attempts!: Attempt[];
+
+  @IsTimestamp({ optional: true, description: 'When a pending delivery is attempted next' })
+  nextAttemptAt?: Date;
+}
+
+/** The queue alone makes deliveries: no client sends one. */
+export class NewDeliveryInput extends DeliveredEvent {}
+
+/** What clients see of a delivery. */
+export class DeliveryView extends PickType(Delivery, [
+  'event',
+  'type',
+  'status',
+  'attempts',
+  'nextAttemptAt',
+]) {
+  @ApiProperty({ pattern: OBJECT_ID_PATTERN, example: '665f1c2ab7e3a90d4c8b4567' })
+  _id!: string;
+}

@@ -1,0 +1,66 @@
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Schema as MongooseSchema, Types } from 'mongoose';
+import { IsFlag, IsListOf, IsOneOf, IsText } from '../../common/fields/index.js';
+import { EVENT_TYPES } from '../event-types.js';
+
+/** What a subscriber says at registration. */
+export class SubscriptionInput {
+  @IsText({
+    min: 1,
+    max: 2_000,
+    description: 'Where events are sent: an http or https URL of a public address; in production https alone',
+    example: 'https://example.com/webhooks',
+  })
+  url!: string;
+
+  @IsListOf(IsOneOf(EVENT_TYPES), {
+    min: 1,
+    max: EVENT_TYPES.length,
+    unique: true,
+    description: 'The types of events to be told of',
+    example: ['posts.created'],
+  })
+  events!: string[];
+
+  @IsText({ max: 500, optional: true, example: 'Tells the newsletter' })
+  description?: string;
+}
+
+/** What a subscriber may change. */
+export class SubscriptionChanges extends SubscriptionInput {
+  @IsFlag({ default: true, description: 'Whether events are sent; false after the target answered with 410' })
+  enabled!: boolean;
+}
+
+/** The secret before the latest rotation, with which webhooks are signed, too, for a while. */
+export interface PreviousSecret {
+  readonly secret: string;
+  /** End of its validity. */
+  readonly until: Date;
+  /** Names the rotation that was asked for with an `Idempotency-Key`. */
+  readonly rotation?: Types.ObjectId;
+}
+
+/** Where the events of a tenant are sent. */
+@Schema({ timestamps: true })
+export class Subscription extends SubscriptionChanges {
+  @Prop({ type: Types.ObjectId, required: true, select: false })
+  tenant!: Types.ObjectId;
+
+  @Prop({ type: String, required: true, select: false })
+  @IsText({
+    max: 100,
+    description: 'Key of the signatures: keep it where the target verifies them',
+    example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD0GAMgYVGvUI=',
+  })
+  secret!: string;
+
+  @Prop({
+    type: new MongooseSchema(
+      { secret: String, until: Date, rotation: MongooseSchema.Types.ObjectId },
+      { _id: false },
+    ),
+    select: false,
+  })
+  previousSecret?: PreviousSecret;
+}

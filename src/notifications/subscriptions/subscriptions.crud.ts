@@ -1,0 +1,17 @@
+import { crudOptions } from '../../common/crud/index.js';
+import { currentTenant } from '../../common/tenancy/index.js';
+import { Subscription, SubscriptionChanges, SubscriptionInput } from './subscription.schema.js';
+
+/** Subscriptions: each tenant's own in every action; the secret is shown once. */
+export const subscriptionsCrud = crudOptions({
+  entity: Subscription,
+  input: { create: SubscriptionInput, update: SubscriptionChanges },
+  name: 'subscriptions',
+  tag: 'Notifications',
+  isolationFields: { all: { tenant: currentTenant } },
+  query: {
+    filter: ['_id', 'url', 'events', 'enabled', 'createdAt', 'updatedAt'],
+    sort: ['-createdAt', '-updatedAt'],
+  },
+  routes: { create: { unkept: ['secret'] } },
+});

@@ -1,0 +1,30 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { CrudModule } from '../../common/crud/index.js';
+import { DeliveriesController } from '../deliveries/deliveries.controller.js';
+import { deliveriesCrud } from '../deliveries/deliveries.crud.js';
+import { DeliveriesModule } from '../deliveries/deliveries.module.js';
+import { DeliveriesService } from '../deliveries/deliveries.service.js';
+import { EventLogModule } from '../log/event-log.module.js';
+import { SubscriptionsController } from './subscriptions.controller.js';
+import { subscriptionsCrud } from './subscriptions.crud.js';
+import { SubscriptionsService } from './subscriptions.service.js';
+import { TARGET_CHECK, type TargetCheck } from './target-check.js';
+
+/** The API of subscriptions and of their deliveries. */
+@Module({})
+export class SubscriptionsModule {
+  static forRoot({ checkTarget }: { checkTarget: TargetCheck }): DynamicModule {
+    const deliveries = CrudModule.forFeature(deliveriesCrud, {
+      controller: DeliveriesController,
+      service: DeliveriesService,
+      imports: [DeliveriesModule],
+    });
+    const subscriptions = CrudModule.forFeature(subscriptionsCrud, {
+      controller: SubscriptionsController,
+      service: SubscriptionsService,
+      providers: [{ provide: TARGET_CHECK, useValue: checkTarget }],
+      imports: [deliveries, EventLogModule],
+    });
+    return { module: SubscriptionsModule, imports: [subscriptions, deliveries] };
+  }
+}

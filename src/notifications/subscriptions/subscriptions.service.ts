@@ -1,0 +1,158 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model, Types } from 'mongoose';
+import {
+  type Changes,
+  type ConditionalOptions,
+  CrudService,
+  etagOf,
+  type Stored,
+  type WriteOptions,
+} from '../../common/crud/index.js';
+import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import {
+  PreconditionFailedError,
+  RecordNotFoundError,
+  ValidationError,
+  WriteConflictError,
+} from '../../common/errors/index.js';
+import { reservationOf } from '../../common/idempotency/index.js';
+import type { TenantScope } from '../../common/tenancy/index.js';
+import { DeliveriesService } from '../deliveries/deliveries.service.js';
+import type { DeliveryView } from '../deliveries/delivery.entity.js';
+import { EventLog } from '../log/event-log.js';
+import { TARGET_CHECK, type TargetCheck } from './target-check.js';
+import { newSecret } from './secret.js';
+import { Subscription, type SubscriptionChanges, type SubscriptionInput } from './subscription.schema.js';
+import { subscriptionsCrud } from './subscriptions.crud.js';
+import { testEvent, testEventId } from './test-event.js';
+
+/** How long the previous secret still signs after a rotation. Unit: milliseconds. */
+const OVERLAP_MS = 24 * 60 * 60 * 1_000;
+
+/** How often a rotation is decided anew because the subscription changed in between. */
+const MAX_ATTEMPTS = 10;
+
+type Secrets = Pick<Subscription, 'secret' | 'previousSecret'> & { readonly __v?: number };
+
+/** The generated verbs, with the check of targets, and what is done with secrets and tests. */
+@Injectable()
+export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
+  constructor(
+    @InjectModel(Subscription.name) private readonly subscriptions: Model<Subscription>,
+    private readonly database: Database,
+    private readonly deliveries: DeliveriesService,
+    private readonly log: EventLog,
+    @Inject(TARGET_CHECK) private readonly faultOf: TargetCheck,
+  ) {
+    super();
+  }
+
+  /** Gives the record back with its secret, which no other verb does. */
+  override async create(
+    scope: TenantScope,
+    input: SubscriptionInput,
+    options?: WriteOptions,
+  ): Promise<Stored<Subscription>> {
+    await this.checkTarget(input.url);
+    const record = await super.create(scope, { ...input, secret: newSecret() }, options);
+    // Read, not remembered: the record of an earlier attempt with the same key has the secret of that attempt.
+    const { secret } = await this.secretsOf(scope, record._id);
+    return { ...record, secret };
+  }
+
+  override async update(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    changes: Changes<SubscriptionChanges>,
+    options?: WriteOptions & ConditionalOptions,
+  ): Promise<Stored<Subscription>> {
+    await this.checkTarget(changes.url);
+    return super.update(scope, id, changes, options);
+  }
+
+  /** Removes its deliveries, too: those of a removed subscription can be reached by nobody. */
+  override async del(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    options?: ConditionalOptions,
+  ): Promise<Stored<Subscription>> {
+    const record = await super.del(scope, id, options);
+    this.deliveries.removeAllOf(record._id);
+    return record;
+  }
+
+  /**
+   * Gives a subscription a new secret. The one before signs beside it for 24 hours; an older one no longer does.
+   *
+   * @throws RecordNotFoundError if no subscription of the scope has the id
+   */
+  async rotateSecret(scope: TenantScope, id: string): Promise<string> {
+    const reservation = reservationOf(scope);
+    if (!reservation) return this.rotate(scope, id);
+    return reservation.once('secrets', {
+      // An attempt that was cut off has rotated: a second time would end the secret that the target still has.
+      find: async (rotation) => {
+        const { secret, previousSecret } = await this.secretsOf(scope, id);
+        return previousSecret?.rotation?.equals(rotation) ? secret : undefined;
+      },
+      insert: (rotation) => this.rotate(scope, id, rotation),
+    });
+  }
+
+  /**
+   * Sends a test event to one subscription and gives its delivery back.
+   *
+   * @throws RecordNotFoundError if no subscription of the scope has the id
+   */
+  async test(scope: TenantScope, id: string): Promise<DeliveryView> {
+    const subscription = await this.get(scope, id);
+    const send = async (number = new Types.ObjectId()) => {
+      await this.log.append([testEvent(number)]);
+      const delivery = await this.deliveries.test(scope, subscription._id, testEventId(number));
+      // Its subscription was deleted in this moment.
+      if (!delivery) throw new RecordNotFoundError(Subscription.name);
+      return delivery;
+    };
+    const find = (number: Types.ObjectId) =>
+      this.deliveries.ofEvent(scope, subscription._id, testEventId(number));
+    return reservationOf(scope)?.once('tests', { find, insert: send }) ?? send();
+  }
+
+  /** @throws ValidationError if webhooks may not be sent to the URL */
+  private async checkTarget(url: unknown): Promise<void> {
+    // Anything but a text is for the validation of the input.
+    const fault = typeof url === 'string' ? await this.faultOf(url) : undefined;
+    if (fault !== undefined) throw new ValidationError([{ pointer: '/url', detail: fault }]);
+  }
+
+  private async rotate(scope: TenantScope, id: string, rotation?: Types.ObjectId): Promise<string> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const current = await this.secretsOf(scope, id);
+      const secret = newSecret();
+      const until = new Date(Date.now() + OVERLAP_MS);
+      const set = {
+        secret,
+        previousSecret: { secret: current.secret, until, ...(rotation && { rotation }) },
+      };
+      try {
+        await this.change('update', scope, id, { set }, { ifMatch: [etagOf(current)] });
+        return secret;
+      } catch (error) {
+        if (!(error instanceof PreconditionFailedError)) throw error;
+      }
+    }
+    throw new WriteConflictError();
+  }
+
+  /** @throws RecordNotFoundError if no subscription of the scope has the id */
+  private async secretsOf(scope: TenantScope, id: string | Types.ObjectId): Promise<Secrets> {
+    const filter = this.filterOf('update', scope, id);
+    const query = this.subscriptions
+      .findOne(filter, { secret: 1, previousSecret: 1, __v: 1 }, { ...OPERATION_LIMITS })
+      .lean<Secrets>();
+    const found = await this.database.call(() => query.exec());
+    if (!found) throw new RecordNotFoundError(Subscription.name);
+    return found;
+  }
+}
