@@ -1,9 +1,11 @@
 import { Types } from 'mongoose';
+import { freshDatabaseUri } from './support/mongodb.js';
 import { onEvent } from './support/on-event.js';
 import { expectNotFound } from './support/problems.js';
 import { ACME, tokenOf } from './support/tenants.js';
 import type { TestApp, TestResponse } from './support/test-app.js';
 import { createWebhookApp, HOOK, SECRET, SUBSCRIPTIONS as PATH, WHOLE_SECRET } from './support/webhooks.js';
+import { KEPT } from './support/whole-records.js';
 
 const NOBODY = '0123456789abcdef01234567';
 const REPRESENTATION = { Prefer: 'return=representation' };
@@ -111,6 +113,22 @@ describe('the secret of a subscription', () => {
         .collection('idempotency_keys')
         .updateMany({}, { $unset: { answer: 1 }, $set: { leaseUntil: new Date() } });
     }
+  });
+
+  it('is kept for every process, and a replay by another one does not show it', async () => {
+    const env = { MONGODB_URI: freshDatabaseUri() };
+    const [one, other] = [await createWebhookApp(undefined, env), await createWebhookApp(undefined, env)];
+    const request = { token: acme, headers: { 'Idempotency-Key': 'p1' } };
+    const { _id } = (await one.post(PATH, HOOK, request)).body as { _id: string };
+    expect((await other.post(PATH, HOOK, request)).body).toEqual({ _id });
+    expect((await other.get(`${PATH}/${_id}`, { token: acme })).body).toEqual({
+      ...KEPT,
+      ...HOOK,
+      enabled: true,
+    });
+    // One after the other, since each removes the database.
+    await one.close();
+    await other.close();
   });
 
   it('is in no other answer, event or log line, nor in kept answers', async () => {
