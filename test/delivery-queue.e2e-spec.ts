@@ -170,6 +170,7 @@ describe('the queue of deliveries', () => {
       attempts: [{ at, status: 204 }],
       createdAt: expect.any(Date),
       tries: 1,
+      __v: 1,
     });
   });
 
