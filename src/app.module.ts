@@ -30,8 +30,7 @@ export class AppModule {
         TodosModule.forRoot({ form: environment.todosApi }),
         NotificationsModule.forRoot({
           worker: environment.worker === 'inline',
-          allowPrivateTargets: environment.webhookAllowPrivate,
-          httpsOnly: environment.nodeEnv === 'production',
+          targets: { allowPrivate: environment.webhookAllowPrivate, httpsOnly: environment.nodeEnv === 'production' },
         }),
         StreamModule.forRoot(),
       ],

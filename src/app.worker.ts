@@ -26,8 +26,7 @@ export class WorkerModule {
         PostsModule,
         NotificationsModule.forRoot({
           worker: true,
-          allowPrivateTargets: environment.webhookAllowPrivate,
-          httpsOnly: environment.nodeEnv === 'production',
+          targets: { allowPrivate: environment.webhookAllowPrivate, httpsOnly: environment.nodeEnv === 'production' },
         }),
       ],
     };

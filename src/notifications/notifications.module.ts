@@ -8,18 +8,16 @@ import { NotificationMetricsModule } from './metrics/notification-metrics.module
 import { NotificationListener } from './notification.listener.js';
 import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
 import type { TargetCheck } from './subscriptions/target-check.js';
-import { targetFault } from './webhooks/targets.js';
-import { DeliveryWorker } from './worker/delivery-worker.js';
+import { targetFault, type TargetPolicy } from './webhooks/targets.js';
+import { DeliveryWorkerModule } from './worker/delivery-worker.module.js';
 
 /** What a process does for notifications. */
 export interface NotificationsOptions {
   /** Whether it delivers them; otherwise another process has to. */
   readonly worker: boolean;
-  /** Whether webhooks may reach private and loopback addresses. */
-  readonly allowPrivateTargets: boolean;
-  /** Whether the URLs of webhooks must be https. */
-  readonly httpsOnly: boolean;
-  /** Decides which URLs can be registered. @default `targetFault` by the options above */
+  /** Where webhooks may go. */
+  readonly targets: TargetPolicy;
+  /** Decides which URLs can be registered. @default `targetFault` by the policy above */
   readonly checkTarget?: TargetCheck;
 }
 
@@ -28,9 +26,8 @@ export interface NotificationsOptions {
 export class NotificationsModule {
   static forRoot({
     worker,
-    allowPrivateTargets: allowPrivate,
-    httpsOnly,
-    checkTarget = (url) => targetFault(url, { allowPrivate, httpsOnly }),
+    targets,
+    checkTarget = (url) => targetFault(url, targets),
   }: NotificationsOptions): DynamicModule {
     return {
       module: NotificationsModule,
@@ -39,14 +36,9 @@ export class NotificationsModule {
         EventLogModule,
         NotificationMetricsModule,
         SubscriptionsModule.forRoot({ checkTarget }),
+        ...(worker ? [DeliveryWorkerModule.forRoot(targets)] : []),
       ],
-      providers: [
-        EventRecorder,
-        NotificationListener,
-        OutboxSweep,
-        Subscribers,
-        ...(worker ? [DeliveryWorker] : []),
-      ],
+      providers: [EventRecorder, NotificationListener, OutboxSweep, Subscribers],
     };
   }
 }

@@ -32,8 +32,7 @@ export function createWebhookApp(
       PostsModule,
       NotificationsModule.forRoot({
         worker: false,
-        allowPrivateTargets: true,
-        httpsOnly: false,
+        targets: { allowPrivate: true, httpsOnly: false },
         checkTarget,
       }),
     ]);

@@ -249,7 +249,9 @@ export class DeliveryQueue {
 
   private async write(changes: readonly AnyBulkWriteOperation<Delivery>[]): Promise<void> {
     await this.database.call(() =>
-      this.deliveries.collection.bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false }),
+      this.deliveries.collection
+        .bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false })
+        .catch(throwCause),
     );
   }
 }
@@ -259,5 +261,11 @@ function ignoreDuplicates(error: unknown): void {
     error instanceof mongo.MongoBulkWriteError &&
     error.result.getWriteConcernError() === undefined &&
     [error.writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY);
-  if (!isKnown) throw error;
+  if (!isKnown) throwCause(error);
+}
+
+/** The driver wraps what befell a command of several writes into an error that keeps its text alone. */
+function throwCause(error: unknown): never {
+  const { errorResponse } = error as { errorResponse?: unknown };
+  throw errorResponse instanceof Error ? errorResponse : error;
 }

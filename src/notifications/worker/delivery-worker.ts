@@ -1,10 +1,196 @@
-import { Injectable } from '@nestjs/common';
+import { setMaxListeners } from 'node:events';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { Database, pause } from '../../common/database/index.js';
+import { DatabaseTooSlowError, DatabaseUnavailableError } from '../../common/errors/index.js';
+import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
+import { WebhookSender } from '../webhooks/webhook-sender.js';
+import { DueDeliveries } from './due-deliveries.js';
+import { Lanes } from './lanes.js';
+import { type Receiver, Receivers, secretsOf } from './receivers.js';
 
-/** Delivers what is due, from the start of the application to its end. */
+/** How often other processes' deliveries are looked for. Unit: milliseconds. */
+const POLL_MS = 200;
+
+/** How soon a failed command is tried again. Unit: milliseconds. */
+const AGAIN_MS = 500;
+
+/** How long attempts in flight may take when the process stops. Unit: milliseconds. */
+const DRAIN_MS = 5_000;
+
+/** How long writing what came of them may take then. Unit: milliseconds. */
+const WRITE_MS = 1_000;
+
+const GONE = 410;
+
+const LIMITS = { perSubscription: 8, perTenant: 32, failing: 128, total: 256 };
+
+/** Makes the deliveries that are due. Any number of workers may run. */
 @Injectable()
-export class DeliveryWorker {
-  /** Claims nothing more, and resolves when the outcomes of what it has begun are written. */
+export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  /** Attempts since the start, by what came of them, for metrics. */
+  readonly attempts = { succeeded: 0, failed: 0 };
+
+  private readonly logger = new Logger('DeliveryWorker');
+  private readonly lanes = new Lanes(LIMITS);
+  private readonly due: DueDeliveries;
+  private readonly running = new Set<Promise<void>>();
+  /** Aborted when nothing more is to be claimed. */
+  private readonly stopping = new AbortController();
+  /** Aborted when attempts in flight are to end. */
+  private readonly cuttingOff = new AbortController();
+  /** Aborted when nothing more is to be written. */
+  private readonly givingUp = new AbortController();
+  private waking = new AbortController();
+  private stopped?: Promise<void>;
+  private loop: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly queue: DeliveryQueue,
+    private readonly receivers: Receivers,
+    private readonly sender: WebhookSender,
+    private readonly database: Database,
+  ) {
+    this.due = new DueDeliveries(queue, this.lanes);
+    // Each attempt in flight listens.
+    setMaxListeners(0, this.cuttingOff.signal, this.givingUp.signal);
+  }
+
+  /** Deliveries that this worker attempts at the moment, for metrics. */
+  get inFlight(): number {
+    return this.lanes.inFlight;
+  }
+
+  onApplicationBootstrap(): void {
+    this.database.inBackground('The delivery worker', () => {
+      this.loop = this.run();
+      return Promise.resolve();
+    });
+  }
+
+  // Before the database is closed.
+  beforeApplicationShutdown(): Promise<void> {
+    return this.stop();
+  }
+
+  /** Claims nothing more, waits up to 5 s for what is in flight, and gives back what has not ended by then. */
   stop(): Promise<void> {
-    return Promise.resolve();
+    this.stopped ??= this.drain();
+    return this.stopped;
+  }
+
+  private async drain(): Promise<void> {
+    this.stopping.abort();
+    this.wake();
+    await this.loop;
+    const cutOff = setTimeout(() => this.cuttingOff.abort(), DRAIN_MS);
+    const giveUp = setTimeout(() => this.givingUp.abort(), DRAIN_MS + WRITE_MS);
+    await Promise.all(this.running);
+    clearTimeout(cutOff);
+    clearTimeout(giveUp);
+  }
+
+  private async run(): Promise<void> {
+    const endListening = this.queue.onAdd(() => this.wake());
+    while (!this.stopping.signal.aborted) {
+      this.waking = new AbortController();
+      const claimed = await this.claim();
+      if (claimed.length > 0) await this.attemptAll(claimed);
+      // A kick that came meanwhile has aborted the signal already.
+      else await pause(POLL_MS, this.waking.signal);
+    }
+    endListening();
+  }
+
+  private wake(): void {
+    this.waking.abort();
+  }
+
+  private async claim(): Promise<ClaimedDelivery[]> {
+    try {
+      return await this.due.claim();
+    } catch (error) {
+      this.logger.warn({ error }, 'Deliveries cannot be claimed; trying again');
+      await pause(AGAIN_MS, this.stopping.signal);
+      return [];
+    }
+  }
+
+  /** Begins the attempts of a batch; resolves as soon as they have begun. */
+  private async attemptAll(claimed: readonly ClaimedDelivery[]): Promise<void> {
+    try {
+      const [receivers, bodies] = await Promise.all([
+        this.receivers.find(claimed.map(({ subscription }) => subscription)),
+        this.receivers.bodies(claimed.map(({ event }) => event)),
+      ]);
+      for (const delivery of claimed) {
+        const receiver = receivers.get(String(delivery.subscription));
+        this.begin(delivery, this.attempt(delivery, receiver, bodies.get(delivery.event)));
+      }
+    } catch (error) {
+      this.logger.warn({ error }, 'Deliveries cannot be read; giving them back');
+      for (const delivery of claimed) {
+        this.begin(
+          delivery,
+          this.write(() => this.queue.release(delivery)),
+        );
+      }
+    }
+  }
+
+  private begin(delivery: ClaimedDelivery, work: Promise<void>): void {
+    const done = work
+      .catch((error: unknown) => this.logger.error({ error, delivery: delivery._id }, 'An attempt broke off'))
+      .finally(() => {
+        this.running.delete(done);
+        this.lanes.leave(delivery);
+        if (this.due.isWaiting) this.wake();
+      });
+    this.running.add(done);
+  }
+
+  private async attempt(delivery: ClaimedDelivery, receiver?: Receiver, body?: string): Promise<void> {
+    if (!receiver) {
+      this.lanes.record(delivery, false);
+      return this.write(() => this.queue.remove(delivery));
+    }
+    if (!receiver.enabled) return this.end(delivery, 'The subscription is disabled.');
+    if (body === undefined) return this.end(delivery, 'The event is no longer kept.');
+    const at = new Date();
+    const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
+    const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
+    if (!result) return this.write(() => this.queue.release(delivery));
+    const hasFailed = result.error !== undefined;
+    this.attempts[hasFailed ? 'failed' : 'succeeded']++;
+    this.lanes.record(delivery, hasFailed);
+    const isGone = result.status === GONE;
+    if (isGone) await this.write(() => this.receivers.disable(receiver));
+    await this.finish(delivery, { at, ...result, final: isGone });
+  }
+
+  private end(delivery: ClaimedDelivery, error: string): Promise<void> {
+    return this.finish(delivery, { at: new Date(), error, final: true });
+  }
+
+  private finish(delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
+    return this.write(() => this.queue.finish(delivery, outcome));
+  }
+
+  /** Writes, again and again while the database cannot be reached; gives up when the process must end. */
+  private async write(command: () => Promise<void>): Promise<void> {
+    const { signal } = this.givingUp;
+    for (;;) {
+      try {
+        return await command();
+      } catch (error) {
+        const passes = error instanceof DatabaseUnavailableError || error instanceof DatabaseTooSlowError;
+        if (!passes || signal.aborted) throw error;
+        await pause(AGAIN_MS, signal);
+      }
+    }
   }
 }

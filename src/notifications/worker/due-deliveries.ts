@@ -1,0 +1,89 @@
+import type { ClaimedDelivery, DeliveryQueue, DueDelivery } from '../deliveries/delivery-queue.js';
+import type { Lane, Lanes } from './lanes.js';
+
+/** How far the clocks of processes may differ before a delivery waits for the next survey. Unit: milliseconds. */
+const CLOCK_MARGIN_MS = 10_000;
+
+/** How often all subscriptions are asked for what is due, whenever it became so. Unit: milliseconds. */
+const SURVEY_MS = 60_000;
+
+/** Subscriptions with a backlog that the reading of new deliveries leaves out by their names. */
+const MAX_NAMED = 500;
+
+/** Subscriptions with a backlog that are asked at a time. */
+const MAX_ASKED = 50;
+
+/**
+ * Finds what is due and has a place. What has become due since the last round is read in order; a subscription that has
+ * more due than places is remembered, and asked for itself when it has places again. So a backlog is never read past,
+ * however long it is.
+ */
+export class DueDeliveries {
+  private readonly backlogs = new Map<string, Lane>();
+  private readUntil = Date.now();
+  private surveyAt = 0;
+
+  constructor(
+    private readonly queue: DeliveryQueue,
+    private readonly lanes: Lanes,
+  ) {}
+
+  /** Whether a place that becomes free is waited for. */
+  get isWaiting(): boolean {
+    return this.lanes.isFull || this.backlogs.size > 0;
+  }
+
+  /** Claims deliveries, each with a place. */
+  async claim(): Promise<ClaimedDelivery[]> {
+    const chosen = new Map<string, DueDelivery>();
+    try {
+      // What is new comes first: a backlog has waited anyway.
+      await this.chooseNew(chosen);
+      await this.chooseOfBacklogs(chosen);
+      const claimed = await this.queue.claim([...chosen.values()]);
+      for (const { _id } of claimed) chosen.delete(String(_id));
+      return claimed;
+    } finally {
+      // Another worker was faster, or the database could not be reached.
+      for (const delivery of chosen.values()) this.lanes.leave(delivery);
+    }
+  }
+
+  private async chooseNew(chosen: Map<string, DueDelivery>): Promise<void> {
+    const started = Date.now();
+    const except = [...this.backlogs.values()].slice(0, MAX_NAMED).map(({ subscription }) => subscription);
+    for await (const delivery of this.queue.due(new Date(this.readUntil - CLOCK_MARGIN_MS), { except })) {
+      if (this.lanes.isFull) return;
+      this.choose(delivery, chosen);
+    }
+    this.readUntil = started;
+  }
+
+  private async chooseOfBacklogs(chosen: Map<string, DueDelivery>): Promise<void> {
+    if (Date.now() >= this.surveyAt) {
+      for (const subscription of await this.queue.subscriptionsWithDue()) this.remember({ subscription });
+      this.surveyAt = Date.now() + SURVEY_MS;
+    }
+    const lanes = [...this.backlogs.values()].filter((lane) => this.lanes.roomOf(lane) > 0);
+    await Promise.all(lanes.slice(0, MAX_ASKED).map((lane) => this.chooseOf(lane, chosen)));
+  }
+
+  private async chooseOf({ subscription }: Lane, chosen: Map<string, DueDelivery>): Promise<void> {
+    const inHand = [...chosen.values()].filter((one) => one.subscription.equals(subscription)).length;
+    // One more than there are places for tells whether the backlog goes on.
+    const limit = inHand + this.lanes.roomOf({ subscription }) + 1;
+    const due = await this.queue.dueOf(subscription, limit);
+    // Remembered anew, it stands at the end of the line, so that all take turns.
+    this.backlogs.delete(String(subscription));
+    for (const delivery of due) if (!chosen.has(String(delivery._id))) this.choose(delivery, chosen);
+  }
+
+  private choose(delivery: DueDelivery, chosen: Map<string, DueDelivery>): void {
+    if (this.lanes.take(delivery)) chosen.set(String(delivery._id), delivery);
+    else this.remember(delivery);
+  }
+
+  private remember({ subscription, tenant }: Lane): void {
+    this.backlogs.set(String(subscription), { subscription, tenant });
+  }
+}

@@ -1,0 +1,98 @@
+import type { Types } from 'mongoose';
+import type { DueDelivery } from '../deliveries/delivery-queue.js';
+
+/** How many deliveries a worker attempts at a time. */
+export interface LaneLimits {
+  /** Of one subscription. */
+  readonly perSubscription: number;
+  /** Of one tenant. */
+  readonly perTenant: number;
+  /** Of all subscriptions whose last attempt failed. */
+  readonly failing: number;
+  readonly total: number;
+}
+
+/** Whose deliveries a place is asked for. */
+export interface Lane {
+  readonly subscription: Types.ObjectId;
+  /** Undefined if it is not known yet. */
+  readonly tenant?: Types.ObjectId;
+}
+
+/**
+ * The places for deliveries in flight, shared so that no subscription and no tenant delays others. A subscription whose last
+ * attempt failed has one place until one succeeds: an endpoint that hangs would otherwise hold several for seconds.
+ */
+export class Lanes {
+  private readonly ofSubscription = new Counter();
+  private readonly ofTenant = new Counter();
+  private readonly failing = new Set<string>();
+  private failingInFlight = 0;
+  /** The deliveries in flight, and whether each has a place of those that fail. */
+  private readonly taken = new Map<string, boolean>();
+
+  constructor(private readonly limits: LaneLimits) {}
+
+  /** Deliveries in flight. */
+  get inFlight(): number {
+    return this.taken.size;
+  }
+
+  get isFull(): boolean {
+    return this.inFlight >= this.limits.total;
+  }
+
+  /** How many more deliveries may be in flight. */
+  roomOf({ subscription, tenant }: Lane): number {
+    const isFailing = this.failing.has(String(subscription));
+    return Math.max(
+      0,
+      Math.min(
+        (isFailing ? 1 : this.limits.perSubscription) - this.ofSubscription.get(subscription),
+        isFailing ? this.limits.failing - this.failingInFlight : Infinity,
+        tenant ? this.limits.perTenant - this.ofTenant.get(tenant) : Infinity,
+        this.limits.total - this.inFlight,
+      ),
+    );
+  }
+
+  /** Takes a place for a delivery; false if there is none, or if it has one already. */
+  take({ _id, subscription, tenant }: DueDelivery): boolean {
+    if (this.taken.has(String(_id)) || this.roomOf({ subscription, tenant }) === 0) return false;
+    const isFailing = this.failing.has(String(subscription));
+    this.taken.set(String(_id), isFailing);
+    this.ofSubscription.add(subscription, 1);
+    this.ofTenant.add(tenant, 1);
+    if (isFailing) this.failingInFlight++;
+    return true;
+  }
+
+  /** Gives the place of a delivery back. */
+  leave({ _id, subscription, tenant }: DueDelivery): void {
+    if (this.taken.get(String(_id))) this.failingInFlight--;
+    this.taken.delete(String(_id));
+    this.ofSubscription.add(subscription, -1);
+    this.ofTenant.add(tenant, -1);
+  }
+
+  /** Remembers how the last attempt of a subscription ended. */
+  record({ subscription }: Lane, hasFailed: boolean): void {
+    if (hasFailed) this.failing.add(String(subscription));
+    else this.failing.delete(String(subscription));
+  }
+}
+
+/** Counts by identifier, without those that have none. */
+class Counter {
+  private readonly counts = new Map<string, number>();
+
+  get(id: Types.ObjectId): number {
+    return this.counts.get(String(id)) ?? 0;
+  }
+
+  add(id: Types.ObjectId, change: number): void {
+    const count = this.get(id) + change;
+    if (count === 0) this.counts.delete(String(id));
+    else this.counts.set(String(id), count);
+  }
+}

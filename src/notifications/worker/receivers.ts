@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { InjectConnection } from '@nestjs/mongoose';
+import type { Connection, mongo, Types } from 'mongoose';
+import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import type { EventRecord } from '../log/event-record.schema.js';
+
+/** A subscription as far as its deliveries go. */
+export interface Receiver {
+  readonly _id: Types.ObjectId;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly secret: string;
+  /** The secret before the last rotation, which signs, too, until its time is over. */
+  readonly previousSecret?: { readonly secret: string; readonly until: Date };
+}
+
+const RECEIVER = { url: 1, enabled: 1, secret: 1, previousSecret: 1 } as const;
+
+/** The secrets that sign a message to a receiver now. */
+export function secretsOf({ secret, previousSecret }: Receiver): string[] {
+  const isValid = previousSecret && previousSecret.until.getTime() > Date.now();
+  return isValid ? [secret, previousSecret.secret] : [secret];
+}
+
+/** What deliveries are made of, read for many at a time; from the primary, since a secondary may not have it yet. */
+@Injectable()
+export class Receivers {
+  constructor(
+    @InjectConnection() private readonly connection: Connection,
+    private readonly database: Database,
+  ) {}
+
+  /** Subscriptions by their identifiers; those that were deleted are not among them. */
+  async find(ids: readonly Types.ObjectId[]): Promise<Map<string, Receiver>> {
+    const found = await this.read<Receiver>('subscriptions', ids, RECEIVER);
+    return new Map(found.map((receiver) => [String(receiver._id), receiver]));
+  }
+
+  /** The bodies of events by their identifiers; those that are no longer kept are not among them. */
+  async bodies(ids: readonly string[]): Promise<Map<string, string>> {
+    const found = await this.read<EventRecord>('events', ids, { body: 1 });
+    return new Map(found.map(({ _id, body }) => [_id, body]));
+  }
+
+  /** Disables a subscription, unless it has another URL by now. */
+  async disable({ _id, url }: Receiver): Promise<void> {
+    const change = { $set: { enabled: false, updatedAt: new Date() }, $inc: { __v: 1 } };
+    await this.database.call(() =>
+      this.connection
+        .collection('subscriptions')
+        .updateOne({ _id, url, enabled: true }, change, { ...OPERATION_LIMITS }),
+    );
+  }
+
+  private read<T extends { readonly _id: unknown }>(
+    collection: string,
+    ids: readonly unknown[],
+    projection: Record<string, 1>,
+  ): Promise<T[]> {
+    const filter = { _id: { $in: [...new Set(ids)] } } as mongo.Filter<mongo.Document>;
+    const options = { ...OPERATION_LIMITS, projection, readPreference: 'primary' } as const;
+    return this.database.call(() =>
+      this.connection.collection(collection).find(filter, options).toArray(),
+    ) as Promise<unknown> as Promise<T[]>;
+  }
+}
