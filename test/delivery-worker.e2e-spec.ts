@@ -214,7 +214,7 @@ describe('a worker', () => {
   });
 
   it('finishes what is in flight when it stops, and claims nothing more', async () => {
-    let release = () => undefined as void;
+    let release: () => void = () => undefined;
     receiver.answer = (response) => (release = () => void response.writeHead(200).end());
     const to = await subscribe();
     await announce(to);
@@ -246,7 +246,7 @@ describe('a worker', () => {
     await app.app.close();
     app = await start(proxy.through(uri));
     queue = app.app.get(DeliveryQueue, { strict: false });
-    let answer = () => undefined as void;
+    let answer: () => void = () => undefined;
     receiver.answer = (response) => (answer = () => void response.writeHead(200).end());
     await announce(await subscribe());
     await eventually(() => expect(receiver.received).toHaveLength(1));
