@@ -155,9 +155,9 @@ describe('the key of an installation', () => {
     const fourth = await start();
     const ofFourth = await cursorOf(fourth);
     expect((await one.get(`/todos?after=${ofFourth}`)).body.results).toHaveLength(5);
-    await third.app.close();
-    await fourth.app.close();
-    await two.app.close();
+    await third.leave();
+    await fourth.leave();
+    await two.leave();
     await one.close();
     await elsewhere.close();
   });

@@ -124,7 +124,7 @@ describe('the queue of deliveries', () => {
       expect(claimed).toHaveLength(1_000);
       expect(new Set(claimed).size).toBe(1_000);
     } finally {
-      await second.app.close();
+      await second.leave();
     }
   });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Types } from 'mongoose';
 import { Webhook } from 'standardwebhooks';
+import { Metrics } from '../src/common/metrics/index.js';
 import type { Delivery } from '../src/notifications/deliveries/delivery.schema.js';
 import { DeliveryQueue } from '../src/notifications/deliveries/delivery-queue.js';
 import { DeliveryWorker } from '../src/notifications/worker/delivery-worker.js';
@@ -8,7 +9,7 @@ import { DeliveryWorkerModule } from '../src/notifications/worker/delivery-worke
 import { eventId, newDelivery, storedDeliveries } from './support/deliveries.js';
 import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
-import { RawReceiver, Receiver } from './support/receiver.js';
+import { RawReceiver, type Received, Receiver } from './support/receiver.js';
 import { resourceRoot } from './support/resource-app.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestApp, type TestApp, type TestAppOptions } from './support/test-app.js';
@@ -38,7 +39,7 @@ describe('a worker', () => {
   });
   afterEach(async () => {
     await receiver.close();
-    await app.app.close();
+    await app.leave();
   });
 
   /** Stores a subscription as the resource does; `others` replace or add members. */
@@ -75,17 +76,22 @@ describe('a worker', () => {
       expect(stored.attempts).toHaveLength(1);
       return stored;
     });
+  const attemptsThat = async (outcome: string) => {
+    const { registry } = app.app.get(Metrics, { strict: false });
+    const counted = await registry.getSingleMetric('notifications_delivery_attempts_total')?.get();
+    return counted?.values.find(({ labels }) => labels.outcome === outcome)?.value;
+  };
   const stored = (query: object) => app.database.collection('subscriptions').findOne(query);
 
   it('delivers an event as the log has it, signed', async () => {
     const to = await subscribe();
     const [event] = await announce(to);
     expect(await finished()).toMatchObject({ status: 'delivered', attempts: [{ status: 204 }] });
-    const [{ headers, body } = { headers: {}, body: Buffer.of() }] = receiver.received;
+    const [{ headers, body }] = receiver.received as unknown as [Received];
     expect(headers['webhook-id']).toBe(event?.id);
     expect(body.toString()).toBe(event?.body);
     new Webhook(to.secret).verify(body.toString(), headers as Record<string, string>);
-    expect(app.app.get(DeliveryWorker, { strict: false }).attempts).toEqual({ succeeded: 1, failed: 0 });
+    expect(await attemptsThat('delivered')).toBe(1);
   });
 
   it('signs with the previous secret, too, until its time is over', async () => {
@@ -210,7 +216,7 @@ describe('a worker', () => {
       20_000,
     );
     expect(receiver.received).toHaveLength(300);
-    await second.app.close();
+    await second.leave();
   });
 
   it('finishes what is in flight when it stops, and claims nothing more', async () => {
@@ -243,7 +249,7 @@ describe('a worker', () => {
 
   it('writes what came of an attempt when the database is back', async () => {
     const proxy = await TcpProxy.before(uri);
-    await app.app.close();
+    await app.leave();
     app = await start(proxy.through(uri));
     queue = app.app.get(DeliveryQueue, { strict: false });
     let answer: () => void = () => undefined;
@@ -252,11 +258,11 @@ describe('a worker', () => {
     await eventually(() => expect(receiver.received).toHaveLength(1));
     await proxy.turn('refuse');
     answer();
-    await eventually(() => expect(app.app.get(DeliveryWorker, { strict: false }).attempts.succeeded).toBe(1));
+    await eventually(async () => expect(await attemptsThat('delivered')).toBe(1));
     await proxy.turn('pass');
     await eventually(async () => expect(await only()).toMatchObject({ status: 'delivered' }), 20_000);
     expect(receiver.received).toHaveLength(1);
-    await app.app.close();
+    await app.leave();
     app = await start();
     await proxy.close();
   });

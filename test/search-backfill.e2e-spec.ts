@@ -18,7 +18,7 @@ describe('records that were stored without words', () => {
     apps = [];
   });
   afterEach(async () => {
-    for (const app of apps) await app.app.close();
+    for (const app of apps) await app.leave();
     await client.db().dropDatabase();
     await client.close();
   });
@@ -81,17 +81,17 @@ describe('records that were stored without words', () => {
     await insert(10);
     await start();
     await finished();
-    await apps.pop()?.app.close();
+    await apps.pop()?.leave();
     await marks().updateOne({ _id: 'todos' }, { $set: { path: '_words.v0' } });
     await todos().updateMany({}, { $unset: { _words: 1 } });
     const second = await start();
     await eventually(async () => expect(await count(second, 'even')).toBe(5), DONE_WITHIN_MS);
     await finished();
-    await apps.pop()?.app.close();
+    await apps.pop()?.leave();
     const handwritten = await start({ TODOS_API: 'handwritten' });
     await eventually(async () => expect(await marks().findOne({ _id: 'todos' })).toBeNull(), DONE_WITHIN_MS);
     await handwritten.post('/todos', { title: 'By hand' });
-    await apps.pop()?.app.close();
+    await apps.pop()?.leave();
     const last = await start();
     await eventually(async () => expect(await count(last, '"by+hand"')).toBe(1), DONE_WITHIN_MS);
   }, 120_000);

@@ -95,6 +95,12 @@ export class TestApp {
     await this.client.close();
   }
 
+  /** Stops the service and leaves its database to another one. */
+  async leave(): Promise<void> {
+    await this.app.close();
+    await this.client.close();
+  }
+
   private async apiDocument(): Promise<ApiDocument> {
     this.document ??= new ApiDocument((await (await fetch(`${this.url}/docs/openapi.json`)).json()) as never);
     return this.document;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
-import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import { Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
 import { retryDelayMs } from '../webhooks/retry-schedule.js';
 import {
   DEAD_INDEX,
@@ -12,7 +12,6 @@ import {
   DUE_OF_SUBSCRIPTION_INDEX,
   QUEUED_DELIVERY,
 } from './delivery.schema.js';
-import { Gathered } from './gathered.js';
 
 /**
  * How long a worker has a delivery for itself: twice what an attempt may take, since the outcome has to be written, too, and
@@ -25,6 +24,9 @@ const KEPT_ATTEMPTS = 50;
 
 /** What clients see has changed: the ETag of a delivery comes from its revision. */
 const SEEN = { $inc: { __v: 1 } } as const;
+
+/** Deliveries that one command adds or changes. */
+const MAX_BATCH = 1_000;
 
 const DUPLICATE_KEY = 11_000;
 
@@ -72,8 +74,13 @@ export interface QueueStats {
 @Injectable()
 export class DeliveryQueue {
   private readonly listeners = new Set<() => void>();
-  private readonly adding = new Gathered<NewDelivery>((deliveries) => this.insert(deliveries));
-  private readonly changing = new Gathered<AnyBulkWriteOperation<Delivery>>((changes) => this.write(changes));
+  private readonly adding = new Gatherer<NewDelivery, unknown>((deliveries) => this.insert(deliveries), {
+    max: MAX_BATCH,
+  });
+  private readonly changing = new Gatherer<AnyBulkWriteOperation<Delivery>, unknown>(
+    (changes) => this.write(changes),
+    { max: MAX_BATCH },
+  );
 
   constructor(
     @InjectModel(QUEUED_DELIVERY) private readonly deliveries: Model<Delivery>,
@@ -83,7 +90,7 @@ export class DeliveryQueue {
   /** Adds deliveries that are due at once; one that is there already, by its event and subscription, stays as it is. */
   async add(deliveries: readonly NewDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
-    await this.adding.add(deliveries);
+    await Promise.all(deliveries.map((delivery) => this.adding.add(delivery)));
     for (const listener of this.listeners) listener();
   }
 
@@ -171,7 +178,7 @@ export class DeliveryQueue {
 
   /** Removes a delivery whose subscription is no more. */
   async remove({ _id, lease }: ClaimedDelivery): Promise<void> {
-    await this.changing.add([{ deleteOne: { filter: { _id, lease } } }]);
+    await this.changing.add({ deleteOne: { filter: { _id, lease } } });
   }
 
   /**
@@ -232,7 +239,7 @@ export class DeliveryQueue {
     );
   }
 
-  private async insert(deliveries: readonly NewDelivery[]): Promise<void> {
+  private async insert(deliveries: readonly NewDelivery[]): Promise<unknown[]> {
     const now = new Date();
     const fresh = { status: 'pending' as const, nextAttemptAt: now, dueAt: now, tries: 0, createdAt: now };
     const documents = deliveries.map((delivery) => ({ ...delivery, ...fresh, attempts: [] }));
@@ -241,27 +248,29 @@ export class DeliveryQueue {
         .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
         .catch(ignoreDuplicates),
     );
+    return [];
   }
 
-  private change(filter: QueryFilter<Delivery>, update: object): Promise<void> {
-    return this.changing.add([{ updateOne: { filter, update } }]);
+  private async change(filter: QueryFilter<Delivery>, update: object): Promise<void> {
+    await this.changing.add({ updateOne: { filter, update } });
   }
 
-  private async write(changes: readonly AnyBulkWriteOperation<Delivery>[]): Promise<void> {
+  private async write(changes: readonly AnyBulkWriteOperation<Delivery>[]): Promise<unknown[]> {
     await this.database.call(() =>
       this.deliveries.collection
         .bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false })
         .catch(throwCause),
     );
+    return [];
   }
 }
 
 function ignoreDuplicates(error: unknown): void {
-  const isKnown =
-    error instanceof mongo.MongoBulkWriteError &&
-    error.result.getWriteConcernError() === undefined &&
-    [error.writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY);
-  if (!isKnown) throwCause(error);
+  if (!(error instanceof mongo.MongoBulkWriteError)) return throwCause(error);
+  const refused = [error.writeErrors].flat();
+  // The driver wraps what befell the whole command, too: then none was refused, and none may be stored.
+  const areKnown = refused.length > 0 && refused.every(({ code }) => code === DUPLICATE_KEY);
+  if (!areKnown || error.result.getWriteConcernError()) throwCause(error);
 }
 
 /** The driver wraps what befell a command of several writes into an error that keeps its text alone. */

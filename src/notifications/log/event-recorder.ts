@@ -3,6 +3,7 @@ import { Types } from 'mongoose';
 import { Gatherer } from '../../common/database/index.js';
 import type { EntityEvent } from '../../common/events/index.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
+import { NotificationCounters } from '../metrics/notification-counters.js';
 import { eventTypeOf } from '../event-types.js';
 import { EventLog, type NewEvent } from './event-log.js';
 import { Subscribers } from './subscribers.js';
@@ -21,6 +22,7 @@ export class EventRecorder {
     private readonly log: EventLog,
     private readonly subscribers: Subscribers,
     private readonly queue: DeliveryQueue,
+    private readonly counters: NotificationCounters,
   ) {}
 
   /**
@@ -41,6 +43,7 @@ export class EventRecorder {
         .map((one) => ({ subscription: one._id, tenant: one.tenant, event: _id, type })),
     );
     if (deliveries.length > 0) await this.queue.add(deliveries);
+    this.counters.eventsRecorded(recorded.length);
     return [];
   }
 }

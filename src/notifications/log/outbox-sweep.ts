@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Outboxes, type Outbox } from '../../common/crud/index.js';
 import { Database, pause } from '../../common/database/index.js';
 import { NOTIFIED_RESOURCES } from '../event-types.js';
+import { NotificationCounters } from '../metrics/notification-counters.js';
 import { EventLog } from './event-log.js';
 import { EventRecorder } from './event-recorder.js';
 
@@ -28,6 +29,7 @@ export class OutboxSweep {
     private readonly outboxes: Outboxes,
     private readonly recorder: EventRecorder,
     private readonly log: EventLog,
+    private readonly counters: NotificationCounters,
     database: Database,
   ) {
     database.inBackground('Sweeping the outboxes', (stopping) => this.run(stopping));
@@ -61,6 +63,7 @@ export class OutboxSweep {
       if (found === 0) return;
       await this.recorder.record(events);
       await outbox.settle(events);
+      this.counters.eventsSwept(found);
       this.logger.log({ events: found }, 'Recorded events that were left behind');
     }
   }

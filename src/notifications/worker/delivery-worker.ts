@@ -6,8 +6,8 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Database, pause } from '../../common/database/index.js';
-import { DatabaseTooSlowError, DatabaseUnavailableError } from '../../common/errors/index.js';
 import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
+import { NotificationCounters } from '../metrics/notification-counters.js';
 import { WebhookSender } from '../webhooks/webhook-sender.js';
 import { DueDeliveries } from './due-deliveries.js';
 import { Lanes } from './lanes.js';
@@ -32,9 +32,6 @@ const LIMITS = { perSubscription: 8, perTenant: 32, failing: 128, total: 256 };
 /** Makes the deliveries that are due. Any number of workers may run. */
 @Injectable()
 export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  /** Attempts since the start, by what came of them, for metrics. */
-  readonly attempts = { succeeded: 0, failed: 0 };
-
   private readonly logger = new Logger('DeliveryWorker');
   private readonly lanes = new Lanes(LIMITS);
   private readonly due: DueDeliveries;
@@ -54,6 +51,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     private readonly receivers: Receivers,
     private readonly sender: WebhookSender,
     private readonly database: Database,
+    private readonly counters: NotificationCounters,
   ) {
     this.due = new DueDeliveries(queue, this.lanes);
     // Each attempt in flight listens.
@@ -136,7 +134,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       for (const delivery of claimed) {
         this.begin(
           delivery,
-          this.write(() => this.queue.release(delivery)),
+          this.write(delivery, () => this.queue.release(delivery)),
         );
       }
     }
@@ -156,19 +154,18 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private async attempt(delivery: ClaimedDelivery, receiver?: Receiver, body?: string): Promise<void> {
     if (!receiver) {
       this.lanes.record(delivery, false);
-      return this.write(() => this.queue.remove(delivery));
+      return this.write(delivery, () => this.queue.remove(delivery));
     }
     if (!receiver.enabled) return this.end(delivery, 'The subscription is disabled.');
     if (body === undefined) return this.end(delivery, 'The event is no longer kept.');
     const at = new Date();
     const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
-    if (!result) return this.write(() => this.queue.release(delivery));
-    const hasFailed = result.error !== undefined;
-    this.attempts[hasFailed ? 'failed' : 'succeeded']++;
-    this.lanes.record(delivery, hasFailed);
+    if (!result) return this.write(delivery, () => this.queue.release(delivery));
+    this.counters.attempted(result);
+    this.lanes.record(delivery, result.error !== undefined);
     const isGone = result.status === GONE;
-    if (isGone) await this.write(() => this.receivers.disable(receiver));
+    if (isGone) await this.write(delivery, () => this.receivers.disable(receiver));
     await this.finish(delivery, { at, ...result, final: isGone });
   }
 
@@ -177,18 +174,17 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   }
 
   private finish(delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
-    return this.write(() => this.queue.finish(delivery, outcome));
+    return this.write(delivery, () => this.queue.finish(delivery, outcome));
   }
 
-  /** Writes, again and again while the database cannot be reached; gives up when the process must end. */
-  private async write(command: () => Promise<void>): Promise<void> {
+  /** Writes, again and again until the lease ends: what was sent must not be sent anew because the database was away. */
+  private async write({ dueAt }: ClaimedDelivery, command: () => Promise<void>): Promise<void> {
     const { signal } = this.givingUp;
     for (;;) {
       try {
         return await command();
       } catch (error) {
-        const passes = error instanceof DatabaseUnavailableError || error instanceof DatabaseTooSlowError;
-        if (!passes || signal.aborted) throw error;
+        if (signal.aborted || Date.now() >= dueAt.getTime()) throw error;
         await pause(AGAIN_MS, signal);
       }
     }
