@@ -5,7 +5,8 @@ import type { FieldDescription } from './field-description.js';
 import { fieldsOf } from './fields-of.js';
 import { instantiate } from './instantiate.js';
 import { isPlainObject } from './plain-object.js';
-import { type ValueForm, verify } from './verify.js';
+import type { ValueForm } from './value-form.js';
+import { verify } from './verify.js';
 
 /** Options of an `InputReader`. */
 export interface InputReaderOptions {

@@ -13,16 +13,15 @@ export function kindFault(field: FieldSource, value: unknown): string | undefine
   // A field decorator says in its own sentence all that it refuses.
   if (field.declaration) return undefined;
   const { name, list } = field;
-  const shape = shapeOf(field);
   const entries: unknown[] = list && Array.isArray(value) ? value : [value];
   const hasMalformedText = entries.some((entry) => typeof entry === 'string' && !isWellFormed(entry));
   // Values without a class were looked through when they were read.
   if (hasMalformedText && field.kind !== 'other') return fieldMessages.malformedText(name);
-  if (!list) return fits(field, value) ? undefined : fieldMessages.wrongShape(name, shape);
+  if (!list) return fits(field, value) ? undefined : fieldMessages.wrongShape(name, shapeOf(field));
   if (!Array.isArray(value)) return fieldMessages.wrongShape(name, 'an array');
   if (entries.some((entry) => entry === null || entry === undefined)) return fieldMessages.nullInList(name);
   if (entries.every((entry) => fits(field, entry))) return undefined;
-  return fieldMessages.wrongShape(name, `an array, each entry ${shape}`);
+  return fieldMessages.wrongShape(name, `an array, each entry ${shapeOf(field)}`);
 }
 
 function shapeOf({ kind, values = [] }: FieldSource): string {

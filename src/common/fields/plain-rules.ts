@@ -85,6 +85,17 @@ export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema
   arrayUnique: () => ({ uniqueItems: true }),
 };
 
+/** The other constraints of class-validator: they say nothing of a value's kind. */
+const BARE_RULES = new Set(
+  'isDefined isEmpty isInstance isNotEmpty isNotIn maxDate minDate notEquals'.split(' '),
+);
+
+/** Whether class-validator itself has a constraint of the name: its own are synchronous, and look at nothing else. */
+export function isBuiltIn(name: string | undefined): boolean {
+  if (name === undefined) return false;
+  return Object.hasOwn(PLAIN_RULES, name) || Object.hasOwn(LIST_RULES, name) || BARE_RULES.has(name);
+}
+
 /** Kinds from the most to the least telling: `@IsString() @IsEnum()` is an enum. */
 export const KIND_ORDER: readonly FieldKind[] = [
   'nested',

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { validate, type ValidationError as FieldError } from 'class-validator';
+import { accepts } from './compiled-check.js';
 import { type FaultList, pointerTo } from './fault-list.js';
 import { fieldMessages } from './field-messages.js';
 import { type FieldSource, sourcesOf } from './field-source.js';
@@ -8,12 +9,7 @@ import { kindFault } from './kind-fault.js';
 import { plainLeaf } from './plain-leaf.js';
 import { isPlainObject } from './plain-object.js';
 import { skipField, selfCheckedFieldsOf, validationClassOf } from './validation-class.js';
-
-/**
- * What a value is: `whole`, a merge `patch` whose nested objects are partial, too, or some fields of a whole after a
- * patch was `merged` into them.
- */
-export type ValueForm = 'whole' | 'patch' | 'merged';
+import { memberForm, type ValueForm } from './value-form.js';
 
 const VALIDATOR_OPTIONS = {
   forbidUnknownValues: true,
@@ -21,8 +17,19 @@ const VALIDATOR_OPTIONS = {
   validationError: { target: false, value: false },
 } as const;
 
-/** Runs the validators of a class over a value, and adds what they refuse to the faults. */
+/** Checks a value by the validators of a class, and adds what they refuse to the faults. */
 export async function verify(
+  type: Type<object>,
+  value: object,
+  form: ValueForm,
+  faults: FaultList,
+): Promise<void> {
+  if (faults.isEmpty && accepts(type, value, form)) return;
+  await verifyByClassValidator(type, value, form, faults);
+}
+
+/** {@link verify} by class-validator itself, whose sentences the faults are. */
+export async function verifyByClassValidator(
   type: Type<object>,
   value: object,
   form: ValueForm,
@@ -63,7 +70,7 @@ function checkedCopy(type: Type<object>, value: object, form: ValueForm, context
 
 function checkedMember(field: FieldSource, value: unknown, form: ValueForm, context: CopyContext): unknown {
   if (!field.list || !Array.isArray(value)) {
-    return checkedEntry(field, value, form === 'patch' ? 'patch' : 'whole', context);
+    return checkedEntry(field, value, memberForm(form), context);
   }
   return Array.from(value as unknown[], (entry, index) =>
     checkedEntry(field, entry, 'whole', { ...context, at: pointerTo(context.at, index) }),
