@@ -11,9 +11,12 @@ interface WithTimestamps {
   initializeTimestamps?(): unknown;
 }
 
+/** Makes the record that is stored, as soon as its command is. @throws what the schema refuses */
+export type MakeRecord = () => Fields | Promise<Fields>;
+
 /** A record that waits for its command. */
 interface Waiting {
-  readonly document: HydratedDocument<Fields>;
+  readonly make: MakeRecord;
   readonly since: number;
   readonly stored: (record: Fields) => void;
   readonly failed: (error: unknown) => void;
@@ -37,13 +40,13 @@ export class GatheredInserts {
   constructor(private readonly model: Model<Fields>) {}
 
   /**
-   * Stores a new document, validated as its `save()` would, and gives the record that was stored.
+   * Stores a new record, and gives it as it was stored.
    *
-   * @throws what `save()` throws
+   * @throws what `save()` of its document throws
    */
-  insert(document: HydratedDocument<Fields>): Promise<Fields> {
+  insert(make: MakeRecord): Promise<Fields> {
     return new Promise((stored, failed) => {
-      this.waiting.push({ document, since: performance.now(), stored, failed });
+      this.waiting.push({ make, since: performance.now(), stored, failed });
       if (!this.isSending) void this.send();
     });
   }
@@ -103,16 +106,23 @@ function causeOf(error: unknown): unknown {
   return errorResponse instanceof Error ? errorResponse : error;
 }
 
-/** Validates a document as `save()` would; undefined if it is refused, as its caller has been told. */
+/** Makes the record of one who waits; undefined if it is refused, as its caller has been told. */
 async function prepare(waiting: Waiting): Promise<Ready | undefined> {
   try {
-    await waiting.document.validate();
-    const record = recordOf(waiting.document);
+    const record = await waiting.make();
     return { record, stored: () => waiting.stored(record), failed: waiting.failed };
   } catch (error) {
     waiting.failed(error);
     return undefined;
   }
+}
+
+/** Makes the record of a document, which it validates as `save()` would. */
+export function recordOfDocument(document: HydratedDocument<Fields>): MakeRecord {
+  return async () => {
+    await document.validate();
+    return recordOf(document);
+  };
 }
 
 /** The record of a document as `save()` would store it, with its timestamps and its revision. */

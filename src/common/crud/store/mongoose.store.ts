@@ -6,11 +6,12 @@ import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
-import { GatheredInserts } from './gathered-inserts.js';
+import { GatheredInserts, recordOfDocument } from './gathered-inserts.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { checkMapNames } from './map-names.js';
 import { hasMiddleware } from './own-code.js';
 import { OUTBOX, type OutboxEntry } from './outbox-entry.js';
+import { type PlainRecord, PlainRecords } from './plain-records.js';
 import { schemaRefusal } from './schema-refusal.js';
 import { WordKeeper } from './word-keeper.js';
 
@@ -29,6 +30,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Whether the schema shows its records in another form than it stores them in. */
   private readonly transforms: boolean;
   private readonly inserts: GatheredInserts;
+  private readonly plain?: PlainRecords;
 
   /** @param search what is searched, of a model whose schema has its words */
   constructor(
@@ -42,11 +44,25 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = new GatheredInserts(model);
+    if (!this.transforms) this.plain = PlainRecords.of(model, [WORDS, OUTBOX]);
     const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
   }
 
-  async insert(record: object, entry?: OutboxEntry): Promise<Stored<Entity>> {
+  async insert(values: object, entry?: OutboxEntry): Promise<Stored<Entity>> {
+    const plain = this.plain?.make(values);
+    return plain ? this.insertPlain(plain, entry) : this.insertDocument(values, entry);
+  }
+
+  /** Stores a record that needs no document of Mongoose. */
+  private async insertPlain({ record, stamp }: PlainRecord, entry?: OutboxEntry): Promise<Stored<Entity>> {
+    if (this.words) Object.assign(record, this.words.ofRecord(record));
+    if (this.hasOutbox && entry) record[OUTBOX] = [entry];
+    await this.write(() => this.inserts.insert(stamp));
+    return this.shown(record as Stored<Entity>);
+  }
+
+  private async insertDocument(record: object, entry?: OutboxEntry): Promise<Stored<Entity>> {
     checkMapNames(this.model.schema, record);
     return this.write(async () => {
       const document = new this.model(record, undefined, { strict: 'throw' });
@@ -54,7 +70,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       if (this.hasOutbox && entry) document.set({ [OUTBOX]: [entry] });
       if (this.hasMiddleware) await document.save();
       else {
-        const record = await this.inserts.insert(document);
+        const record = await this.inserts.insert(recordOfDocument(document));
         // Nobody else has the record: where the schema shows records as it stores them, it needs no copy.
         if (!this.transforms) return this.shown(record as Stored<Entity>);
       }
