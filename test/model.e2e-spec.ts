@@ -108,6 +108,7 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
       'installation',
       'posts',
       'search_words',
+      'subscriptions',
       'todos',
     ]);
     for (const resource of ['posts', 'todos'] as const) {

@@ -38,13 +38,16 @@ export const pendingBefore = (time: Date) => ({
   [`${OUTBOX}.at`]: { $lt: time },
 });
 
-/** Takes one entry out of its record, and the member with the last one, so that the index forgets the record. */
-export const withoutEntry = (id: string) => ({
-  updateOne: {
-    filter: { [PENDING]: id },
-    update: [
-      { $set: { [OUTBOX]: { $filter: { input: `$${OUTBOX}`, cond: { $ne: ['$$this._id', id] } } } } },
-      { $set: { [OUTBOX]: { $cond: [{ $eq: [`$${OUTBOX}`, []] }, '$$REMOVE', `$${OUTBOX}`] } } },
-    ],
+/**
+ * Takes one entry out of its record, and the whole member with the last one, so that the index forgets the record. An empty list
+ * that two processes leave, each of which took out one of two entries, goes with the record's next event.
+ */
+export const withoutEntry = (id: string) => [
+  {
+    updateOne: {
+      filter: { [PENDING]: id, [OUTBOX]: { $size: 1 } },
+      update: { $unset: { [OUTBOX]: 1 } },
+    },
   },
-});
+  { updateOne: { filter: { [PENDING]: id }, update: { $pull: { [OUTBOX]: { _id: id } } } } },
+];

@@ -67,9 +67,13 @@ export class Outbox {
   }
 
   private async takeOut(ids: readonly string[]): Promise<unknown[]> {
-    const updates = ids.map(withoutEntry);
+    const updates = ids.flatMap(withoutEntry);
     await this.database.call(() =>
-      this.model.collection.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false, comment: COMMENT }),
+      this.model.collection.bulkWrite(updates as never, {
+        ...OPERATION_LIMITS,
+        ordered: true,
+        comment: COMMENT,
+      }),
     );
     return [];
   }
