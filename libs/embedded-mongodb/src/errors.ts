@@ -36,7 +36,6 @@ export const errorCodes = {
   CommandNotSupported: 115,
   NotAReplicaSet: 123,
   CannotIndexParallelArrays: 171,
-  InvalidPipelineOperator: 168,
   QueryPlanKilled: 175,
   QueryFeatureNotAllowed: 224,
   NotImplemented: 238,
@@ -75,7 +74,7 @@ export function failure(name: ErrorName, message: string, extra?: Record<string,
   return new CommandError(errorCodes[name], name, message, extra);
 }
 
-/** An error that MongoDB knows only by number, for example 40324 (unknown pipeline stage). */
+/** An error that MongoDB knows only by number, for example 16410 (a field path with a dollar sign). */
 export function failureAt(code: number, message: string): CommandError {
   return new CommandError(code, `Location${code}`, message);
 }

@@ -104,7 +104,7 @@ describe('compileUpdate', () => {
     [{ $inc: { a: 1 } }, { a: 'x' }, 14],
     [{ $push: { a: 1 } }, { a: 1 }, 2],
     [{ $pop: { a: 2 } }, { a: [] }, 9],
-    [{ $foo: { a: 1 } }, {}, 9],
+    [{ $foo: { a: 1 } }, {}, 115],
     [{ $rename: { a: 'a' } }, {}, 2],
     [{ $set: { 'a.$': 1 } }, {}, 115],
     [{ $set: { 'a.$[]': 1 } }, {}, 115],
@@ -178,7 +178,7 @@ describe('a pipeline as an update', () => {
 
   it.each<[unknown[], number]>([
     [[{ $match: {} }], 72],
-    [[{ $foo: {} }], 40324],
+    [[{ $foo: {} }], 115],
     [[{ $set: { _id: 2 } }], 66],
     [[{ $set: { _id: [1] } }], 53],
     [[{ $replaceWith: '$a' }], 40228],

@@ -15,7 +15,7 @@ import {
 
 /**
  * @param variables What `$$name` may refer to.
- * @throws CommandError InvalidPipelineOperator (168) for an unknown operator, CommandNotSupported (115) for one that this server lacks.
+ * @throws CommandError CommandNotSupported (115) for an operator that this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation/
  */
 export function compileExpression(expression: BsonValue, variables: Variables = noNames): Expression {
@@ -59,7 +59,6 @@ function compileOperator(name: string, expression: BsonDocument, variables: Vari
   if (expression.size !== 1) throw failureAt(15983, exactlyOne(expression));
   const argument = expression.get(name) as BsonValue;
   const operator = expressions.find(name);
-  if (!operator) throw failure('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
   if ('compile' in operator) {
     return operator.compile(argument, (inner, added = []) =>
       compileExpression(inner, withNames(variables, added)),

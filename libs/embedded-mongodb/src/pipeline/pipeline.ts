@@ -16,7 +16,7 @@ export interface Pipeline {
 
 /**
  * @param variables The command's `let`.
- * @throws CommandError 40324 for a stage that MongoDB does not know, CommandNotSupported (115) for one that this server lacks.
+ * @throws CommandError CommandNotSupported (115) for a stage that this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation-pipeline/
  */
 export function compilePipeline(given: readonly BsonValue[], variables: Variables = noNames): Pipeline {
@@ -60,7 +60,7 @@ export interface NamedStage {
   argument: BsonValue;
 }
 
-/** @throws CommandError 40323 or 40324 where it is none */
+/** @throws CommandError 40323 where it is none */
 export function readStage(stage: BsonValue): NamedStage {
   if (!isDocument(stage)) {
     throw failure('TypeMismatch', `Each element of the 'pipeline' array must be an object`);
@@ -70,30 +70,24 @@ export function readStage(stage: BsonValue): NamedStage {
     throw failureAt(40323, 'A pipeline stage specification object must contain exactly one field.');
   }
   const [name, argument] = entry;
-  if (!stages.knows(name)) {
-    throw failureAt(40324, `Unrecognized pipeline stage name: '${name}'`);
-  }
   return { name, argument };
 }
 
 function intoHead(head: PipelineHead, { name, argument }: NamedStage, variables: Variables): boolean {
   const operator = stages.find(name);
-  return (
-    operator !== undefined && 'parse' in operator && operator.intoHead?.(head, argument, variables) === true
-  );
+  return 'parse' in operator && operator.intoHead?.(head, argument, variables) === true;
 }
 
 /** @throws CommandError 40602 for a stage that may only come first, CommandNotSupported (115) for one that this server lacks */
 export function compileStage({ name, argument }: NamedStage, variables: Variables): Stage {
   const operator = stages.find(name);
-  if (operator && 'parse' in operator) return operator.parse(argument, { name, variables });
+  if ('parse' in operator) return operator.parse(argument, { name, variables });
   throw failureAt(40602, `${name} is only valid as the first stage in a pipeline`);
 }
 
 /** Whether a stage makes documents of its own. */
 export function isSource(name: string): boolean {
-  const operator = stages.find(name);
-  return operator !== undefined && 'source' in operator;
+  return 'source' in stages.find(name);
 }
 
 /** Runs documents through stages, one after the other. */

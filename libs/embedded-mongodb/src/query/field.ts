@@ -1,6 +1,5 @@
 import { BSONRegExp } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failure } from '../errors.js';
 import { fieldOperators } from './operators.js';
 import { type Condition, conjunction } from './condition.js';
 import { equality } from './equality.js';
@@ -21,14 +20,10 @@ export function isOperators(value: BsonValue): value is BsonDocument {
 /**
  * What operators ask, each in turn.
  *
- * @throws CommandError BadValue (2) for an unknown operator, CommandNotSupported (115) for one that this server lacks
+ * @throws CommandError CommandNotSupported (115) for an operator that this server lacks
  */
 export function operatorConditions(operators: BsonDocument): Condition[] {
-  return [...operators].flatMap(([name, argument]) => {
-    const parse = fieldOperators.find(name);
-    if (!parse) throw failure('BadValue', `unknown operator: ${name}`);
-    return parse(argument, operators) ?? [];
-  });
+  return [...operators].flatMap(([name, argument]) => fieldOperators.find(name)(argument, operators) ?? []);
 }
 
 /** Whether an operator stands in the place of a field rather than below one. */

@@ -29,7 +29,7 @@ export function compileElementFilter(filter: BsonDocument): Filter {
 export function compileClauses(filter: BsonDocument, context: ClauseContext = {}): Filter {
   return allOf(
     [...filter].map(([key, value]) =>
-      key.startsWith('$') ? topLevel(key, value, context) : fieldFilter(key, value),
+      key.startsWith('$') ? clauseOperators.find(key)(value, context) : fieldFilter(key, value),
     ),
   );
 }
@@ -39,15 +39,6 @@ export const everyDocument: Filter = { matches: () => true, predicates: [], alte
 
 /** What a filter is about which an index can know nothing. */
 export const opaque: Filter = { ...everyDocument, exact: false };
-
-function topLevel(operator: string, argument: BsonValue, context: ClauseContext): Filter {
-  const parse = clauseOperators.find(operator);
-  if (parse) return parse(argument, context);
-  throw failure(
-    'BadValue',
-    `unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
-  );
-}
 
 /** The filters that `$and`, `$or` or `$nor` holds. */
 export function compileBranches(operator: string, argument: BsonValue, context: ClauseContext): Filter[] {

@@ -4,7 +4,6 @@ import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';
 import { isTruthy } from '../bson/truth.js';
-import { expressions } from '../aggregate/operator.js';
 import { type Leaf, ProjectionTree } from './projection-tree.js';
 import { elementMatchStep, type FindStep, sliceStep } from './projection-steps.js';
 
@@ -109,7 +108,7 @@ class ProjectionReader {
     else if (operator === '$meta') throw unsupported('The projection of $meta');
     else if (this.place === 'find' && operator === '$slice') this.slice(path, value);
     else if (this.place === 'find' && operator === '$elemMatch') this.elementMatch(path, value);
-    else if (operator.startsWith('$')) this.operator(path, operator, value);
+    else if (operator.startsWith('$')) this.computed(path, value);
     else this.nested(path, value);
   }
 
@@ -117,11 +116,6 @@ class ProjectionReader {
     const outer = this.collision(path);
     if (outer?.code === 31249) throw outer;
     for (const [name, inner] of value) this.field(`${path}.${name}`, inner);
-  }
-
-  private operator(path: string, operator: string, value: BsonDocument): void {
-    if (!expressions.knows(operator)) throw failureAt(31325, `Unknown expression ${operator}`);
-    this.computed(path, value);
   }
 
   private decide(path: string, include: boolean): void {

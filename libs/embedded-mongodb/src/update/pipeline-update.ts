@@ -28,7 +28,7 @@ export function pipelineUpdate(stages: readonly BsonValue[], variables: Variable
 
 function checkAllowed(name: string): void {
   const stage = registered.find(name);
-  if (!stage || !('updates' in stage) || !stage.updates) {
+  if (!('updates' in stage) || !stage.updates) {
     throw failure('InvalidOptions', `${name} is not allowed to be used within an update`);
   }
 }

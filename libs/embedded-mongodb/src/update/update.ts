@@ -59,12 +59,6 @@ function modification(update: BsonDocument, options: UpdateOptions): Update {
   const reserved = new Map<string, readonly string[]>();
   for (const [operator, fields] of update) {
     const definition = updates.find(operator);
-    if (!definition) {
-      throw failure(
-        'FailedToParse',
-        `Unknown modifier: ${operator}. Expected a valid update modifier or pipeline-style update specified as an array`,
-      );
-    }
     if (!isDocument(fields)) {
       throw failure(
         'FailedToParse',

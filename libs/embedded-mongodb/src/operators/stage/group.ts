@@ -67,9 +67,7 @@ function parseField(name: string, value: BsonValue, variables: Variables): Field
   if (!isDocument(value)) throw failureAt(40234, `The field '${name}' must be an accumulator object`);
   if (value.size !== 1) throw failureAt(40238, `The field '${name}' must specify one accumulator`);
   const [[operator, operand]] = value as unknown as [[string, BsonValue]];
-  const accumulator = accumulators.find(operator);
-  if (!accumulator) throw failureAt(15952, `unknown group operator '${operator}'`);
-  const { create, operand: read } = accumulator;
+  const { create, operand: read } = accumulators.find(operator);
   if (!read && Array.isArray(operand))
     throw failureAt(40237, `The ${operator} accumulator is a unary operator`);
   return { name, create, operand: compileExpression(read ? read(operand) : operand, variables) };
