@@ -11,33 +11,16 @@ import {
   ObjectId,
   Timestamp,
 } from 'bson';
-import { failure, unsupported } from '../errors.js';
-import { type BsonArray, type BsonDocument, BsonType, type BsonValue } from './types.js';
-
-/** Deepest nesting of a message. Unit: levels. */
-export const maxDepth = 200;
+import { asBuffer, elements, findElement, type RawElement, valueEnd } from './raw.js';
+import { type BsonArray, type BsonDocument, BsonType, BsonUndefined, type BsonValue } from './types.js';
 
 /**
- * Deepest nesting of a stored document; the rest is room for the command around it. Unit: levels.
+ * Decodes a document. Bytes from outside must have passed `validateDocument`: nothing is checked here.
  *
- * @see https://www.mongodb.com/docs/manual/reference/limits/#mongodb-limit-Nested-Depth-for-BSON-Documents
- */
-export const maxStoredDepth = 180;
-
-/** Milliseconds from 1970 that a JavaScript Date can hold, either way. */
-export const maxDate = 8_640_000_000_000_000n;
-
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
-
-/**
- * Decodes a document and checks every length, type and string on the way, since the bytes may come from anyone.
- *
- * @throws CommandError InvalidBSON (22) on malformed bytes, Overflow (15) on nesting beyond {@link maxDepth},
- *   CommandNotSupported (115) for a document that names a field twice and for a date that JavaScript cannot hold.
  * @see https://bsonspec.org/spec.html
  */
 export function decodeDocument(bytes: Uint8Array): BsonDocument {
-  return new Decoder(bytes).document(1);
+  return documentAt(asBuffer(bytes), 0);
 }
 
 /**
@@ -46,239 +29,86 @@ export function decodeDocument(bytes: Uint8Array): BsonDocument {
  * @returns `undefined` when the document has no such field.
  */
 export function decodeField(bytes: Uint8Array, name: string): BsonValue | undefined {
-  return new Decoder(bytes).field(name);
+  const buffer = asBuffer(bytes);
+  const element = findElement(buffer, 0, Buffer.from(name));
+  return element && decodeValue(buffer, element);
 }
 
-class Decoder {
-  private readonly buffer: Buffer;
-  private readonly view: DataView;
-  private at = 0;
-  private end: number;
-
-  constructor(bytes: Uint8Array) {
-    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.end = bytes.byteLength;
-    if (this.end < 5 || this.view.getInt32(0, true) !== this.end) {
-      throw invalid(`document length does not match its ${this.end} bytes`);
+/** The value of one element of a document. */
+export function decodeValue(bytes: Buffer, { type, at }: RawElement): BsonValue {
+  switch (type) {
+    case BsonType.double:
+      return new Double(bytes.readDoubleLE(at));
+    case BsonType.string:
+      return stringAt(bytes, at);
+    case BsonType.object:
+      return documentAt(bytes, at);
+    case BsonType.array:
+      return arrayAt(bytes, at);
+    case BsonType.binData:
+      return binaryAt(bytes, at);
+    case BsonType.undefined:
+      return BsonUndefined.value;
+    case BsonType.objectId:
+      return new ObjectId(copy(bytes, at, 12));
+    case BsonType.bool:
+      return bytes[at] === 1;
+    case BsonType.date:
+      return new Date(Number(bytes.readBigInt64LE(at)));
+    case BsonType.null:
+      return null;
+    case BsonType.regex: {
+      const end = bytes.indexOf(0, at);
+      return new BSONRegExp(textAt(bytes, at, end), textAt(bytes, end + 1, bytes.indexOf(0, end + 1)));
     }
-  }
-
-  document(depth: number): BsonDocument {
-    const result: BsonDocument = new Map();
-    let fields = 0;
-    this.eachElement(depth, (type) => {
-      const name = this.cstring();
-      result.set(name, this.value(type, depth));
-      if (result.size !== ++fields) throw repeatedName(name);
-    });
-    return result;
-  }
-
-  field(wanted: string): BsonValue | undefined {
-    this.at += 4;
-    for (let type = this.byte(); type !== 0; type = this.byte()) {
-      const name = this.cstring();
-      if (name === wanted) return this.value(type, 1);
-      this.skip(type);
-    }
-    return undefined;
-  }
-
-  private array(depth: number): BsonArray {
-    const result: BsonArray = [];
-    this.eachElement(depth, (type) => {
-      this.skipCstring();
-      result.push(this.value(type, depth));
-    });
-    return result;
-  }
-
-  /** Runs over the elements of the document that starts here, within its own declared bounds. */
-  private eachElement(depth: number, read: (type: number) => void): void {
-    if (depth > maxDepth)
-      throw failure('Overflow', `Document exceeds maximum nested object depth: ${maxDepth}`);
-    const outerEnd = this.end;
-    const start = this.at;
-    const length = this.int32();
-    if (length < 5 || start + length > outerEnd)
-      throw invalid('embedded document is longer than what surrounds it');
-    this.end = start + length;
-    for (let type = this.byte(); type !== 0; type = this.byte()) read(type);
-    if (this.at !== this.end) throw invalid('document ends before its declared length');
-    this.end = outerEnd;
-  }
-
-  private value(type: number, depth: number): BsonValue {
-    switch (type) {
-      case BsonType.double:
-        return new Double(this.view.getFloat64(this.take(8), true));
-      case BsonType.string:
-        return this.string();
-      case BsonType.object:
-        return this.document(depth + 1);
-      case BsonType.array:
-        return this.array(depth + 1);
-      case BsonType.binData:
-        return this.binary();
-      case BsonType.objectId:
-        return this.objectId();
-      case BsonType.bool:
-        return this.bool();
-      case BsonType.date:
-        return this.date();
-      case BsonType.null:
-        return null;
-      case BsonType.regex:
-        return this.regex();
-      case BsonType.javascript:
-        return new Code(this.string());
-      case BsonType.int:
-        return new Int32(this.int32());
-      case BsonType.timestamp:
-        return new Timestamp(this.long());
-      case BsonType.long:
-        return this.long();
-      case BsonType.decimal:
-        return new Decimal128(this.copy(16));
-      case BsonType.minKey & 0xff:
-        return new MinKey();
-      case BsonType.maxKey:
-        return new MaxKey();
-      default:
-        throw unknownType(type);
-    }
-  }
-
-  /** Passes over a value of the first level; the containers among them declare their own length. */
-  private skip(type: number): void {
-    if (type !== BsonType.object && type !== BsonType.array) {
-      this.value(type, 1);
-      return;
-    }
-    const length = this.view.getInt32(this.take(4), true);
-    if (length < 5) throw invalid('embedded document is too short');
-    this.take(length - 4);
-  }
-
-  private take(length: number): number {
-    const start = this.at;
-    if (length < 0 || start + length > this.end)
-      throw invalid('value reaches beyond the end of its document');
-    this.at = start + length;
-    return start;
-  }
-
-  private byte(): number {
-    return this.buffer[this.take(1)] as number;
-  }
-
-  private int32(): number {
-    return this.view.getInt32(this.take(4), true);
-  }
-
-  private long(): Long {
-    return new Long(this.int32(), this.int32());
-  }
-
-  /** Copied, since storage may reuse the memory behind the bytes it handed out. */
-  private copy(length: number): Uint8Array {
-    const start = this.take(length);
-    return Uint8Array.prototype.slice.call(this.buffer, start, start + length) as Uint8Array;
-  }
-
-  private objectId(): ObjectId {
-    return new ObjectId(this.copy(12));
-  }
-
-  private bool(): boolean {
-    const value = this.byte();
-    if (value > 1) throw invalid('a boolean is neither 0 nor 1');
-    return value === 1;
-  }
-
-  private date(): Date {
-    const millis = this.view.getBigInt64(this.take(8), true);
-    if (millis > maxDate || millis < -maxDate) throw dateBeyondRange();
-    return new Date(Number(millis));
-  }
-
-  private regex(): BSONRegExp {
-    const pattern = this.cstring();
-    return new BSONRegExp(pattern, checkedOptions(this.cstring()));
-  }
-
-  private binary(): Binary {
-    const length = this.int32();
-    const subtype = this.byte();
-    if (subtype !== Binary.SUBTYPE_BYTE_ARRAY) return new Binary(Buffer.from(this.copy(length)), subtype);
-    if (this.int32() !== length - 4) throw invalid('the inner length of a binary value is wrong');
-    return new Binary(Buffer.from(this.copy(length - 4)), subtype);
-  }
-
-  private string(): string {
-    const length = this.int32();
-    const start = this.take(length);
-    if (length < 1 || this.buffer[this.at - 1] !== 0) throw invalid('a string is not terminated');
-    return this.utf8(start, this.at - 1);
-  }
-
-  private cstring(): string {
-    const start = this.at;
-    this.skipCstring();
-    return this.utf8(start, this.at - 1);
-  }
-
-  private skipCstring(): void {
-    const zero = this.buffer.indexOf(0, this.at);
-    if (zero < 0 || zero >= this.end) throw invalid('a name is not terminated');
-    this.at = zero + 1;
-  }
-
-  private utf8(start: number, end: number): string {
-    const text = this.buffer.toString('utf8', start, end);
-    // Buffer replaces bytes that are not UTF-8 by U+FFFD; only the strict decoder tells it from a real one.
-    if (text.includes('\ufffd')) {
-      try {
-        strictUtf8.decode(this.buffer.subarray(start, end));
-      } catch {
-        throw invalid('a string is not UTF-8');
-      }
-    }
-    return text;
+    case BsonType.javascript:
+      return new Code(stringAt(bytes, at));
+    case BsonType.int:
+      return new Int32(bytes.readInt32LE(at));
+    case BsonType.timestamp:
+      return new Timestamp(longAt(bytes, at));
+    case BsonType.long:
+      return longAt(bytes, at);
+    case BsonType.decimal:
+      return new Decimal128(copy(bytes, at, 16));
+    case BsonType.maxKey:
+      return new MaxKey();
+    default:
+      return new MinKey();
   }
 }
 
-/** The refusal of a document with two fields of one name, of which MongoDB keeps both. */
-export function repeatedName(name: string): Error {
-  return unsupported(`A document that names the field '${name}' twice`);
+function documentAt(bytes: Buffer, start: number): BsonDocument {
+  const result: BsonDocument = new Map();
+  for (const element of elements(bytes, start))
+    result.set(textAt(bytes, element.name, element.at - 1), decodeValue(bytes, element));
+  return result;
 }
 
-/** The options of a regular expression as a value; the class that holds it knows some and puts them in order. */
-export function checkedOptions(options: string): string {
-  if (/^i?l?m?s?u?x?$/.test(options)) return options;
-  throw unsupported(`A regular expression with the options '${options}'`);
+function arrayAt(bytes: Buffer, start: number): BsonArray {
+  return Array.from(elements(bytes, start), (element) => decodeValue(bytes, element));
 }
 
-/** The refusal of a date that a JavaScript Date cannot hold. */
-export function dateBeyondRange(): Error {
-  return unsupported('A date beyond the years -271821 to 275760');
+function binaryAt(bytes: Buffer, at: number): Binary {
+  const subtype = bytes[at + 4] as number;
+  // The old subtype 2 has its length a second time.
+  const start = subtype === Binary.SUBTYPE_BYTE_ARRAY ? at + 9 : at + 5;
+  return new Binary(copy(bytes, start, valueEnd(bytes, BsonType.binData, at) - start), subtype);
 }
 
-/** The types that BSON calls deprecated, by their numbers. */
-const deprecated = new Map<number, string>([
-  [BsonType.undefined, 'undefined'],
-  [BsonType.dbPointer, 'DBPointer'],
-  [BsonType.symbol, 'symbol'],
-  [BsonType.javascriptWithScope, 'JavaScript with scope'],
-]);
-
-/** The refusal of a type that has no values here. */
-export function unknownType(type: number): Error {
-  const name = deprecated.get(type);
-  return name ? unsupported(`The deprecated type ${name}`) : invalid(`unrecognized BSON type ${type}`);
+function longAt(bytes: Buffer, at: number): Long {
+  return new Long(bytes.readInt32LE(at), bytes.readInt32LE(at + 4));
 }
 
-function invalid(reason: string): Error {
-  return failure('InvalidBSON', `Invalid BSON: ${reason}`);
+function stringAt(bytes: Buffer, at: number): string {
+  return textAt(bytes, at + 4, at + 3 + bytes.readInt32LE(at));
+}
+
+function textAt(bytes: Buffer, start: number, end: number): string {
+  return bytes.toString('utf8', start, end);
+}
+
+/** In memory of its own, since storage may reuse that behind the bytes it handed out. */
+function copy(bytes: Buffer, at: number, length: number): Buffer {
+  return Buffer.from(bytes.subarray(at, at + length));
 }

@@ -1,12 +1,12 @@
 import { Binary, BSONRegExp, Code, Decimal128, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
 import { failure } from '../errors.js';
-import { maxDepth } from './decode.js';
+import { messageLevels } from './validate.js';
 import { type BsonArray, type BsonDocument, BsonType, type BsonValue, typeName } from './types.js';
 
 /** Where documents are written before their bytes are cut out; grown when one does not fit. */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 let at = 0;
-let depthLimit = maxDepth;
+let depthLimit = messageLevels;
 
 /**
  * Encodes a document; `decodeDocument` gives back an equal one.
@@ -15,7 +15,7 @@ let depthLimit = maxDepth;
  * @throws CommandError Overflow (15) on nesting beyond the limit.
  * @see https://bsonspec.org/spec.html
  */
-export function encodeDocument(document: BsonDocument, limit = maxDepth): Uint8Array {
+export function encodeDocument(document: BsonDocument, limit = messageLevels): Uint8Array {
   at = 0;
   depthLimit = limit;
   writeDocument(document, 1);

@@ -3,7 +3,8 @@ import { decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { BsonType, type BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
-import { asBuffer, elements, findElement, validateDocument, valueEnd } from '../bson/raw.js';
+import { asBuffer, elements, findElement, valueEnd } from '../bson/raw.js';
+import { storedLevels, validateDocument } from '../bson/validate.js';
 import { nextTimestamp } from '../update/clock.js';
 import { checkId } from '../update/id.js';
 import type { Reply } from '../wire/reply.js';
@@ -59,7 +60,7 @@ export function checkBatch<T>(batch: readonly T[] | undefined, field: string): r
 
 /** Checks a document from outside and puts its `_id` first, making one where it has none. */
 export function prepare(given: Buffer): Buffer {
-  validateDocument(given);
+  validateDocument(given, storedLevels);
   checkSize(given.length);
   const bytes = stamped(given);
   const at = findElement(bytes, 0, idName);

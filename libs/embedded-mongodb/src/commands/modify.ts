@@ -1,5 +1,5 @@
 import { ObjectId } from 'bson';
-import { decodeDocument, decodeField, maxStoredDepth } from '../bson/decode.js';
+import { decodeDocument, decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError } from '../errors.js';
@@ -7,6 +7,7 @@ import type { Match } from '../planner/execute.js';
 import { Query, type QueryRequest } from '../planner/query.js';
 import type { Collection } from '../catalog/collection.js';
 import { asBuffer } from '../bson/raw.js';
+import { storedLevels } from '../bson/validate.js';
 import { upsertDocument } from '../update/upsert.js';
 import type { Update } from '../update/update.js';
 import { collectionFor, type Engine } from './context.js';
@@ -133,7 +134,7 @@ function apply(collection: Collection, { record, bytes }: Match, change: Update 
 
 /** The bytes of a document about to be stored. */
 function encoded(document: BsonDocument): Buffer {
-  const bytes = asBuffer(encodeDocument(document, maxStoredDepth));
+  const bytes = asBuffer(encodeDocument(document, storedLevels));
   checkSize(bytes.length);
   return bytes;
 }

@@ -1,7 +1,7 @@
 import { Int32 } from 'bson';
 import { compileLet } from '../aggregate/let.js';
 import type { Variables } from '../aggregate/scope.js';
-import { decodeDocument } from '../bson/decode.js';
+import { readDocument } from '../bson/validate.js';
 import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import {
@@ -46,7 +46,7 @@ export interface UpdateStatement {
  * @throws CommandError 9, 14, 40414 or 40415 where one has not the shape of a statement; the whole batch is then refused.
  */
 export function statementsOf(command: Command, field: 'updates' | 'deletes'): readonly BsonDocument[] {
-  const given = command.sequences.get(field)?.map(decodeDocument) ?? command.documents(field);
+  const given = command.sequences.get(field)?.map(readDocument) ?? command.documents(field);
   const path = `${command.name}.${field}`;
   const statements = checkBatch(given, path);
   for (const statement of statements) checkShape(statement, path, shapes[field]);

@@ -1,9 +1,8 @@
-import { decodeDocument, decodeField } from '../bson/decode.js';
+import { decodeDocument, decodeValue } from '../bson/decode.js';
 import { describe } from '../bson/describe.js';
-import { type BsonDocument, BsonType, BsonUndefined, type BsonValue } from '../bson/types.js';
+import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError, failure } from '../errors.js';
 import { fitKey, recordOf, recordValue, sharedKey, uniqueKey } from '../storage/layout.js';
-import { type RawElement, valueEnd } from '../bson/raw.js';
 import type { Store } from '../storage/store.js';
 import type { IndexDefinition } from './definition.js';
 import { KeyExtractor } from './keys.js';
@@ -165,7 +164,7 @@ export class Index {
   }
 
   private duplicate(bytes: Buffer, position: number, namespace: string): Error {
-    const values = this.extractor.values(bytes, position).map((element) => decodeElement(bytes, element));
+    const values = this.extractor.values(bytes, position).map((element) => decodeValue(bytes, element));
     const names = this.definition.fields.map(({ path }) => path);
     const shown = names.map((name, i) => `${name}: ${describe(values[i] as BsonValue)}`).join(', ');
     return failure(
@@ -180,14 +179,3 @@ export class Index {
 }
 
 const noValue = Buffer.alloc(0);
-
-/** Decodes one element by wrapping it into a document of its own. */
-function decodeElement(bytes: Buffer, { type, at }: RawElement): BsonValue {
-  if (type === BsonType.undefined) return BsonUndefined.value;
-  const value = bytes.subarray(at, valueEnd(bytes, type, at));
-  const wrapped = Buffer.alloc(value.length + 7);
-  wrapped.writeInt32LE(wrapped.length);
-  wrapped[4] = type;
-  value.copy(wrapped, 6);
-  return decodeField(wrapped, '') ?? null;
-}

@@ -1,4 +1,4 @@
-import { decodeDocument } from '../bson/decode.js';
+import { readDocument } from '../bson/validate.js';
 import type { BsonDocument } from '../bson/types.js';
 import { type Frame, ProtocolError, writeFrame } from './frames.js';
 import { encodeReply, type Reply } from './reply.js';
@@ -63,7 +63,7 @@ function readMessage({ header, body }: Frame): Request {
   if (!command) throw new ProtocolError('a message has no command');
   const bytes = command;
   return {
-    readBody: () => decodeDocument(bytes),
+    readBody: () => readDocument(bytes),
     sequences,
     wantsReply: (flags & moreToCome) === 0,
     answer: (reply) =>
@@ -100,7 +100,7 @@ function readQuery({ header, body }: Frame): Request {
   const nameEnd = body.indexOf(0, 4);
   if (nameEnd < 0 || nameEnd + 9 > body.length) throw new ProtocolError('a query is cut off');
   const namespace = body.toString('utf8', 4, nameEnd);
-  const command = decodeDocument(documentAt(body, nameEnd + 9, body.length));
+  const command = readDocument(documentAt(body, nameEnd + 9, body.length));
   const [name = ''] = command.keys();
   if (!namespace.endsWith('.$cmd') || !['hello', 'ismaster', 'isMaster'].includes(name)) {
     throw new ProtocolError('OP_QUERY serves the handshake alone');
