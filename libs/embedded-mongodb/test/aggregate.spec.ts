@@ -92,14 +92,13 @@ describe('compilePipeline', () => {
     expect(run([stage], [{ _id: 1, n: 0 }])).toEqual([{ _id: 1, some: true, all: false }]);
   });
 
+  it.each(['$sum', '$avg'])('refuses the %s of a decimal', (operator) => {
+    const stage = { $group: { _id: null, v: { [operator]: '$v' } } };
+    expect(codeOf(() => run([stage], [{ v: new Decimal128('1') }]))).toBe(115);
+  });
+
   it('adds up to the last digit as MongoDB does', () => {
     // The expected result is that of a MongoDB 7.0.
-    const values = [9007199254740992, 0.1, new Decimal128('0.1'), 1];
-    const mean = run(
-      [{ $group: { _id: null, mean: { $avg: '$v' } } }],
-      values.map((v) => ({ v })),
-    );
-    expect(String(mean[0]?.mean)).toBe('2251799813685248.299999999999999994');
     const almost = [0.49999999999999994, 0.49999999999999994, 0.1].map((v) => ({ v: new Double(v) }));
     const sum = (last: unknown): unknown =>
       run([{ $group: { _id: null, sum: { $sum: '$v' } } }], [...almost, { v: last }])[0]?.sum;

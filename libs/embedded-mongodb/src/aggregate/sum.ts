@@ -1,65 +1,41 @@
-import { Decimal128, Double, Int32, Long } from 'bson';
-import {
-  addDecimals,
-  type Decimal,
-  decimalFromBigInt,
-  divideDecimals,
-  exactDecimal,
-  fromDecimal128,
-  toDecimal128,
-} from '../bson/decimal.js';
-import { integerValue, toDecimal, truncate } from '../bson/numbers.js';
+import { Double, Long } from 'bson';
+import { asLong, integerValue, plainNumber, toInteger } from '../bson/numbers.js';
 import type { BsonNumber } from '../bson/types.js';
 
 /**
- * Adds numbers up the way MongoDB does. Whole numbers are added exactly, and together with the doubles in a sum of about twice
- * a double's precision; decimals are added on their own. The sum has the widest type of its parts.
+ * Adds numbers up the way MongoDB does: whole numbers exactly, and together with the doubles in a sum of about twice a double's
+ * precision. The sum has the widest type of its parts.
  */
 export class NumberSum {
   private integers = 0n;
   private readonly doubles = new DoubleDouble();
-  private decimals = zero;
-  private widest: 'int' | 'long' | 'double' | 'decimal' = 'int';
+  private widest: 'int' | 'long' | 'double' = 'int';
 
+  /** @throws CommandError CommandNotSupported (115) for a decimal */
   add(value: BsonNumber): void {
-    if (value instanceof Decimal128) {
-      this.widest = 'decimal';
-      this.decimals = rounded(addDecimals(this.decimals, toDecimal(value)));
-    } else if (value instanceof Double) {
-      if (this.widest !== 'decimal') this.widest = 'double';
-      this.doubles.add(value.value);
-    } else {
-      if (value instanceof Long && this.widest === 'int') this.widest = 'long';
-      const whole = truncate(value) ?? 0n;
-      this.integers += whole;
-      if (value instanceof Long) this.doubles.addLong(whole);
-      else this.doubles.add(Number(whole));
+    const number = plainNumber(value);
+    if (number instanceof Double) {
+      this.widest = 'double';
+      this.doubles.add(number.value);
+      return;
     }
+    const whole = toInteger(number);
+    this.integers += whole;
+    if (!(number instanceof Long)) return this.doubles.add(Number(whole));
+    if (this.widest === 'int') this.widest = 'long';
+    this.doubles.addLong(whole);
   }
 
   value(): BsonNumber {
-    if (this.widest === 'decimal') return toDecimal128(this.decimal());
-    const fits = BigInt.asIntN(64, this.integers) === this.integers;
-    if (this.widest === 'double' || !fits) return new Double(this.doubles.value());
+    if (this.widest === 'double' || asLong(this.integers) === undefined)
+      return new Double(this.doubles.value());
     return integerValue(this.integers, this.widest === 'long');
   }
 
-  /** The mean of `count` numbers: a double, or a decimal where one was added. */
+  /** The mean of `count` numbers. */
   average(count: number): BsonNumber {
-    if (this.widest !== 'decimal') return new Double(this.doubles.value() / count);
-    return toDecimal128(divideDecimals(rounded(this.decimal()), toDecimal(new Int32(count))));
+    return new Double(this.doubles.value() / count);
   }
-
-  private decimal(): Decimal {
-    return addDecimals(this.decimals, this.doubles.decimal());
-  }
-}
-
-const zero = decimalFromBigInt(0n);
-
-/** A decimal cut to the digits that a Decimal128 holds, which every step of a sum is. */
-function rounded(value: Decimal): Decimal {
-  return fromDecimal128(toDecimal128(value));
 }
 
 /**
@@ -92,11 +68,5 @@ class DoubleDouble {
 
   value(): number {
     return Number.isNaN(this.sum) ? this.plain : this.sum;
-  }
-
-  /** Both parts to the full precision of a decimal. */
-  decimal(): Decimal {
-    if (!Number.isFinite(this.sum)) return exactDecimal(this.plain);
-    return rounded(addDecimals(rounded(exactDecimal(this.sum)), rounded(exactDecimal(this.rest))));
   }
 }

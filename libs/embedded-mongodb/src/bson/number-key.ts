@@ -1,4 +1,5 @@
 import { Decimal128 } from 'bson';
+import { type Digits, digitsOf } from './decimal.js';
 import { BsonType } from './types.js';
 
 /**
@@ -50,30 +51,15 @@ function writeLong(value: bigint, target: Buffer, to: number): number {
 }
 
 function writeDecimal(value: Decimal128, target: Buffer, to: number): number {
-  const text = value.toString();
-  if (text === 'NaN') return writeExact(NaN, target, to);
-  if (text.endsWith('Infinity')) return writeExact(text.startsWith('-') ? -Infinity : Infinity, target, to);
-  const nearest = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(text)));
+  const number = Number(value.toString());
+  const exact = digitsOf(value);
+  if (!exact) return writeExact(number, target, to);
+  const nearest = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, number));
   const end = writeDouble(nearest, target, to);
-  const exact = parseDecimal(text);
   // Beyond the doubles the whole number stands as the remainder: a difference would have thousands of digits.
-  const base = Number.isFinite(Number(text))
-    ? exactDecimal(nearest)
-    : { digits: 0n, exponent: exact.exponent };
+  const base = Number.isFinite(number) ? exactDecimal(nearest) : { digits: 0n, exponent: exact.exponent };
   const exponent = Math.min(exact.exponent, base.exponent);
   return writeRemainder(scale(exact, exponent) - scale(base, exponent), exponent, target, end);
-}
-
-/** A number as `digits × 10^exponent`. */
-interface Digits {
-  digits: bigint;
-  exponent: number;
-}
-
-function parseDecimal(text: string): Digits {
-  const [mantissa = '0', power = '0'] = text.split('E');
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
 /** Every double is a finite decimal: m × 2^-k = m × 5^k × 10^-k. */

@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson';
 import { valuesEqual } from '../bson/compare.js';
 import { describe, describeField } from '../bson/describe.js';
-import { add, multiply, toDouble } from '../bson/numbers.js';
+import { add, multiply, plainNumber, toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonNumber, type BsonValue, isNumber, typeName } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { describeId, keep, lastName, type Modifier } from './modifier.js';
@@ -20,14 +20,14 @@ export function arithmetic(operator: '$inc' | '$mul', path: string, operand: Bso
     missing: 'create',
     change(current, { document }) {
       if (current === undefined)
-        return operator === '$inc' ? operand : (multiply(new Int32(0), operand, 'fail') ?? keep);
+        return operator === '$inc' ? operand : (multiply(new Int32(0), plainNumber(operand)) ?? keep);
       if (!isNumber(current)) {
         throw failure(
           'TypeMismatch',
           `Cannot apply ${operator} to a value of non-numeric type. ${describeId(document)} has the field '${lastName(path)}' of non-numeric type ${typeName(current)}`,
         );
       }
-      const result = combine(current, operand, 'fail');
+      const result = combine(plainNumber(current), plainNumber(operand));
       if (!result) throw overflow(operator, current, document);
       // NaN equals nothing here, not even itself: in MongoDB it counts as a change.
       if (Number.isNaN(toDouble(result))) return result;

@@ -107,7 +107,7 @@ const strings = ['', 'a', 'b', 'ab', 'é', '😀', 'A'];
 const names = ['a', 'b', 'c'];
 
 function number(random) {
-  return random.pick(random.pick([ints, longs, doubles, decimals]));
+  return random.pick(random.chance(0.02) ? decimals : random.pick([ints, longs, doubles]));
 }
 
 function scalar(random) {

@@ -1,7 +1,6 @@
-import { Decimal128, Double } from 'bson';
+import { Double } from 'bson';
 import { binary, expressions, nameOf, nullable, present } from '../../aggregate/operator.js';
-import { divideDecimals, toDecimal128 } from '../../bson/decimal.js';
-import { isZero, toDecimal, toDouble } from '../../bson/numbers.js';
+import { isZero, plainNumber, toDouble } from '../../bson/numbers.js';
 import { type BsonValue, isNumber } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 
@@ -12,8 +11,5 @@ function divide(a: BsonValue, b: BsonValue): BsonValue {
     throw failure('TypeMismatch', `$divide only supports numeric types, not ${nameOf(a)} and ${nameOf(b)}`);
   }
   if (isZero(b)) throw failure('BadValue', `can't $divide by zero`);
-  if (a instanceof Decimal128 || b instanceof Decimal128) {
-    return toDecimal128(divideDecimals(toDecimal(a), toDecimal(b)));
-  }
-  return new Double(toDouble(a) / toDouble(b));
+  return new Double(toDouble(plainNumber(a)) / toDouble(plainNumber(b)));
 }
