@@ -16,20 +16,19 @@ const values = { a: [{ b: 1 }, { b: 2 }, { b: [3, 4] }, 5, [{ b: 6 }]] };
 
 // What is expected is what a MongoDB 7.0 gives.
 describe('expressions', () => {
-  it.each<[Document, unknown]>([
-    [{ $let: { vars: { x: '$a' }, in: '$$x.b' } }, [1, 2, [3, 4]]],
-    [{ $let: { vars: { x: '$$ROOT' }, in: '$$x.a.b' } }, [1, 2, [3, 4]]],
-    [{ $map: { input: [['$a']], as: 'x', in: '$$x.b' } }, [[]]],
-    [{ $filter: { input: ['$a'], as: 'x', cond: { $eq: ['$$x.b', [1, 2, [3, 4]]] } } }, 'itself'],
-  ])('follow the path of a variable through arrays: %j', async (expression, expected) => {
+  it.each<[string, unknown]>([
+    ['$a.b', [1, 2, [3, 4]]],
+    ['$$ROOT.a.b', [1, 2, [3, 4]]],
+    ['$a.0.b', []],
+  ])('follow the path %s through arrays', async (expression, expected) => {
     const found = await server.evaluate(expression, values);
     const plain: unknown = JSON.parse(JSON.stringify(found));
-    expect(plain).toEqual(expected === 'itself' ? [values.a] : expected);
+    expect(plain).toEqual(expected);
   });
 
   it('store the values of such a path in an update', async () => {
     const names = await server.filled([{ _id: 1, ...values } as Document]);
-    await names.updateOne({}, [{ $set: { copy: { $let: { vars: { x: '$a' }, in: '$$x.b' } } } }]);
+    await names.updateOne({}, [{ $set: { copy: '$a.b' } }]);
     expect(await names.findOne({}, { projection: { _id: 0, copy: 1 } })).toEqual({ copy: [1, 2, [3, 4]] });
   });
 
@@ -45,7 +44,8 @@ describe('expressions', () => {
   });
 
   it.each<[Document, number]>([
-    [{ $let: { vars: { CURRENT: '$a' }, in: '$b' } }, 115],
+    [{ $let: { vars: { x: 1 }, in: '$$x' } }, 115],
+    [{ $map: { input: [], in: 1 } }, 115],
     [{ $add: [ten, 1] }, 115],
     [{ $add: [1, decimal('1')] }, 115],
     [{ $multiply: [decimal('1'), 1] }, 115],

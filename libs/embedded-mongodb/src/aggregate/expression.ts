@@ -2,16 +2,7 @@ import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js'
 import { failure, failureAt, unsupported } from '../errors.js';
 import { expressions, type Operator } from './operator.js';
 import { fieldPath } from './field-path.js';
-import {
-  constant,
-  type Expression,
-  fold,
-  noNames,
-  type Result,
-  type Scope,
-  type Variables,
-  withNames,
-} from './scope.js';
+import { constant, type Expression, fold, noNames, type Result, type Variables } from './scope.js';
 
 /**
  * @param variables What `$$name` may refer to.
@@ -22,7 +13,7 @@ export function compileExpression(expression: BsonValue, variables: Variables = 
   if (typeof expression === 'string' && expression.startsWith('$')) return compilePath(expression, variables);
   if (Array.isArray(expression)) {
     const elements = expression.map((each) => compileExpression(each, variables));
-    return fold(elements, (scope) => elements.map((each) => each(scope) ?? null));
+    return fold(elements, (document) => elements.map((each) => each(document) ?? null));
   }
   if (!isDocument(expression)) return constant(expression);
   const operator = expression.keys().next().value;
@@ -44,10 +35,10 @@ function compileObject(fields: BsonDocument, variables: Variables): Expression {
   });
   return fold(
     compiled.map((each) => each.evaluate),
-    (scope) => {
+    (document) => {
       const result: BsonDocument = new Map();
       for (const { name, evaluate } of compiled) {
-        const value = evaluate(scope);
+        const value = evaluate(document);
         if (value !== undefined) result.set(name, value);
       }
       return result;
@@ -60,9 +51,7 @@ function compileOperator(name: string, expression: BsonDocument, variables: Vari
   const argument = expression.get(name) as BsonValue;
   const operator = expressions.find(name);
   if ('compile' in operator) {
-    return operator.compile(argument, (inner, added = []) =>
-      compileExpression(inner, withNames(variables, added)),
-    );
+    return operator.compile(argument, (inner) => compileExpression(inner, variables));
   }
   const operands = (Array.isArray(argument) ? argument : [argument]).map((each) =>
     compileExpression(each, variables),
@@ -74,11 +63,11 @@ function compileOperator(name: string, expression: BsonDocument, variables: Vari
 /** An operator over its arguments, constants computed as far as MongoDB does beforehand. */
 function applied(operator: Operator, given: readonly Expression[]): Expression {
   const operands = given.every((each) => each.constant) ? given : withFolded(operator, given);
-  return fold(operands, (scope) => operator.apply(inTurn(operands, scope)));
+  return fold(operands, (document) => operator.apply(inTurn(operands, document)));
 }
 
-function* inTurn(operands: readonly Expression[], scope: Scope): Generator<Result> {
-  for (const operand of operands) yield operand(scope);
+function* inTurn(operands: readonly Expression[], document: BsonDocument): Generator<Result> {
+  for (const operand of operands) yield operand(document);
 }
 
 function withFolded(operator: Operator, operands: readonly Expression[]): readonly Expression[] {
@@ -123,12 +112,12 @@ function compilePath(text: string, variables: Variables): Expression {
   if (text === '$$') throw failure('FailedToParse', 'empty variable names are not allowed');
   const isVariable = text.startsWith('$$');
   const names = fieldPath(text.slice(isVariable ? 2 : 1));
-  if (!isVariable) return (scope) => valueAt(scope.root, names);
+  if (!isVariable) return (document) => valueAt(document, names);
   const [variable = '', ...rest] = names;
   switch (variable) {
     case 'ROOT':
     case 'CURRENT':
-      return (scope) => valueAt(scope.root, rest);
+      return (document) => valueAt(document, rest);
     case 'REMOVE':
       return constant(undefined);
     default:
@@ -138,7 +127,7 @@ function compilePath(text: string, variables: Variables): Expression {
 
 function compileVariable(name: string, rest: readonly string[], variables: Variables): Expression {
   const found = variables.get(name);
-  if (found) return fold([found], (scope) => valueAt(found(scope), rest));
+  if (found) return fold([found], (document) => valueAt(found(document), rest));
   if (/^[A-Z]/.test(name)) throw unsupported(`The variable $$${name}`);
   throw failureAt(17276, `Use of undefined variable: ${name}`);
 }

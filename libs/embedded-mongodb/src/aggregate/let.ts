@@ -1,7 +1,6 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
-import { CommandError, failure, failureAt } from '../errors.js';
+import { failure, failureAt, unsupported } from '../errors.js';
 import { compileExpression } from './expression.js';
-import { checkedName } from './values/variables.js';
 import { constant, type Expression, noNames, type Variables } from './scope.js';
 
 /**
@@ -23,16 +22,16 @@ export function compileLet(definitions: BsonDocument | undefined, outer: Variabl
 }
 
 function checkName(name: string): void {
-  try {
-    checkedName(name);
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    throw failure('FailedToParse', `Invalid 'let' parameter :: caused by :: ${error.message}`);
-  }
+  if (name === 'CURRENT') throw unsupported('Another document as $$CURRENT');
+  if (/^[a-z\u0080-\uffff][\w\u0080-\uffff]*$/.test(name)) return;
+  throw failure(
+    'FailedToParse',
+    `Invalid 'let' parameter :: caused by :: '${name}' starts with an invalid character for a user variable name`,
+  );
 }
 
 function evaluate(expression: BsonValue, variables: Variables): BsonValue | undefined {
-  const value = compileExpression(expression, variables)({ root: noDocument, variables: new Map() });
+  const value = compileExpression(expression, variables)(noDocument);
   if (value === noDocument) throw fieldAccess();
   return value;
 }

@@ -15,10 +15,10 @@ export interface Operator {
   folds?: 'leading' | 'adjacent';
 }
 
-/** Compiles an argument, in which the added variables may be used besides those of its surroundings. */
-export type Compile = (expression: BsonValue, added?: readonly string[]) => Expression;
+/** Compiles an argument. */
+export type Compile = (expression: BsonValue) => Expression;
 
-/** An operator that evaluates only some of its arguments, or evaluates them with variables of its own. */
+/** An operator that evaluates only some of its arguments. */
 export interface SpecialOperator {
   compile(argument: BsonValue, compile: Compile): Expression;
 }

@@ -10,14 +10,14 @@ import { Query } from '../planner/query.js';
 import type { Reply } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
 import { counted } from './count.js';
-import { Cursor, cursorReply, defaultBatch, noScan } from './cursors.js';
+import { Cursor, cursorReply, defaultBatch } from './cursors.js';
 import { hintOf } from './find.js';
 
 /** A pipeline, and the query that answers its first stages. */
 export interface Aggregation {
   pipeline: Pipeline;
-  /** Answers the pipeline's head; without one the pipeline has documents of its own. */
-  query: Query | undefined;
+  /** Answers the pipeline's head. */
+  query: Query;
   /** Whether nothing but the count of the query's matches is asked for: `{ $group: { _id: 1, n: { $sum: 1 } } }`. */
   counts: boolean;
 }
@@ -32,7 +32,6 @@ export function aggregation(command: Command, { store, catalog }: Engine): Aggre
     throw unsupported('An aggregation over no collection');
   const variables = command.variables();
   const pipeline = compilePipeline(stages, variables);
-  if (pipeline.source) return { pipeline, query: undefined, counts: false };
   const { head } = pipeline;
   const query = new Query(store, catalog.find(command.namespace), {
     filter: head.filter ?? new Map(),
@@ -58,11 +57,6 @@ export async function aggregate(command: Command, engine: Engine): Promise<Reply
   const { pipeline, query, counts } = aggregation(command, engine);
   const { namespace } = command;
   const size = batchSizeOf(command, given);
-  if (!query) {
-    const source = pipeline.source?.({ namespace, collection: engine.catalog.find(namespace) }) ?? [];
-    const cursor = new Cursor(namespace, encoded(pipeline.run(source)), noScan);
-    return engine.cursors.first(cursor, size, false, command.pauses);
-  }
   if (counts) {
     const n = await counted(command, query);
     const found = isNumber(n) && toDouble(n) > 0;

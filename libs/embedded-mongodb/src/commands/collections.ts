@@ -1,10 +1,9 @@
 import { Binary, Double, Int32 } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failure, failureAt, unsupported } from '../errors.js';
+import { failure, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
 import type { Collection } from '../catalog/collection.js';
-import { storageFigures } from '../catalog/figures.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine, isSimple, namespaceOf } from './context.js';
 import { cursorReply } from './cursors.js';
@@ -144,29 +143,6 @@ export function listDatabases(command: Command, { catalog }: Engine): Reply {
     ['databases', databases.filter((each) => filter.matches(each))],
     ...total,
   ]) as Reply;
-}
-
-/** Figures of one collection. @see https://www.mongodb.com/docs/manual/reference/command/collStats/ */
-export function collStats(command: Command, { catalog }: Engine): Reply {
-  const { namespace } = command;
-  const collection = catalog.find(namespace);
-  const scale = command.integer('scale') ?? 1;
-  if (scale < 1) throw failureAt(51024, `BSON field 'scale' value must be >= 1, actual value '${scale}'`);
-  const figures = collection ? storageFigures(collection, scale) : [];
-  return new Map<string, ReplyValue>([['ns', namespace], ...figures]);
-}
-
-/** Figures of one database. @see https://www.mongodb.com/docs/manual/reference/command/dbStats/ */
-export function dbStats({ database }: Command, { catalog }: Engine): Reply {
-  const collections = catalog.list(database);
-  const objects = collections.reduce((sum, { counters }) => sum + counters.documents, 0);
-  return new Map<string, ReplyValue>([
-    ['db', database],
-    ['collections', new Int32(collections.length)],
-    ['objects', new Int32(objects)],
-    ['dataSize', new Double(sizeOf(collections))],
-    ['indexes', new Int32(collections.reduce((sum, { indexes }) => sum + indexes.length, 0))],
-  ]);
 }
 
 function sizeOf(collections: readonly Collection[]): number {

@@ -13,13 +13,6 @@ const maxResultBytes = maxBatchBytes + 16 * 1024;
 /** Documents of a first batch when the client names no size. */
 export const defaultBatch = 101;
 
-/** What the cursor of documents at hand has in place of a scan: nothing to let go of. */
-export const noScan: Pausable & { end(): void } = {
-  release: () => undefined,
-  resume: () => undefined,
-  end: () => undefined,
-};
-
 /** Documents one after another, `undefined` as a chance to pause. */
 export type Results = Iterator<Uint8Array | undefined>;
 

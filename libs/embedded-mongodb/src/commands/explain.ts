@@ -50,7 +50,6 @@ async function explanation(
     command.connectionId,
   );
   const { query, above } = explainedQuery(explained, engine);
-  query.explained = true;
   const planner: BsonDocument = new Map<string, BsonValue>([
     ['namespace', explained.namespace],
     ['indexFilterSet', false],
@@ -81,7 +80,6 @@ function explainedQuery(command: Command, engine: Engine): Explained {
       return { query: distinctQuery(command, engine), above: [] };
     case 'aggregate': {
       const { query, counts } = aggregation(command, engine);
-      if (!query) throw unsupported('explain of a pipeline without documents of a collection');
       return { query, above: counts ? ['COUNT'] : [] };
     }
     case 'update': {

@@ -1,4 +1,3 @@
-import { arch, platform } from 'node:process';
 import { Double, Int32, Long } from 'bson';
 import type { BsonValue } from '../bson/types.js';
 import { maxMessageBytes } from '../wire/frames.js';
@@ -70,42 +69,4 @@ export function serverStatus(_command: Command, { cursors }: Engine): Reply {
     ['storageEngine', new Map<string, BsonValue>([['name', 'lmdb']])],
     ['metrics', new Map<string, BsonValue>([['cursor', cursor]])],
   ]) as Reply;
-}
-
-/** @see https://www.mongodb.com/docs/manual/reference/command/connectionStatus/ */
-export function connectionStatus(): Reply {
-  const nobody = new Map<string, BsonValue>([
-    ['authenticatedUsers', []],
-    ['authenticatedUserRoles', []],
-  ]);
-  return new Map<string, BsonValue>([['authInfo', nobody]]) as Reply;
-}
-
-/** @see https://www.mongodb.com/docs/manual/reference/command/hostInfo/ */
-export function hostInfo(): Reply {
-  const os = new Map<string, BsonValue>([['type', platform]]);
-  const system = new Map<string, BsonValue>([['cpuArch', arch]]);
-  return new Map<string, BsonValue>([
-    ['system', system],
-    ['os', os],
-  ]) as Reply;
-}
-
-/** The connection's address is of no use to anyone here, but shells ask for it. */
-export function whatsMyUri(): Reply {
-  return new Map<string, ReplyValue>([['you', 'local']]);
-}
-
-/** @see https://www.mongodb.com/docs/manual/reference/command/getLog/ */
-export function getLog(): Reply {
-  return new Map<string, BsonValue>([
-    ['totalLinesWritten', new Int32(0)],
-    ['log', []],
-  ]) as Reply;
-}
-
-/** The parameters that shells and compatible tools ask for. @see https://www.mongodb.com/docs/manual/reference/command/getParameter/ */
-export function getParameter(): Reply {
-  const compatibility = new Map<string, BsonValue>([['version', '7.0']]);
-  return new Map<string, BsonValue>([['featureCompatibilityVersion', compatibility]]) as Reply;
 }

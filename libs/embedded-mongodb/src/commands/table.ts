@@ -44,11 +44,6 @@ const commands = new Map<string, CommandEntry>(
     buildInfo: entry(handshake.buildInfo),
     buildinfo: entry(handshake.buildInfo),
     serverStatus: entry(handshake.serverStatus),
-    connectionStatus: entry(handshake.connectionStatus, 'showPrivileges'),
-    hostInfo: entry(handshake.hostInfo, NO_FIELDS),
-    whatsmyuri: entry(handshake.whatsMyUri),
-    getLog: entry(handshake.getLog, NO_FIELDS),
-    getParameter: entry(handshake.getParameter),
     startSession: entry(handshake.ok, NO_FIELDS),
     refreshSessions: entry(handshake.ok, NO_FIELDS),
     endSessions: entry(handshake.ok, NO_FIELDS),
@@ -84,8 +79,6 @@ const commands = new Map<string, CommandEntry>(
     renameCollection: entry(collections.renameCollection, 'to dropTarget stayTemp'),
     listCollections: entry(collections.listCollections, 'filter nameOnly authorizedCollections cursor'),
     listDatabases: entry(collections.listDatabases, 'filter nameOnly authorizedDatabases'),
-    collStats: entry(collections.collStats, 'scale'),
-    dbStats: entry(collections.dbStats, 'scale freeStorage'),
     createIndexes: entry(createIndexes, 'indexes commitQuorum ignoreUnknownIndexOptions v'),
     listIndexes: entry(listIndexes, 'cursor includeBuildUUIDs'),
     dropIndexes: entry(dropIndexes, 'index'),
@@ -96,10 +89,10 @@ const commands = new Map<string, CommandEntry>(
 /** Commands of real MongoDB that this server lacks. */
 const refused = new Set(
   (
-    'abortTransaction authenticate saslStart saslContinue getnonce bulkWrite cloneCollectionAsCapped collMod commitTransaction ' +
-    'compact convertToCapped createRole createUser currentOp dataSize dbHash dropUser enableSharding fsync geoSearch killOp ' +
-    'mapReduce profile reIndex replSetGetStatus replSetInitiate setFeatureCompatibilityVersion setParameter shardCollection ' +
-    'shutdown top usersInfo validate'
+    'abortTransaction authenticate saslStart saslContinue getnonce bulkWrite cloneCollectionAsCapped collMod collStats commitTransaction ' +
+    'compact connectionStatus convertToCapped createRole createUser currentOp dataSize dbHash dbStats dropUser enableSharding ' +
+    'fsync geoSearch getLog getParameter hostInfo killOp mapReduce profile reIndex replSetGetStatus replSetInitiate setFeatureCompatibilityVersion setParameter shardCollection ' +
+    'shutdown top usersInfo validate whatsmyuri'
   ).split(' '),
 );
 

@@ -1,14 +1,12 @@
 import { type BsonValue, isDocument } from '../bson/types.js';
 import { failure, failureAt } from '../errors.js';
-import { type DocumentFlow, type PipelineHead, type Source, type Stage, stages } from './stage.js';
+import { type DocumentFlow, type PipelineHead, type Stage, stages } from './stage.js';
 import { noNames, type Variables } from '../aggregate/scope.js';
 
 export type { PipelineHead } from './stage.js';
 
 /** A compiled pipeline. */
 export interface Pipeline {
-  /** Set where the pipeline begins with documents of its own; the head is then empty. */
-  readonly source?: Source;
   readonly head: PipelineHead;
   /** Runs the stages after the head over the documents that the head left. */
   run(documents: DocumentFlow): DocumentFlow;
@@ -22,13 +20,6 @@ export interface Pipeline {
 export function compilePipeline(given: readonly BsonValue[], variables: Variables = noNames): Pipeline {
   const named = given.map(readStage);
   const head: PipelineHead = {};
-  const [first, ...others] = named;
-  const operator = first && stages.find(first.name);
-  if (first && operator && 'source' in operator) {
-    const source = operator.source(first.argument);
-    const rest = others.map((each) => compileStage(each, variables));
-    return { source, head, run: (documents) => chain(rest, documents) };
-  }
   let taken = 0;
   while (taken < named.length && intoHead(head, named[taken] as NamedStage, variables)) taken++;
   const rest = named.slice(taken).map((each) => compileStage(each, variables));
@@ -74,20 +65,12 @@ export function readStage(stage: BsonValue): NamedStage {
 }
 
 function intoHead(head: PipelineHead, { name, argument }: NamedStage, variables: Variables): boolean {
-  const operator = stages.find(name);
-  return 'parse' in operator && operator.intoHead?.(head, argument, variables) === true;
+  return stages.find(name).intoHead?.(head, argument, variables) === true;
 }
 
-/** @throws CommandError 40602 for a stage that may only come first, CommandNotSupported (115) for one that this server lacks */
+/** @throws CommandError CommandNotSupported (115) for a stage that this server lacks */
 export function compileStage({ name, argument }: NamedStage, variables: Variables): Stage {
-  const operator = stages.find(name);
-  if ('parse' in operator) return operator.parse(argument, { name, variables });
-  throw failureAt(40602, `${name} is only valid as the first stage in a pipeline`);
-}
-
-/** Whether a stage makes documents of its own. */
-export function isSource(name: string): boolean {
-  return 'source' in stages.find(name);
+  return stages.find(name).parse(argument, { name, variables });
 }
 
 /** Runs documents through stages, one after the other. */

@@ -2,14 +2,14 @@ import { describe, describeDocument } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failureAt } from '../errors.js';
 import { compileExpression } from '../aggregate/expression.js';
-import { type Result, scopeOf } from '../aggregate/scope.js';
+import type { Result } from '../aggregate/scope.js';
 import { eachDocument, type Stage, type StageContext } from './stage.js';
 
 /** A stage that puts what an expression gives in place of each document. */
 export function replaceBy(expression: BsonValue, what: string, { variables }: StageContext): Stage {
   const evaluate = compileExpression(expression, variables);
   return eachDocument((document) => {
-    const root = evaluate(scopeOf(document));
+    const root = evaluate(document);
     if (isDocument(root)) return [root];
     throw notADocument(what, root, document);
   });

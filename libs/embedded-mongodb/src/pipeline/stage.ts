@@ -1,5 +1,4 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
-import type { Collection } from '../catalog/collection.js';
 import type { Variables } from '../aggregate/scope.js';
 import { Registry } from '../registry.js';
 
@@ -25,17 +24,8 @@ export interface PipelineHead {
   limit?: number;
 }
 
-/** The collection that a pipeline runs over; it may not exist. */
-export interface SourceContext {
-  namespace: string;
-  collection: Collection | undefined;
-}
-
-/** The documents that a pipeline begins with, in place of a collection's. */
-export type Source = (context: SourceContext) => BsonDocument[];
-
-/** A stage over the documents that come to it. */
-export interface OrdinaryStage {
+/** A stage of pipelines. */
+export interface StageOperator {
   /** Reads the stage's argument. */
   parse(argument: BsonValue, context: StageContext): Stage;
   /** Whether it may stand in an update: it makes one document of one. @default false */
@@ -43,14 +33,6 @@ export interface OrdinaryStage {
   /** Moves the stage into the head, where a query would apply it in its turn: match, sort, skip, limit. */
   intoHead?(head: PipelineHead, argument: BsonValue, variables: Variables): boolean;
 }
-
-/** A stage that comes first and makes documents of its own. */
-export interface SourceStage {
-  source(argument: BsonValue): Source;
-}
-
-/** A stage of pipelines. */
-export type StageOperator = OrdinaryStage | SourceStage;
 
 /** Stages of pipelines. */
 export const stages = new Registry<StageOperator>('The stage');

@@ -3,7 +3,6 @@ import type { Variables } from '../aggregate/scope.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
 import type { Index } from '../index/index.js';
-import { countUse } from '../index/usage.js';
 import type { Collection } from '../catalog/collection.js';
 import type { Store } from '../storage/store.js';
 import { type Match, Scan } from './execute.js';
@@ -32,8 +31,6 @@ export class Query {
   readonly scan: Scan;
   /** What was asked for, a natural order being a hint. */
   readonly request: QueryRequest;
-  /** Set where the query is only explained: that is no use of its index. */
-  explained = false;
 
   /** @throws CommandError where filter, sort or hint are wrong, or the store is closed */
   constructor(
@@ -60,7 +57,6 @@ export class Query {
 
   /** The matches in order, without those skipped and behind the limit; `undefined` is a chance to pause. */
   *matches(): Generator<Match | undefined> {
-    this.countUse();
     const { skip = 0, limit = 0 } = this.request;
     let toSkip = skip;
     let left = limit > 0 ? limit : Infinity;
@@ -96,7 +92,6 @@ export class Query {
       return;
     }
     if (access.kind === 'ixscan' && exact) {
-      this.countUse();
       yield bounded(this.scan.count(access));
       return;
     }
@@ -106,13 +101,6 @@ export class Query {
       yield undefined;
     }
     yield count;
-  }
-
-  private countUse(): void {
-    const { access } = this.plan;
-    if (this.explained) return;
-    const indexes = access.kind === 'or' ? access.branches.map(({ index }) => index) : [];
-    for (const index of 'index' in access ? [access.index] : new Set(indexes)) countUse(index);
   }
 
   private ordered(keep: number): Generator<Match | undefined> {

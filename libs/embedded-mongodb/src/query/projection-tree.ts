@@ -1,5 +1,5 @@
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import type { Expression, Scope } from '../aggregate/scope.js';
+import type { Expression } from '../aggregate/scope.js';
 
 /** What a projection makes of one field. */
 export type Leaf = 'include' | 'exclude' | { compute: Expression };
@@ -47,14 +47,14 @@ export class ProjectionTree {
   }
 
   /** Adds the computed fields to a document that is changed in place; new ones come last, in the order they were given in. */
-  compute(target: BsonDocument, scope: Scope): BsonDocument {
+  compute(target: BsonDocument, document: BsonDocument): BsonDocument {
     if (!this.computes) return target;
     for (const name of this.names) {
       const leaf = this.leaves.get(name);
       const child = this.children.get(name);
       let value = target.get(name);
-      if (typeof leaf === 'object') value = leaf.compute(scope);
-      else if (child?.computes) value = child.computeValue(value, scope);
+      if (typeof leaf === 'object') value = leaf.compute(document);
+      else if (child?.computes) value = child.computeValue(value, document);
       else continue;
       if (value === undefined) target.delete(name);
       else target.set(name, value);
@@ -78,8 +78,8 @@ export class ProjectionTree {
   }
 
   /** Inside an array every element gets the fields; whatever is no document is replaced by one. */
-  private computeValue(value: BsonValue | undefined, scope: Scope): BsonValue {
-    if (Array.isArray(value)) return value.map((element) => this.computeValue(element, scope));
-    return this.compute(isDocument(value) ? new Map(value) : new Map(), scope);
+  private computeValue(value: BsonValue | undefined, document: BsonDocument): BsonValue {
+    if (Array.isArray(value)) return value.map((element) => this.computeValue(element, document));
+    return this.compute(isDocument(value) ? new Map(value) : new Map(), document);
   }
 }

@@ -1,5 +1,5 @@
 import { compileExpression } from '../aggregate/expression.js';
-import { constant, noNames, scopeOf, type Variables } from '../aggregate/scope.js';
+import { constant, noNames, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
 import { type CommandError, failureAt, unsupported } from '../errors.js';
@@ -50,7 +50,7 @@ export function compileProjection(
   return {
     apply(document) {
       const base = including ? tree.include(document) : tree.exclude(document);
-      tree.compute(base, scopeOf(document));
+      tree.compute(base, document);
       return steps.reduce((result, step) => step(result, document), base);
     },
   };

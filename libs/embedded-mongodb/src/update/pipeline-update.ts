@@ -27,8 +27,7 @@ export function pipelineUpdate(stages: readonly BsonValue[], variables: Variable
 }
 
 function checkAllowed(name: string): void {
-  const stage = registered.find(name);
-  if (!('updates' in stage) || !stage.updates) {
+  if (!registered.find(name).updates) {
     throw failure('InvalidOptions', `${name} is not allowed to be used within an update`);
   }
 }

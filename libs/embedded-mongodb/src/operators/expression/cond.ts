@@ -1,34 +1,30 @@
-import { type Expression, scopeOf } from '../../aggregate/scope.js';
-import { listOf, namedArguments } from '../../aggregate/values/named-arguments.js';
+import { expressions } from '../../aggregate/operator.js';
+import { type Expression, valueOf } from '../../aggregate/scope.js';
+import { listOf } from '../../aggregate/values/list-of.js';
 import { isTruthy } from '../../bson/truth.js';
 import { type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
-import { expressions } from '../../aggregate/operator.js';
+
+/** The names of the parts, and the error for lack of each. */
+const parts = Object.entries({ if: 17080, then: 17081, else: 17082 });
 
 expressions.define('$cond', {
   compile(argument, compile) {
-    const [test, then, otherwise] = condition(argument).map((each) => compile(each));
-    if (test?.constant) {
-      const chosen = isTruthy(test(scopeOf(new Map()))) ? then : otherwise;
-      return chosen as Expression;
-    }
-    return (scope) => (isTruthy(test?.(scope)) ? then?.(scope) : otherwise?.(scope));
+    const given = isDocument(argument) ? namedParts(argument) : listOf(argument);
+    if (given.length !== parts.length)
+      throw failureAt(16020, `Expression $cond takes exactly 3 arguments. ${given.length} were passed in.`);
+    const [test, then, otherwise] = given.map(compile) as [Expression, Expression, Expression];
+    if (test.constant) return isTruthy(valueOf(test)) ? then : otherwise;
+    return (document) => (isTruthy(test(document)) ? then(document) : otherwise(document));
   },
 });
 
-function condition(argument: BsonValue): BsonValue[] {
-  if (!isDocument(argument)) {
-    const list = listOf(argument);
-    if (list.length === 3) return list;
-    throw failureAt(16020, `Expression $cond takes exactly 3 arguments. ${list.length} were passed in.`);
-  }
-  const options = namedArguments(
-    '$cond',
-    argument,
-    16866,
-    { if: 17080, then: 17081, else: 17082 },
-    [],
-    17083,
-  );
-  return ['if', 'then', 'else'].map((name) => options.get(name) as BsonValue);
+function namedParts(given: ReadonlyMap<string, BsonValue>): BsonValue[] {
+  const unknown = [...given.keys()].find((name) => !parts.some(([known]) => known === name));
+  if (unknown !== undefined) throw failureAt(17083, `Unrecognized parameter to $cond: ${unknown}`);
+  return parts.map(([name, code]) => {
+    const part = given.get(name);
+    if (part === undefined) throw failureAt(code, `Missing '${name}' parameter to $cond`);
+    return part;
+  });
 }

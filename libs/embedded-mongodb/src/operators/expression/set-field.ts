@@ -24,13 +24,13 @@ function setField(argument: BsonValue, compile: Compile): Expression {
   }
   const name = constantName(argument.get('field') as BsonValue, compile);
   const [value, input] = ['value', 'input'].map((each) => compile(argument.get(each) as BsonValue));
-  return (scope) => {
-    const document = input?.(scope);
-    if (isNullish(document)) return null;
-    if (!isDocument(document))
+  return (document) => {
+    const target = input?.(document);
+    if (isNullish(target)) return null;
+    if (!isDocument(target))
       throw failureAt(4161105, `$setField requires 'input' to evaluate to type Object`);
-    const result: BsonDocument = new Map(document);
-    const set = value?.(scope);
+    const result: BsonDocument = new Map(target);
+    const set = value?.(document);
     if (set === undefined) result.delete(name);
     else result.set(name, set);
     return result;

@@ -1,5 +1,4 @@
 import { compileExpression } from '../../aggregate/expression.js';
-import { scopeOf } from '../../aggregate/scope.js';
 import { isTruthy } from '../../bson/truth.js';
 import { opaque } from '../../query/filter.js';
 import { clauseOperators } from '../../query/operators.js';
@@ -10,6 +9,6 @@ clauseOperators.define('$expr', (argument, { onTopLevel, variables }) => {
   return {
     ...opaque,
     evaluates: true,
-    matches: (document) => isTruthy(evaluate(scopeOf(document))),
+    matches: (document) => isTruthy(evaluate(document)),
   };
 });

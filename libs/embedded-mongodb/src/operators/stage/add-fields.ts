@@ -1,6 +1,6 @@
 import { compileExpression } from '../../aggregate/expression.js';
 import { fieldPath } from '../../aggregate/field-path.js';
-import { scopeOf, type Variables } from '../../aggregate/scope.js';
+import type { Variables } from '../../aggregate/scope.js';
 import { eachDocument, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { describeDocument } from '../../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
@@ -17,7 +17,7 @@ export function addFieldsStage(argument: BsonValue, { name, variables }: StageCo
   const tree = new ProjectionTree();
   const seen: string[] = [];
   for (const [path, value] of argument) addField(tree, seen, path, value, argument, variables);
-  return eachDocument((document) => [tree.compute(new Map(document), scopeOf(document))]);
+  return eachDocument((document) => [tree.compute(new Map(document), document)]);
 }
 
 function addField(

@@ -1,4 +1,4 @@
-import { chain, compileStage, isSource, readStage } from '../../pipeline/pipeline.js';
+import { chain, compileStage, readStage } from '../../pipeline/pipeline.js';
 import type { Variables } from '../../aggregate/scope.js';
 import { allDocuments, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { describeDocument } from '../../bson/describe.js';
@@ -56,7 +56,7 @@ function facetStages(name: string, stages: BsonValue, variables: Variables): Sta
       );
     }
     const named = readStage(stage);
-    if (named.name === '$facet' || isSource(named.name)) {
+    if (named.name === '$facet') {
       throw failureAt(40600, `${named.name} is not allowed to be used within a $facet stage`);
     }
     return compileStage(named, variables);

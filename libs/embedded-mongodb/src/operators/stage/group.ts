@@ -1,7 +1,7 @@
 import { type Accumulator, accumulators } from '../../aggregate/accumulator.js';
 import { compileExpression } from '../../aggregate/expression.js';
 import { groupKey } from '../../aggregate/group-key.js';
-import { type Expression, type Scope, scopeOf, type Variables } from '../../aggregate/scope.js';
+import type { Expression, Variables } from '../../aggregate/scope.js';
 import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
@@ -15,7 +15,7 @@ interface Field {
 }
 
 /** `$group`: one document per distinct `_id`, in the order in which they were first met. */
-export function groupStage(argument: BsonValue, { variables }: StageContext): Stage {
+function groupStage(argument: BsonValue, { variables }: StageContext): Stage {
   if (!isDocument(argument)) throw failureAt(15947, `a group's fields must be specified in an object`);
   const id = argument.get('_id');
   const fields = [...argument]
@@ -30,13 +30,12 @@ export function groupStage(argument: BsonValue, { variables }: StageContext): St
         yield undefined;
         continue;
       }
-      const scope = scopeOf(document);
-      const value = idOf(scope);
+      const value = idOf(document);
       const key = groupKey(value);
       let found = groups.get(key);
       if (!found) groups.set(key, (found = { id: value, values: fields.map(({ create }) => create()) }));
       for (const [index, accumulator] of found.values.entries()) {
-        if (!accumulator.settled) accumulator.add(fields[index]?.operand(scope));
+        if (!accumulator.settled) accumulator.add(fields[index]?.operand(document));
       }
     }
     for (const { id: value, values } of groups.values()) {
@@ -48,15 +47,15 @@ export function groupStage(argument: BsonValue, { variables }: StageContext): St
 }
 
 /** A missing value counts as null, also where it is the only field of the `_id`; among several it is left out. */
-function compileId(id: BsonValue, variables: Variables): (scope: Scope) => BsonValue {
+function compileId(id: BsonValue, variables: Variables): (document: BsonDocument) => BsonValue {
   const [entry, ...others] = isDocument(id) ? id : [];
   if (!entry || others.length > 0 || entry[0].startsWith('$')) {
     const whole = compileExpression(id, variables);
-    return (scope) => whole(scope) ?? null;
+    return (document) => whole(document) ?? null;
   }
   const only = compileExpression(new Map([entry]), variables);
-  return (scope) => {
-    const value = only(scope);
+  return (document) => {
+    const value = only(document);
     return isDocument(value) && value.size > 0 ? value : new Map([[entry[0], null]]);
   };
 }

@@ -16,7 +16,7 @@ stages.define('$sort', {
 });
 
 /** Sorts all documents; those with equal keys keep their order. */
-export function sortStage(argument: BsonValue): Stage {
+function sortStage(argument: BsonValue): Stage {
   const fields = parseSort(sortSpec(argument));
   return allDocuments((documents) => sortDocuments(documents, fields));
 }
