@@ -9,11 +9,6 @@ export interface StoredDocument {
   bytes: Buffer;
 }
 
-/** Who is told of a document before it is changed or removed. */
-export interface Witness {
-  changing(before: StoredDocument): void;
-}
-
 /** What is counted of a collection. */
 export interface Counters {
   documents: number;
@@ -31,8 +26,6 @@ export class Collection {
   dirty = false;
   /** Set when the collection is dropped: cursors and waiting writes find it out. */
   dropped = false;
-  /** The sorts that are being read. */
-  readonly witnesses = new Set<Witness>();
 
   constructor(
     private readonly store: Store,
@@ -91,14 +84,12 @@ export class Collection {
   /** @throws CommandError DuplicateKey (11000). */
   replace({ record, bytes }: StoredDocument, after: Buffer): void {
     const admitted = this.admit(after, record);
-    for (const witness of this.witnesses) witness.changing({ record, bytes });
     for (const [index, entries] of admitted) index.replace(bytes, entries, record);
     this.store.put(recordKey(this.table, record), after);
     this.count(0, after.length - bytes.length);
   }
 
   remove({ record, bytes }: StoredDocument): void {
-    for (const witness of this.witnesses) witness.changing({ record, bytes });
     for (const index of this.indexes) index.remove(bytes, record);
     this.store.remove(recordKey(this.table, record));
     this.count(-1, -bytes.length);

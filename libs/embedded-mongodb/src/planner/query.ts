@@ -105,7 +105,7 @@ export class Query {
 
   private ordered(keep: number): Generator<Match | undefined> {
     const { sort } = this.request;
-    if (this.plan.sorted || !sort || !this.collection) return this.scan.matches();
-    return sortMatches(this.collection, this.scan, parseSort(sort), keep);
+    if (this.plan.sorted || !sort) return this.scan.matches();
+    return sortMatches(this.scan, parseSort(sort), keep);
   }
 }
