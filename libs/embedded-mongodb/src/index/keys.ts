@@ -1,4 +1,4 @@
-import { failure, failureAt } from '../errors.js';
+import { failure, unsupported } from '../errors.js';
 import { BsonType } from '../bson/types.js';
 import { KeyWriter } from '../bson/key.js';
 import { elements, findElement, type RawElement, rawNull, rawUndefined } from '../bson/raw.js';
@@ -25,15 +25,14 @@ interface Component {
   found?: RawElement;
   /** Names still to be walked. */
   rest: Buffer[];
-  /** The element that a number in the path picked out of an array, and the array walked past it. */
-  position?: { element: RawElement | undefined; rest: Buffer[] };
 }
 
 const writer = new KeyWriter();
 
 /**
  * Extracts the index keys (or, least of them first, the sort keys) of documents, as MongoDB does: an array on the way yields
- * one key per element, an empty one `undefined`, a missing field null; two arrays side by side are refused.
+ * one key per element, an empty one `undefined`, a missing field null. Two arrays side by side are refused, and so is a number in
+ * a path that leads into an array: there it may mean a position or a name.
  */
 export class KeyExtractor {
   private readonly names: Buffer[][];
@@ -49,7 +48,8 @@ export class KeyExtractor {
   }
 
   /**
-   * @throws CommandError CannotIndexParallelArrays (171) when two components are arrays of their own.
+   * @throws CommandError CannotIndexParallelArrays (171) when two components are arrays of their own; CommandNotSupported (115) for
+   *   a number behind an array.
    */
   extract(bytes: Buffer): DocumentKeys {
     return (this.simple && this.extractSimple(bytes)) || this.extractAny(bytes);
@@ -121,13 +121,14 @@ class Collector {
     const expanded = new Set<number>();
     const next = components.map((component, i): Component => {
       if (component.rest.length === 0) return component;
-      const { element, rest, picked } = this.step(start, component);
+      const { element, rest } = this.follow(start, component.rest);
       if (!element) {
         notFound++;
         return { found: rawNull, rest: [] };
       }
       if (element.type !== BsonType.array) return { found: element, rest: [] };
-      if (picked && rest.length === 0) return { found: this.isEmpty(element) ? rawUndefined : element, rest };
+      if (rest[0] && /^\d+$/.test(rest[0].toString()))
+        throw unsupported('A number in the path of an index or a sort, behind an array,');
       if (array && array.at !== element.at) throw this.parallel(i, expanded);
       array = element;
       expanded.add(i);
@@ -149,65 +150,34 @@ class Collector {
     expanded: Set<number>,
     notFound: number,
   ): void {
-    const inner = components.map((component, i): Component => {
-      if (!expanded.has(i) || component.rest.length === 0) return component;
-      return { rest: component.rest, position: this.byPosition(array, component.rest) };
-    });
+    const descend = (element: RawElement): void => {
+      const next = components.map((component, i) =>
+        expanded.has(i) && component.rest.length === 0 ? { found: element, rest: [] } : component,
+      );
+      this.walk(element.type === BsonType.object ? element.at : undefined, next, notFound);
+    };
     let empty = true;
     for (const element of elements(this.bytes, array.at)) {
       empty = false;
-      this.descend(element, inner, expanded, notFound);
+      descend(element);
     }
-    if (empty) this.descend(rawUndefined, inner, expanded, notFound);
+    if (empty) descend(rawUndefined);
   }
 
-  private descend(
-    element: RawElement,
-    components: readonly Component[],
-    expanded: Set<number>,
-    notFound: number,
-  ): void {
-    const next = components.map((component, i) =>
-      expanded.has(i) && component.rest.length === 0 ? { found: element, rest: [] } : component,
-    );
-    this.walk(element.type === BsonType.object ? element.at : undefined, next, notFound);
-  }
-
-  /** The element that `1.b` means in an array; undefined when the next name is no position in it. */
-  private byPosition(array: RawElement, rest: Buffer[]): Component['position'] {
-    const element = findElement(this.bytes, array.at, rest[0] as Buffer);
-    return element && this.follow(element, rest.slice(1));
-  }
-
-  /** An array that a number `picked` out of another one counts as one value. */
-  private step(
-    start: number | undefined,
-    component: Component,
-  ): { element: RawElement | undefined; rest: Buffer[]; picked?: boolean } {
-    const first = component.rest[0] as Buffer;
-    const element = start === undefined ? undefined : findElement(this.bytes, start, first);
-    if (element && component.position) {
-      throw failureAt(
-        16746,
-        `Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '${first.toString()}'`,
-      );
-    }
-    if (element) return this.follow(element, component.rest.slice(1));
-    return component.position ? { ...component.position, picked: true } : { element: undefined, rest: [] };
-  }
-
-  private isEmpty(array: RawElement): boolean {
-    return this.bytes.readInt32LE(array.at) === 5;
-  }
-
-  /** Walks on through embedded documents until the path ends or an array begins. */
-  private follow(element: RawElement, rest: Buffer[]): { element: RawElement | undefined; rest: Buffer[] } {
-    let at: RawElement | undefined = element;
-    while (rest.length > 0 && at && at.type !== BsonType.array) {
-      at = at.type === BsonType.object ? findElement(this.bytes, at.at, rest[0] as Buffer) : undefined;
+  /** Walks through embedded documents until the path ends or an array begins. */
+  private follow(start: number | undefined, names: Buffer[]): { element?: RawElement; rest: Buffer[] } {
+    let element: RawElement | undefined;
+    let rest = names;
+    for (
+      let at = start;
+      at !== undefined && rest.length > 0;
+      at = element?.type === BsonType.object ? element.at : undefined
+    ) {
+      element = findElement(this.bytes, at, rest[0] as Buffer);
       rest = rest.slice(1);
     }
-    return { element: at, rest: at ? rest : [] };
+    const ends = rest.length === 0 || element?.type === BsonType.array;
+    return ends ? { element, rest } : { rest };
   }
 
   private parallel(second: number, expanded: Set<number>): Error {

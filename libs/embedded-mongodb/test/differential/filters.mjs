@@ -142,7 +142,10 @@ function wrongOperator(random) {
 /** A sort whose last field makes the order complete. */
 export function sort(random) {
   const wrong = random.mistake(0.01) ? [[path(random), scalar(random)]] : [];
-  const fields = random.list(1, 2, () => [path(random), direction(random)]);
+  const fields = random.list(1, 2, () => [
+    path(random, { positions: random.chance(0.05) }),
+    direction(random),
+  ]);
   return {
     ...Object.fromEntries([...fields, ...wrong].filter(([name]) => name !== '_id')),
     _id: direction(random),
