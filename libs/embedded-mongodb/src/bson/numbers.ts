@@ -1,7 +1,8 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
 import { unsupported } from '../errors.js';
+import { compareValues } from './compare.js';
 import { digitsOf } from './decimal.js';
-import type { BsonNumber, BsonValue } from './types.js';
+import { type BsonNumber, type BsonValue, isNumber } from './types.js';
 
 /** A number that this server reckons with. */
 export type PlainNumber = Exclude<BsonNumber, Decimal128>;
@@ -63,6 +64,14 @@ export function asLong(value: bigint): bigint | undefined {
 /** The value of a number of a whole type. */
 export function toInteger(value: Int32 | Long): bigint {
   return value instanceof Long ? value.toBigInt() : BigInt(value.value);
+}
+
+/** A number without a fraction that a Long holds, as one of JavaScript's; undefined for any other. */
+export function wholeNumber(value: BsonValue | undefined): number | undefined {
+  const whole = isNumber(value) ? truncate(value) : undefined;
+  return whole === undefined || compareValues(value as BsonNumber, Long.fromBigInt(whole)) !== 0
+    ? undefined
+    : Number(whole);
 }
 
 /**

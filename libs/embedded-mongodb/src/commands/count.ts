@@ -2,7 +2,7 @@ import { fieldPath } from '../aggregate/field-path.js';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { groupKey } from '../aggregate/group-key.js';
-import { toDouble } from '../bson/numbers.js';
+import { wholeNumber } from '../bson/numbers.js';
 import { describe } from '../bson/describe.js';
 import { type BsonNumber, type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
 import { failure, failureAt } from '../errors.js';
@@ -27,8 +27,8 @@ export function countQuery(command: Command, { store, catalog }: Engine): Query 
 }
 
 function wholeLimit(limit: BsonNumber): number {
-  const value = toDouble(limit);
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return value;
+  const value = wholeNumber(limit);
+  if (value !== undefined) return value;
   throw failure('FailedToParse', `Expected an integer: limit: ${describe(limit)}`);
 }
 

@@ -1,4 +1,5 @@
 import { compileExpression } from '../aggregate/expression.js';
+import { fieldPath } from '../aggregate/field-path.js';
 import { constant, noNames, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
@@ -194,19 +195,6 @@ class ProjectionReader {
 }
 
 function checkPath(path: string): void {
-  if (path === '') throw failureAt(40352, 'FieldPath cannot be constructed with empty string');
   if (path.endsWith('.$') || path.includes('.$.')) throw unsupported('The positional projection');
-  for (const name of path.split('.')) {
-    if (name === '') {
-      throw path.endsWith('.')
-        ? failureAt(40353, `FieldPath must not end with a '.'.`)
-        : failureAt(15998, 'FieldPath field names may not be empty strings.');
-    }
-    if (name.startsWith('$')) {
-      throw failureAt(
-        16410,
-        `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
-      );
-    }
-  }
+  fieldPath(path);
 }

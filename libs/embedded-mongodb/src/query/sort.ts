@@ -1,3 +1,4 @@
+import { fieldPath } from '../aggregate/field-path.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
 import { failureAt, unsupported } from '../errors.js';
@@ -20,7 +21,7 @@ export function parseSort(spec: BsonDocument): SortField[] {
 }
 
 function parseField(path: string, direction: BsonValue): SortField {
-  checkPath(path);
+  fieldPath(path);
   if (isDocument(direction)) {
     const kind = direction.get('$meta');
     if (direction.size !== 1 || kind === undefined)
@@ -33,16 +34,4 @@ function parseField(path: string, direction: BsonValue): SortField {
     throw failureAt(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
   }
   return { path, descending: number === -1 };
-}
-
-function checkPath(path: string): void {
-  if (path === '') throw failureAt(40352, 'FieldPath cannot be constructed with empty string');
-  if (path.endsWith('.')) throw failureAt(40353, `FieldPath must not end with a '.'.`);
-  if (path.split('.').includes('')) throw failureAt(15998, 'FieldPath field names may not be empty strings.');
-  if (path.split('.').some((part) => part.startsWith('$'))) {
-    throw failureAt(
-      16410,
-      `FieldPath field names may not start with '$'. Consider using $getField or $setField.`,
-    );
-  }
 }

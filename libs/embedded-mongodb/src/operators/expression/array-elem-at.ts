@@ -1,6 +1,6 @@
 import { binary, expressions, nameOf, nullable } from '../../aggregate/operator.js';
 import type { Result } from '../../aggregate/scope.js';
-import { toDouble } from '../../bson/numbers.js';
+import { wholeNumber } from '../../bson/numbers.js';
 import { isNumber } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 
@@ -16,12 +16,8 @@ function elementAt(array: Result, position: Result): Result {
       `$arrayElemAt's second argument must be a numeric value, but is ${nameOf(position)}`,
     );
   }
-  const index = toDouble(position);
-  if (!Number.isInteger(index) || Math.abs(index) > 0x7fffffff) {
-    throw failureAt(
-      28691,
-      `$arrayElemAt's second argument must be representable as a 32-bit integer: ${index}`,
-    );
-  }
+  const index = wholeNumber(position);
+  if (index === undefined || Math.abs(index) > 0x7fffffff)
+    throw failureAt(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer");
   return array.at(index);
 }

@@ -1,6 +1,6 @@
 import { describeField } from '../../bson/describe.js';
-import { toDouble } from '../../bson/numbers.js';
-import { type BsonValue, isNumber, typeName } from '../../bson/types.js';
+import { wholeNumber } from '../../bson/numbers.js';
+import { type BsonValue, typeName } from '../../bson/types.js';
 import { failure } from '../../errors.js';
 import { keep, type Modifier } from '../../update/modifier.js';
 import { updates } from '../../update/operator.js';
@@ -9,12 +9,9 @@ updates.define('$pop', { modifier: pop });
 
 /** `$pop`: 1 takes off the last element, -1 the first. */
 function pop(path: string, argument: BsonValue): Modifier {
-  const end = isNumber(argument) ? toDouble(argument) : NaN;
-  if (Number.isNaN(end))
-    throw failure('FailedToParse', `Expected a number in: ${describeField(path, argument)}`);
-  if (!Number.isInteger(end))
-    throw failure('FailedToParse', `Expected an integer: ${describeField(path, argument)}`);
-  if (end !== 1 && end !== -1) throw failure('FailedToParse', `$pop expects 1 or -1, found: ${end}`);
+  const end = wholeNumber(argument);
+  if (end !== 1 && end !== -1)
+    throw failure('FailedToParse', `$pop expects 1 or -1, found: ${describeField(path, argument)}`);
   return {
     missing: 'check',
     change(current) {

@@ -1,6 +1,5 @@
-import { Long } from 'bson';
 import { compareValues } from '../../bson/compare.js';
-import { toDouble, truncate } from '../../bson/numbers.js';
+import { toDouble, wholeNumber } from '../../bson/numbers.js';
 import {
   type BsonArray,
   type BsonValue,
@@ -64,10 +63,10 @@ function parsePush(clauses: BsonDocument): PushClauses {
         result.added = value;
         break;
       case '$position':
-        result.position = wholeNumber(clause, value);
+        result.position = wholeClause(clause, value);
         break;
       case '$slice':
-        result.slice = wholeNumber(clause, value);
+        result.slice = wholeClause(clause, value);
         break;
       case '$sort':
         result.order = parseOrder(value);
@@ -79,15 +78,13 @@ function parsePush(clauses: BsonDocument): PushClauses {
   return result;
 }
 
-function wholeNumber(clause: string, value: BsonValue): number {
-  const whole = isNumber(value) ? truncate(value) : undefined;
-  if (whole === undefined || compareValues(value, Long.fromBigInt(whole)) !== 0) {
-    throw failure(
-      'BadValue',
-      `The value for ${clause} must be an integer value but was given type: ${typeName(value)}`,
-    );
-  }
-  return Number(whole);
+function wholeClause(clause: string, value: BsonValue): number {
+  const whole = wholeNumber(value);
+  if (whole !== undefined) return whole;
+  throw failure(
+    'BadValue',
+    `The value for ${clause} must be an integer value but was given type: ${typeName(value)}`,
+  );
 }
 
 function parseOrder(value: BsonValue): Order {
