@@ -26,25 +26,11 @@ export interface IndexDefinition {
   expireAfterSeconds?: number;
 }
 
-/** Options that change nothing here, kept so that listIndexes shows them. */
-const ignoredOptions = ['background', 'storageEngine', 'dropDups', 'ns'];
+/** The options of an index; the last four change nothing here, and are kept so that listIndexes shows them. */
 const knownOptions = new Set([
-  ...[
-    'v',
-    'key',
-    'name',
-    'unique',
-    'sparse',
-    'expireAfterSeconds',
-    'partialFilterExpression',
-    'hidden',
-    'collation',
-  ],
-  ...['prepareUnique', 'clustered', 'wildcardProjection', 'bits', 'min', 'max', '2dsphereIndexVersion'],
-  ...ignoredOptions,
-  ...['weights', 'default_language', 'language_override', 'textIndexVersion'],
+  ...['v', 'key', 'name', 'unique', 'sparse', 'expireAfterSeconds', 'partialFilterExpression', 'collation'],
+  ...['background', 'storageEngine', 'dropDups', 'ns'],
 ]);
-const plugins = new Set(['text', 'hashed', '2d', '2dsphere', 'geoHaystack']);
 /** Operators that a partialFilterExpression may use. */
 const partialOperators = new Set([
   '$eq',
@@ -64,43 +50,28 @@ const partialOperators = new Set([
  * @see https://www.mongodb.com/docs/manual/reference/command/createIndexes/
  */
 export function parseIndex(given: BsonDocument): IndexDefinition {
-  const inSpecification = (error: unknown): never => {
-    if (!(error instanceof CommandError)) throw error;
-    throw new CommandError(
-      error.code,
-      error.codeName,
-      `Error in specification ${describeDocument(given)} :: caused by :: ${error.message}`,
-    );
-  };
   try {
     const expression = given.get('partialFilterExpression');
     if (isDocument(expression)) checkPartial(expression);
     return storedIndex(given);
   } catch (error) {
-    return inSpecification(error);
+    if (!(error instanceof CommandError)) throw error;
+    const message = `Error in specification ${describeDocument(given)} :: caused by :: ${error.message}`;
+    throw new CommandError(error.code, error.codeName, message);
   }
 }
 
 /** An index that has been parsed before, and is not refused for what is checked only since then. */
 export function storedIndex(given: BsonDocument): IndexDefinition {
-  for (const option of given.keys()) {
-    if (!knownOptions.has(option)) throw invalidOption(option, given, 'an index specification');
-  }
-  const key = given.get('key');
-  if (key === undefined)
-    throw failure('FailedToParse', `The 'key' field is a required property of an index specification`);
-  if (!isDocument(key))
-    throw failure('TypeMismatch', `The field 'key' must be an object, but got ${typeName(key)}`);
-  const name = given.get('name');
-  if (name === undefined) {
-    throw failure('FailedToParse', `The 'name' field is a required property of an index specification`);
-  }
-  if (typeof name !== 'string')
-    throw failure('TypeMismatch', `The field 'name' must be a string, but got ${typeName(name)}`);
+  const stray = [...given].find(([option, value]) => !knownOptions.has(option) && value !== false);
+  if (stray) throw unsupported(`The index option ${stray[0]}`);
+  const [key, name, collation] = ['key', 'name', 'collation'].map((option) => given.get(option));
+  if (!isDocument(key)) throw wrongOption('key', key, 'object');
+  if (typeof name !== 'string') throw wrongOption('name', name, 'string');
   if (name === '*') throw failure('BadValue', `The index name '*' is not valid.`);
   if (name === '') throw failure('CannotCreateIndex', 'index name cannot be empty');
+  if (isDocument(collation) && collation.get('locale') !== 'simple') throw unsupported('A collation');
   checkKey(key);
-  refuseUnsupported(given);
   const definition: IndexDefinition = {
     name,
     key,
@@ -147,32 +118,28 @@ export function idIndex(): IndexDefinition {
  * @throws CommandError IndexOptionsConflict (85) or IndexKeySpecsConflict (86) when it contradicts an existing one.
  */
 export function alreadyExists(wanted: IndexDefinition, existing: readonly IndexDefinition[]): boolean {
-  const both = (other: IndexDefinition): string =>
-    `Requested index: ${describeDocument(wanted.spec)}, existing index: ${describeDocument(other.spec)}`;
-  const sameName = existing.find((each) => each.name === wanted.name);
-  if (sameName) {
-    if (!sameSignature(wanted, sameName)) {
-      throw failure(
-        'IndexKeySpecsConflict',
-        `An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. ${both(sameName)}`,
-      );
-    }
-    if (sameOptions(wanted, sameName)) return true;
+  const other =
+    existing.find(({ name }) => name === wanted.name) ?? existing.find((each) => sameSignature(wanted, each));
+  if (!other) return false;
+  const sameName = other.name === wanted.name;
+  if (!sameSignature(wanted, other)) {
     throw failure(
-      'IndexOptionsConflict',
-      `An equivalent index already exists with the same name but different options. ${both(sameName)}`,
+      'IndexKeySpecsConflict',
+      `An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. ${both(wanted, other)}`,
     );
   }
-  if (isIdKey(wanted.key)) return true;
-  const sameKey = existing.find((each) => sameSignature(wanted, each));
-  if (!sameKey) return false;
-  if (sameOptions(wanted, sameKey)) {
-    throw failure('IndexOptionsConflict', `Index already exists with a different name: ${sameKey.name}`);
-  }
+  const sameOptions = wanted.expireAfterSeconds === other.expireAfterSeconds;
+  if (sameName && sameOptions) return true;
   throw failure(
     'IndexOptionsConflict',
-    `An equivalent index already exists with a different name and options. ${both(sameKey)}`,
+    sameOptions
+      ? `Index already exists with a different name: ${other.name}`
+      : `An equivalent index already exists with ${sameName ? 'the same name but different' : 'a different name and'} options. ${both(wanted, other)}`,
   );
+}
+
+function both(wanted: IndexDefinition, other: IndexDefinition): string {
+  return `Requested index: ${describeDocument(wanted.spec)}, existing index: ${describeDocument(other.spec)}`;
 }
 
 /** What tells two indexes of one collection apart. */
@@ -184,10 +151,6 @@ function sameSignature(a: IndexDefinition, b: IndexDefinition): boolean {
     a.sparse === b.sparse &&
     valuesEqual(part(a), part(b))
   );
-}
-
-function sameOptions(a: IndexDefinition, b: IndexDefinition): boolean {
-  return a.expireAfterSeconds === b.expireAfterSeconds;
 }
 
 function checkKey(key: BsonDocument): void {
@@ -203,8 +166,6 @@ function checkKey(key: BsonDocument): void {
         'CannotCreateIndex',
         `Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`,
       );
-    } else if (!plugins.has(order)) {
-      throw failure('CannotCreateIndex', `Unknown index plugin '${order}'`);
     } else {
       throw unsupported(`The index type ${order}`);
     }
@@ -214,23 +175,14 @@ function checkKey(key: BsonDocument): void {
 
 function checkPath(path: string): void {
   if (path === '') throw failure('CannotCreateIndex', 'Index keys cannot be an empty field.');
-  if (path.split('.').some((name) => name === '$**')) throw unsupported('A wildcard index');
-  if (path.split('.').includes(''))
-    throw failure('CannotCreateIndex', 'Index keys cannot contain an empty field.');
-  if (path.split('.').some((name) => name.startsWith('$'))) {
+  const names = path.split('.');
+  if (names.includes('$**')) throw unsupported('A wildcard index');
+  if (names.includes('')) throw failure('CannotCreateIndex', 'Index keys cannot contain an empty field.');
+  if (names.some((name) => name.startsWith('$')))
     throw failure(
       'CannotCreateIndex',
       `Index key contains an illegal field name: field name starts with '$'.`,
     );
-  }
-}
-
-function refuseUnsupported(given: BsonDocument): void {
-  const collation = given.get('collation');
-  if (isDocument(collation) && collation.get('locale') !== 'simple') throw unsupported('A collation');
-  for (const option of ['hidden', 'prepareUnique', 'clustered']) {
-    if (flag(given, option)) throw unsupported(`The index option ${option}`);
-  }
 }
 
 function checkIdIndex(key: BsonDocument, given: BsonDocument): void {
@@ -240,19 +192,22 @@ function checkIdIndex(key: BsonDocument, given: BsonDocument): void {
       `The field 'key' for an _id index must be {_id: 1}, but got ${describeDocument(key)}`,
     );
   }
-  for (const option of given.keys()) {
-    if (!['v', 'key', 'name', 'ns', 'background', 'collation'].includes(option)) {
-      throw invalidOption(option, given, 'an _id index specification');
-    }
-  }
-}
-
-function invalidOption(option: string, given: BsonDocument, where: string): CommandError {
-  return new CommandError(
+  const stray = [...given.keys()].find(
+    (option) => !['v', 'key', 'name', 'ns', 'background', 'collation'].includes(option),
+  );
+  if (stray === undefined) return;
+  throw new CommandError(
     197,
     'InvalidIndexSpecificationOption',
-    `The field '${option}' is not valid for ${where}. Specification: ${describeDocument(given)}`,
+    `The field '${stray}' is not valid for an _id index specification. Specification: ${describeDocument(given)}`,
   );
+}
+
+/** The error for an option that every index has, where it is missing or has another type. */
+function wrongOption(option: string, value: BsonValue | undefined, type: string): CommandError {
+  if (value === undefined)
+    return failure('FailedToParse', `The '${option}' field is a required property of an index specification`);
+  return failure('TypeMismatch', `The field '${option}' must be an ${type}, but got ${typeName(value)}`);
 }
 
 function flag(given: BsonDocument, option: string): boolean {
