@@ -36,10 +36,8 @@ describe('regular expressions', () => {
     ['ΐ', 'i', '\u1fd3', false],
     ['[]a]', '', ']', true],
     ['a{b', '', 'a{b', true],
-    ['(?i)ADA', '', 'ada', true],
-    ['^(?=a)(?!ab)', '', 'ac', true],
-    ['\\B(?!\\W)', '', '😀', true],
-    ['\\B(?!\\W)', '', '😀\u212a\tB', false],
+    ['\\B$', '', '😀', true],
+    ['a\\B$', '', '😀a', false],
     ['[[.a]', '', '[', true],
   ])('/%s/%s on %j: %s', async (pattern, options, text, found) => {
     const names = await server.filled([{ text }]);
@@ -56,6 +54,10 @@ describe('regular expressions', () => {
     ['\\p{Lu}', 'i'],
     ['\\R', ''],
     ['(?<=a)b', ''],
+    ['a(?=b)', ''],
+    ['^(?!a)', ''],
+    ['(?i)a', ''],
+    ['\\Aa', ''],
     ['(?>a)', ''],
     ['a++', ''],
     ['a b', 'x'],
@@ -87,12 +89,12 @@ describe('regular expressions', () => {
     const names = await server.filled(['ab', 'abc', 'b', 'ac', 'xab', 'AB'].map((text) => ({ text })));
     const counts = async (): Promise<number[]> =>
       Promise.all(
-        ['^ab', '^ab?', '^ab|b', '^a(b)', '\\Aab', '^(?i)ab', '(?i)^ab'].map((pattern) =>
+        ['^ab', '^ab?', '^ab|b', '^a(b)'].map((pattern) =>
           names.countDocuments({ text: { $regex: pattern } }).catch(() => -1),
         ),
       );
     const scanned = await counts();
-    expect(scanned).toEqual([2, 3, 4, 2, 2, -1, 3]);
+    expect(scanned).toEqual([2, 3, 4, 2]);
     await names.createIndex({ text: 1 });
     expect(await counts()).toEqual(scanned);
   });

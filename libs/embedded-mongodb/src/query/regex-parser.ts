@@ -33,7 +33,7 @@ const space: CodePoints[] = [
 ];
 const word: CodePoints[] = [...digit, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
 const sets: Readonly<Record<string, CodePoints[]>> = { d: digit, s: space, w: word };
-const controls: Readonly<Record<string, number>> = { a: 0x07, e: 0x1b, f: 0x0c, n: 0x0a, r: 0x0d, t: 0x09 };
+const controls: Readonly<Record<string, number>> = { n: 0x0a, r: 0x0d, t: 0x09 };
 
 /** Most copies of one expression inside another; MongoDB refuses an expression that grows too large. */
 const maxCopies = 1_000;
@@ -41,7 +41,7 @@ const maxNesting = 100;
 
 /**
  * Translates a regular expression of MongoDB (PCRE2) into one of JavaScript that finds something in the same texts. What the two
- * do not share to the last character is refused: backreferences, lookbehind, properties of characters, and much that is rarer.
+ * do not share to the last character is refused, and what is rare: backreferences, lookaround, properties of characters and others.
  */
 export class RegexParser {
   private at = 0;
@@ -137,12 +137,6 @@ export class RegexParser {
     if (this.at >= this.pattern.length) throw broken('\\ at end of pattern');
     const character = this.take();
     switch (character) {
-      case 'A':
-        return { ...assertion('^'), kind: this.flags.multiline ? 'assertion' : 'start' };
-      case 'z':
-        return assertion('$');
-      case 'Z':
-        return assertion('(?=\\n?$)');
       case 'b':
       case 'B':
         return assertion(`\\${character}`);
@@ -171,7 +165,7 @@ export class RegexParser {
   }
 
   private group(): Atom {
-    const opening = /^(?:\?:|\?=|\?!|(?![?*]))/.exec(this.pattern.slice(this.at))?.[0];
+    const opening = /^(?:\?:|(?![?*]))/.exec(this.pattern.slice(this.at))?.[0];
     if (opening === undefined) {
       throw unsupported(`The group (${this.pattern.slice(this.at, this.at + 2)}… in a regular expression`);
     }
@@ -179,11 +173,9 @@ export class RegexParser {
     const branches = this.branches();
     if (this.peek() !== ')') throw broken('missing closing parenthesis');
     this.at++;
-    const looksAhead = opening === '?=' || opening === '?!';
     // Nothing refers to what a group has found, so that none needs to keep it.
-    const source = `(${looksAhead ? opening : '?:'}${sourceOf(branches)})`;
     const copies = branches.flat().reduce((sum, each) => sum + each.copies, 1);
-    return { source, kind: looksAhead ? 'assertion' : 'text', copies };
+    return { source: `(?:${sourceOf(branches)})`, kind: 'text', copies };
   }
 
   private quantified(atom: Atom): Atom {

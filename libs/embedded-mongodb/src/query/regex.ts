@@ -30,13 +30,11 @@ export function compileRegex({ pattern, options }: Pick<BSONRegExp, 'pattern' | 
   if (pattern.includes('\0'))
     throw failure('BadValue', 'Regular expression cannot contain an embedded null byte');
   if (Buffer.byteLength(pattern) > maxPatternBytes) throw unsupported('So long a regular expression');
-  const inline = /^\(\?([imsx]+)\)/.exec(pattern);
-  const flags = options + (inline?.[1] ?? '');
-  if (flags.includes('x')) throw unsupported('The option x of a regular expression');
-  const parser = new RegexParser(pattern.slice(inline?.[0].length ?? 0), {
-    ignoreCase: flags.includes('i'),
-    multiline: flags.includes('m'),
-    dotAll: flags.includes('s'),
+  if (options.includes('x')) throw unsupported('The option x of a regular expression');
+  const parser = new RegexParser(pattern, {
+    ignoreCase: options.includes('i'),
+    multiline: options.includes('m'),
+    dotAll: options.includes('s'),
   });
   const { source, prefix } = parser.translate();
   const compiled = new RegExp(source, 'gu');
