@@ -1,4 +1,4 @@
-import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
+import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { type Compile, expressions, isNullish } from '../../aggregate/operator.js';
 import type { Expression } from '../../aggregate/scope.js';
@@ -22,7 +22,7 @@ function setField(argument: BsonValue, compile: Compile): Expression {
   for (const [name, code] of required) {
     if (!argument.has(name)) throw failureAt(code, `$setField requires '${name}' to be specified`);
   }
-  const name = constantName(argument.get('field') as BsonValue, compile);
+  const name = constantName(argument.get('field') as BsonValue);
   const [value, input] = ['value', 'input'].map((each) => compile(argument.get(each) as BsonValue));
   return (document) => {
     const target = input?.(document);
@@ -38,25 +38,9 @@ function setField(argument: BsonValue, compile: Compile): Expression {
 }
 
 /** A string, or one in a `$literal`: a name that is computed is refused, as in MongoDB. */
-function constantName(argument: BsonValue, compile: Compile): string {
-  const literal = isDocument(argument) ? argument.get('$literal') : argument;
-  const evaluate = compile(argument);
-  if (typeof argument === 'string' && argument.startsWith('$')) {
-    const path = `$CURRENT.${argument.slice(1)}`;
-    throw failureAt(
-      4161108,
-      `'${path}' is a field path reference which is not allowed in this context. Did you mean {$literal: '${path}'}?`,
-    );
-  }
-  if (literal === undefined || !evaluate.constant) {
-    throw failureAt(
-      4161106,
-      `$setField requires 'field' to evaluate to a constant, but got a non-constant argument`,
-    );
-  }
-  if (typeof literal === 'string') return literal;
-  throw failureAt(
-    4161107,
-    `$setField requires 'field' to evaluate to type String, but got ${typeName(literal)}`,
-  );
+function constantName(argument: BsonValue): string {
+  const isPath = typeof argument === 'string' && argument.startsWith('$');
+  const name = isDocument(argument) ? argument.get('$literal') : argument;
+  if (typeof name === 'string' && !isPath) return name;
+  throw failureAt(4161106, `$setField requires 'field' to be a string or { $literal: <string> }`);
 }

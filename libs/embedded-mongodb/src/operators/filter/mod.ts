@@ -6,16 +6,11 @@ import { fieldOperators } from '../../query/operators.js';
 
 /** The remainder of a division of whole numbers. */
 fieldOperators.define('$mod', (argument) => {
-  if (!Array.isArray(argument)) throw failure('BadValue', 'malformed mod, needs to be an array');
-  if (argument.length < 2) throw failure('BadValue', 'malformed mod, not enough elements');
-  if (argument.length > 2) throw failure('BadValue', 'malformed mod, too many elements');
-  const [divisor, remainder] = argument.map((each, index) => {
-    const name = index === 0 ? 'divisor' : 'remainder';
-    const whole = isNumber(each) ? truncate(each) : undefined;
-    if (whole === undefined) throw failure('BadValue', `malformed mod, ${name} not a number`);
-    return whole;
-  });
-  if (!divisor) throw failure('BadValue', 'divisor cannot be 0');
+  const given = Array.isArray(argument) ? argument : [];
+  const [divisor, remainder] = given.map((each) => (isNumber(each) ? truncate(each) : undefined));
+  if (given.length !== 2 || divisor === undefined || remainder === undefined)
+    throw failure('BadValue', 'malformed mod, needs to be an array of two numbers: [divisor, remainder]');
+  if (divisor === 0n) throw failure('BadValue', 'divisor cannot be 0');
   return condition((value) => {
     const whole = isNumber(value) ? truncate(value) : undefined;
     return whole !== undefined && whole % divisor === remainder;

@@ -1,9 +1,9 @@
 import { describeField } from '../../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
-import { failure } from '../../errors.js';
+import { failure, unsupported } from '../../errors.js';
 import type { Step } from '../../update/apply.js';
-import { describeId, keep, remove } from '../../update/modifier.js';
-import { arrayPosition, parseUpdatePath } from '../../update/path.js';
+import { keep, remove } from '../../update/modifier.js';
+import { parseUpdatePath } from '../../update/path.js';
 import { updates } from '../../update/operator.js';
 
 updates.define('$rename', { step: parseRename });
@@ -51,7 +51,7 @@ function parseRename(from: string, argument: BsonValue): Step {
   };
 }
 
-/** Renaming into, out of or through an array is an error. */
+/** The value at a path; arrays on the way are refused, and a scalar stops the source but not the destination. */
 function valueAt(
   document: BsonDocument,
   names: readonly string[],
@@ -59,16 +59,7 @@ function valueAt(
 ): BsonValue | undefined {
   let value: BsonValue | undefined = document;
   for (const [index, name] of names.entries()) {
-    const position = arrayPosition(name);
-    if (Array.isArray(value) && role === 'source' && position !== undefined && position >= value.length) {
-      return undefined;
-    }
-    if (Array.isArray(value) && (role === 'destination' || position !== undefined)) {
-      throw failure(
-        'BadValue',
-        `The ${role} field cannot be an array element, '${names.join('.')}' in doc with ${describeId(document).slice(1, -1)} has an array field called '${names[index - 1] ?? ''}'`,
-      );
-    }
+    if (Array.isArray(value)) throw unsupported('$rename into, out of or through an array');
     if (value === undefined) return undefined;
     if (!isDocument(value)) {
       if (role === 'destination') return undefined;
