@@ -148,6 +148,8 @@ class Setup {
         documents: this.shownDocuments(scan, found),
       });
     if (scan.code !== undefined || found.code !== undefined) {
+      // What an expression refuses shows only where a document is read that it refuses.
+      if (scan.code === notSupported || found.code === notSupported) return;
       // A partial index that does not hold all that can match is refused.
       if (found.code === partialRefused && index?.partialFilterExpression) return;
       // A sparse index may lack the documents that a sort fails on.
