@@ -29,6 +29,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** A byte of the head that counts, the one of the later transaction, is changed. */
+function flipped(bytes: Buffer, at: number): Buffer {
+  const later = bytes.readBigUInt64LE(152) > bytes.readBigUInt64LE(4_096 + 152) ? 0 : 4_096;
+  const result = Buffer.from(bytes);
+  result[later + at] = (result[later + at] as number) ^ 0x1;
+  return result;
+}
+
 // Without the check most of these end the process, and the tests with it.
 describe('a data file', () => {
   it.each<[string, (bytes: Buffer) => Buffer]>([
@@ -41,6 +49,11 @@ describe('a data file', () => {
     ['cut off behind its head', (bytes) => bytes.subarray(0, 8_192)],
     ['cut in half', (bytes) => bytes.subarray(0, bytes.length / 2)],
     ['with garbage behind its head', (bytes) => Buffer.from(bytes).fill(0xa5, 8_192)],
+    ['cut off before its last page', (bytes) => bytes.subarray(0, -4_096)],
+    ['with another root in its head', (bytes) => flipped(bytes, 136)],
+    ['with another count of pages in its head', (bytes) => flipped(bytes, 144)],
+    ['with an earlier transaction in its head', (bytes) => flipped(bytes, 152)],
+    ['with a later transaction in its head', (bytes) => flipped(bytes, 158)],
   ])('%s is refused in a sentence', async (name, change) => {
     const dir = join(folder, name);
     cpSync(join(folder, 'good'), dir, { recursive: true });
@@ -49,6 +62,24 @@ describe('a data file', () => {
     await expect(count(dir)).rejects.toThrow(
       /^The data file .*data\.mdb cannot be opened: .*\. Put a backup/,
     );
+  });
+
+  it('that is missing beside its journal is refused in a sentence', async () => {
+    const dir = join(folder, 'missing');
+    cpSync(join(folder, 'good'), dir, { recursive: true });
+    rmSync(join(dir, 'data.mdb'));
+    await expect(count(dir)).rejects.toThrow(/data\.mdb cannot be opened: it is missing\. Put a backup/);
+  });
+
+  it('is opened whose record is older, or was never written', async () => {
+    const dir = join(folder, 'older');
+    cpSync(join(folder, 'good'), dir, { recursive: true });
+    const record = readFileSync(join(dir, 'data.mdb-head'));
+    for (let n = 0; n < 3; n++) await count(dir, [{ n }]);
+    writeFileSync(join(dir, 'data.mdb-head'), record);
+    expect(await count(dir)).toBe(2_003);
+    rmSync(join(dir, 'data.mdb-head'));
+    expect(await count(dir)).toBe(2_003);
   });
 
   it('that is whole is opened, and so is a new folder', async () => {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { failure } from '../errors.js';
 import { type Entry, type KeyRange, StoreCursor } from './cursor.js';
-import { checkDataFile } from './data-file.js';
+import { checkDataFile, recordDataFile } from './data-file.js';
 import { Journal, newSalt, saltLength } from './journal.js';
 import { HeldTransaction } from './transaction.js';
 
@@ -229,6 +229,7 @@ export class Store {
     this.state.putSync(saltKey, salt);
     this.endTransaction((transaction) => transaction.commit());
     this.journal.restart(salt);
+    if (!this.temporary) recordDataFile(join(this.path, 'data.mdb'));
     this.failedCheckpoints = 0;
   }
 
