@@ -14,7 +14,6 @@ export const errorCodes = {
   NamespaceNotFound: 26,
   IndexNotFound: 27,
   PathNotViable: 28,
-  NonExistentPath: 29,
   CannotBackfillArray: 34,
   ConflictingUpdateOperators: 40,
   CursorNotFound: 43,
@@ -24,7 +23,6 @@ export const errorCodes = {
   InvalidIdField: 53,
   NotSingleValueField: 54,
   EmptyFieldName: 56,
-  DottedFieldName: 57,
   CommandNotFound: 59,
   ImmutableField: 66,
   CannotCreateIndex: 67,
@@ -38,8 +36,6 @@ export const errorCodes = {
   CannotIndexParallelArrays: 171,
   QueryPlanKilled: 175,
   QueryFeatureNotAllowed: 224,
-  NotImplemented: 238,
-  ConversionFailure: 241,
   IndexBuildAborted: 276,
   BSONObjectTooLarge: 10334,
   DuplicateKey: 11000,
@@ -84,9 +80,9 @@ export function failureAt(code: number, message: string): CommandError {
  *
  * @param what The feature, as the subject of a sentence: `The operator $where`.
  */
-export function unsupported(what: string, name: ErrorName = 'CommandNotSupported'): CommandError {
+export function unsupported(what: string): CommandError {
   return failure(
-    name,
+    'CommandNotSupported',
     `${what} is not supported by the embedded server; connect to a real MongoDB (set MONGODB_URI) to use it.`,
   );
 }

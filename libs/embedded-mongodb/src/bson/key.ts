@@ -83,14 +83,6 @@ export class KeyWriter {
     return this.raw(bytes, { type: bytes[4] as number, at: 6 }, descending);
   }
 
-  /** Appends bytes as they are. */
-  bytes(bytes: Uint8Array): this {
-    this.room(bytes.length);
-    target.set(bytes, this.at);
-    this.at += bytes.length;
-    return this;
-  }
-
   /** The key, in memory of its own. */
   finish(): Buffer {
     return Buffer.from(target.subarray(0, this.at));

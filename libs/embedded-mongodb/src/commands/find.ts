@@ -75,8 +75,8 @@ function limitOf(command: Command): number {
   return command.integer('limit') ?? 0;
 }
 
-/** The index that a command asks for; an empty document asks for none. */
-export function hintOf({ body }: Command): BsonValue | undefined {
+/** The index that a command or a statement asks for; an empty document asks for none. */
+export function hintOf({ body }: Pick<Command, 'body'>): BsonValue | undefined {
   const hint = body.get('hint');
   return hint === null || hint === '' || (hint instanceof Map && hint.size === 0) ? undefined : hint;
 }

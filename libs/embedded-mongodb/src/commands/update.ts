@@ -16,6 +16,7 @@ import { failure, failureAt, unsupported } from '../errors.js';
 import { compileUpdate, type Update } from '../update/update.js';
 import type { Reply } from '../wire/reply.js';
 import { type Command, type Engine, isSimple } from './context.js';
+import { hintOf } from './find.js';
 import { checkBatch } from './insert.js';
 import { changeMany, changeOne } from './modify.js';
 import { batchReply, writeError } from './write-result.js';
@@ -76,7 +77,7 @@ export function readUpdate(statement: BsonDocument, outer: Variables): UpdateSta
     change,
     multi,
     upsert,
-    hint: hintOf(statement),
+    hint: hintOf({ body: statement }),
     variables: outer,
   };
 }
@@ -131,7 +132,7 @@ export interface DeleteStatement {
 export function readDelete(statement: BsonDocument): DeleteStatement {
   refuseCollation(statement);
   const all = toDouble(statement.get('limit') as BsonNumber) === 0;
-  return { filter: statement.get('q') as BsonDocument, all, hint: hintOf(statement) };
+  return { filter: statement.get('q') as BsonDocument, all, hint: hintOf({ body: statement }) };
 }
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/delete/ */
@@ -198,9 +199,4 @@ function checkType(
 function refuseCollation(statement: BsonDocument): void {
   const collation = statement.get('collation');
   if (isDocument(collation) && !isSimple(collation)) throw unsupported('The option collation');
-}
-
-function hintOf(statement: BsonDocument): BsonValue | undefined {
-  const hint = statement.get('hint');
-  return isDocument(hint) && hint.size === 0 ? undefined : hint;
 }

@@ -101,8 +101,3 @@ export function sharedKey(table: number, key: Buffer, record: number): Buffer {
   result.writeUIntBE(record, tableBytes + key.length, recordBytes);
   return result;
 }
-
-/** The value's bytes of an index entry. */
-export function valueOf(entryKey: Buffer, unique: boolean): Buffer {
-  return entryKey.subarray(tableBytes, unique ? entryKey.length : entryKey.length - recordBytes);
-}
