@@ -60,4 +60,19 @@ describe('expressions', () => {
   ])('%j fails with %d', async (expression, code) => {
     await expect(server.evaluate(expression)).rejects.toMatchObject({ code: new Int32(code) });
   });
+
+  it('are evaluated in order in an update, where no constant decides beforehand', async () => {
+    const failing = { $in: [null, '$none'] };
+    const set = async (expression: Document): Promise<unknown> => {
+      const names = await server.filled([{ _id: 1 } as Document]);
+      await names.updateOne({}, [{ $set: { r: expression } }]);
+      return (await names.findOne())?.r;
+    };
+    await expect(set({ $or: [failing, true] })).rejects.toMatchObject({ code: 40_081 });
+    await expect(set({ $and: [failing, false] })).rejects.toMatchObject({ code: 40_081 });
+    expect(await set({ $or: [true, failing] })).toBe(true);
+    expect(await set({ $concat: ['$none', 'a', 1] })).toBeNull();
+    const nobody = server.database.collection('nobody');
+    await expect(nobody.updateOne({}, [{ $set: { r: { $divide: [1, 0] } } }])).resolves.toBeDefined();
+  });
 });

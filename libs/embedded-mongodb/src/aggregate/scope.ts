@@ -16,9 +16,21 @@ export type Variables = ReadonlyMap<string, Expression>;
 /** No variables but MongoDB's own. */
 export const noNames: Variables = new Map();
 
+let folding = true;
+
+/** Reads expressions without computing constants beforehand, as MongoDB does in an update. */
+export function unfolded<T>(read: () => T): T {
+  folding = false;
+  try {
+    return read();
+  } finally {
+    folding = true;
+  }
+}
+
 /** An expression that always gives the same. */
 export function constant(value: Result): Expression {
-  return Object.assign(() => value, { constant: true as const });
+  return folding ? Object.assign(() => value, { constant: true as const }) : () => value;
 }
 
 /** The value of an expression that depends on no document. */

@@ -139,18 +139,18 @@ class ProjectionReader {
   }
 
   private expression(path: string, value: BsonValue): void {
-    if (this.including === false) {
-      if (typeof value === 'string') compileExpression(value, this.variables);
-      if (isDocument(value)) {
-        throw failureAt(31252, 'Cannot use expression other than $meta in exclusion projection');
-      }
-      throw failureAt(
-        31310,
-        `Cannot use an expression ${describeField(path, value)} in an exclusion projection`,
-      );
+    const compute = compileExpression(value, this.variables);
+    if (this.including !== false) {
+      this.including = true;
+      this.entries.push({ path, leaf: { compute } });
+      return;
     }
-    this.including = true;
-    this.entries.push({ path, leaf: { compute: compileExpression(value, this.variables) } });
+    if (isDocument(value))
+      throw failureAt(31252, 'Cannot use expression other than $meta in exclusion projection');
+    throw failureAt(
+      31310,
+      `Cannot use an expression ${describeField(path, value)} in an exclusion projection`,
+    );
   }
 
   /** What is not the `$slice` of a find may still be the expression of that name. */

@@ -1,5 +1,5 @@
 import { compilePipelineStages } from '../pipeline/pipeline.js';
-import type { Variables } from '../aggregate/scope.js';
+import { unfolded, type Variables } from '../aggregate/scope.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { stages as registered } from '../pipeline/stage.js';
@@ -14,7 +14,7 @@ import type { Update } from './update.js';
  * @see https://www.mongodb.com/docs/manual/tutorial/update-documents-with-aggregation-pipeline/
  */
 export function pipelineUpdate(stages: readonly BsonValue[], variables: Variables): Update {
-  const run = compilePipelineStages(stages, variables, checkAllowed);
+  const run = unfolded(() => compilePipelineStages(stages, variables, checkAllowed));
   return {
     replacement: false,
     apply(document) {
