@@ -30,7 +30,10 @@ export class AppModule {
         TodosModule.forRoot({ form: environment.todosApi }),
         NotificationsModule.forRoot({
           worker: environment.worker === 'inline',
-          targets: { allowPrivate: environment.webhookAllowPrivate, httpsOnly: environment.nodeEnv === 'production' },
+          targets: {
+            allowPrivate: environment.webhookAllowPrivate,
+            httpsOnly: environment.nodeEnv === 'production',
+          },
         }),
         StreamModule.forRoot(),
       ],

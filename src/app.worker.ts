@@ -26,7 +26,10 @@ export class WorkerModule {
         PostsModule,
         NotificationsModule.forRoot({
           worker: true,
-          targets: { allowPrivate: environment.webhookAllowPrivate, httpsOnly: environment.nodeEnv === 'production' },
+          targets: {
+            allowPrivate: environment.webhookAllowPrivate,
+            httpsOnly: environment.nodeEnv === 'production',
+          },
         }),
       ],
     };
