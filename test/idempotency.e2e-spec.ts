@@ -238,8 +238,11 @@ describe('Idempotency-Key of posts', () => {
     await post(token, 'k1', body);
     await post(token, 'k1', body);
     await post(token, 'k2', body);
-    await eventually(async () => expect(await app.database.collection('events').countDocuments()).toBe(2));
-    await eventually(() => expect(app.logLines.filter(({ msg }) => msg === 'New post')).toHaveLength(2));
+    const events = app.database.collection<{ _id: string }>('events');
+    await eventually(async () => expect(await events.countDocuments()).toBe(2));
+    const ids = await events.distinct('_id');
+    const told = () => app.logLines.filter(({ event }) => ids.includes(event as string));
+    await eventually(() => expect(told().map(({ msg }) => msg)).toEqual(['New post', 'New post']));
   });
 });
 
