@@ -28,8 +28,13 @@ describe('the queue of deliveries', () => {
     const toFinish = await commandsOf(app, () =>
       Promise.all(claimed.map((one) => queue.finish(one, { at: new Date(), status: 200 }))),
     );
-    // The first goes at once, and all others together with the second.
-    expect(names(toFinish)).toEqual(['update deliveries', 'update deliveries']);
+    expect(names(toFinish)).toEqual(['update deliveries']);
+  });
+
+  it('takes one command to add the deliveries of an event', async () => {
+    const deliveries = Array.from({ length: 20 }, () => newDelivery());
+    const sent = await commandsOf(app, () => queue.add(deliveries));
+    expect(sent.map(({ name }) => name)).toEqual(['insert deliveries']);
   });
 
   it('reads no more than it gives, whatever is delivered, dead or planned', async () => {

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Outboxes } from '../common/crud/index.js';
 import { type EntityEvent, OnEntityEvent } from '../common/events/index.js';
 import { eventTypeOf } from './event-types.js';
@@ -6,10 +6,17 @@ import { EventRecorder } from './log/event-recorder.js';
 
 type PostEvent = EntityEvent<{ readonly _id: string }>;
 
-/** Records what happens to posts as soon as it has happened; what it fails to record, the sweep does. */
+/** Events that wait to be recorded, each with its record; the sweep records what would be more. */
+export const MAX_WAITING = 500;
+
+/**
+ * Records what happens to posts as soon as it has happened. No request waits for that: what it fails to record, or has no room
+ * for, is in the outbox, and the sweep records it.
+ */
 @Injectable()
-export class NotificationListener {
+export class NotificationListener implements BeforeApplicationShutdown {
   private readonly logger = new Logger('Notifications');
+  private readonly running = new Set<Promise<void>>();
 
   constructor(
     private readonly recorder: EventRecorder,
@@ -17,24 +24,33 @@ export class NotificationListener {
   ) {}
 
   @OnEntityEvent('posts', 'afterCreate')
-  async onPostCreated(event: PostEvent): Promise<void> {
-    await this.record(event);
+  onPostCreated(event: PostEvent): void {
+    this.record(event);
     const { id, tenant, record } = event;
     // Identifiers alone: what a post says is nobody's business here.
     this.logger.log({ type: eventTypeOf(event), event: id, tenant, post: record._id }, 'New post');
   }
 
   @OnEntityEvent('posts', 'afterUpdate')
-  async onPostUpdated(event: PostEvent): Promise<void> {
-    await this.record(event);
+  onPostUpdated(event: PostEvent): void {
+    this.record(event);
   }
 
-  private async record(event: PostEvent): Promise<void> {
+  /** Records and settles what waits while the database is still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.running);
+  }
+
+  private record(event: PostEvent): void {
+    if (this.running.size >= MAX_WAITING) return;
+    const done = this.recordAndSettle(event)
+      .catch((error: unknown) => this.logger.warn({ error, event: event.id }, 'An event waits for the sweep'))
+      .finally(() => this.running.delete(done));
+    this.running.add(done);
+  }
+
+  private async recordAndSettle(event: PostEvent): Promise<void> {
     await this.recorder.record([event]);
-    // The request does not wait for it, and what fails is settled by the sweep.
-    this.outboxes
-      .of(event.resource)
-      ?.settle([event])
-      .catch(() => undefined);
+    await this.outboxes.of(event.resource)?.settle([event]);
   }
 }

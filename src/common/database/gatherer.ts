@@ -14,7 +14,7 @@ interface Waiting<Item, Result> {
   readonly failed: (error: unknown) => void;
 }
 
-/** Carries out together what arrives while another step is under way, one step after the other, in the order of arrival. */
+/** Carries out together what is added in one go or while another step is under way: step after step, in the order of arrival. */
 export class Gatherer<Item, Result> {
   private readonly waiting: Waiting<Item, Result>[] = [];
   private readonly draining = new AbortController();
@@ -42,6 +42,8 @@ export class Gatherer<Item, Result> {
 
   private async run(): Promise<void> {
     const { max, lingerMs = 0 } = this.options;
+    // What is added in one go belongs to one step.
+    await Promise.resolve();
     while (this.waiting.length > 0) {
       if (lingerMs > 0) await pause(lingerMs, this.draining.signal);
       await this.step(this.waiting.splice(0, max));

@@ -1,0 +1,66 @@
+import type { EventRecord } from '../src/notifications/log/event-record.schema.js';
+import { EventRecorder } from '../src/notifications/log/event-recorder.js';
+import { MAX_WAITING } from '../src/notifications/notification.listener.js';
+import { eventually } from './support/eventually.js';
+import { ACME, tokenOf } from './support/tenants.js';
+import { createTestApp, type TestApp } from './support/test-app.js';
+
+/** Longer than the sweep waits. */
+const SWEPT_WITHIN_MS = 20_000;
+
+/** How long a slow recording takes. */
+const SLOW_MS = 500;
+
+/** Holds up the recording of events in an application until it is let go. */
+function holdRecording(app: TestApp) {
+  const recorder = app.app.get(EventRecorder, { strict: false });
+  const record = recorder.record.bind(recorder);
+  let calls = 0;
+  let letGo = () => {};
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  recorder.record = async (events) => {
+    calls++;
+    await held;
+    return record(events);
+  };
+  return { calls: () => calls, letGo };
+}
+
+describe('the recording of events', () => {
+  let app: TestApp;
+  let token: string;
+
+  beforeEach(async () => {
+    app = await createTestApp();
+    token = await tokenOf(ACME);
+  });
+
+  const events = () => app.database.collection<EventRecord>('events');
+  const create = async () => {
+    const { status } = await app.post('/posts/api', { title: 'Waits' }, { token });
+    expect(status).toBe(201);
+  };
+
+  it('is waited for by no request, and holds so many events in memory; the sweep records the others', async () => {
+    const held = holdRecording(app);
+    const posts = MAX_WAITING + 50;
+    for (let sent = 0; sent < posts; sent += 50) await Promise.all(Array.from({ length: 50 }, create));
+    expect(app.logLines.filter(({ msg }) => String(msg).includes('takes longer'))).toEqual([]);
+    // The sweep holds one batch.
+    expect([0, 1]).toContain(held.calls() - MAX_WAITING);
+    expect(await events().countDocuments()).toBe(0);
+    held.letGo();
+    await eventually(async () => expect(await events().countDocuments()).toBe(posts), SWEPT_WITHIN_MS);
+    await app.close();
+  }, 60_000);
+
+  it('is done with before the process ends', async () => {
+    const held = holdRecording(app);
+    await create();
+    setTimeout(held.letGo, SLOW_MS);
+    await app.app.close();
+    expect(await events().countDocuments()).toBe(1);
+    expect(await app.database.collection('posts').findOne({})).not.toHaveProperty('_outbox');
+    await app.close();
+  }, 30_000);
+});
