@@ -44,8 +44,11 @@ export class DueDeliveries {
       for (const { _id } of claimed) chosen.delete(String(_id));
       return claimed;
     } finally {
-      // Another worker was faster, or the database could not be reached.
-      for (const delivery of chosen.values()) this.lanes.leave(delivery);
+      // Another worker was faster, or the database could not be reached: then they are due still.
+      for (const delivery of chosen.values()) {
+        this.lanes.leave(delivery);
+        this.remember(delivery);
+      }
     }
   }
 
@@ -65,17 +68,23 @@ export class DueDeliveries {
       this.surveyAt = Date.now() + SURVEY_MS;
     }
     const lanes = [...this.backlogs.values()].filter((lane) => this.lanes.roomOf(lane) > 0);
-    await Promise.all(lanes.slice(0, MAX_ASKED).map((lane) => this.chooseOf(lane, chosen)));
+    // Chosen after all have been read: a place that is taken for a claim that fails meanwhile would never be given back.
+    const read = await Promise.all(lanes.slice(0, MAX_ASKED).map((lane) => this.readOf(lane, chosen)));
+    for (const { lane, due, goesOn } of read) {
+      // Remembered anew, it stands at the end of the line, so that all take turns.
+      this.backlogs.delete(String(lane.subscription));
+      for (const delivery of due) if (!chosen.has(String(delivery._id))) this.choose(delivery, chosen);
+      if (goesOn) this.remember(lane);
+    }
   }
 
-  private async chooseOf({ subscription }: Lane, chosen: Map<string, DueDelivery>): Promise<void> {
+  private async readOf(lane: Lane, chosen: ReadonlyMap<string, DueDelivery>) {
+    const { subscription } = lane;
     const inHand = [...chosen.values()].filter((one) => one.subscription.equals(subscription)).length;
-    // One more than there are places for tells whether the backlog goes on.
+    // One more than there are places for tells whether the backlog goes on, also if places become free meanwhile.
     const limit = inHand + this.lanes.roomOf({ subscription }) + 1;
     const due = await this.queue.dueOf(subscription, limit);
-    // Remembered anew, it stands at the end of the line, so that all take turns.
-    this.backlogs.delete(String(subscription));
-    for (const delivery of due) if (!chosen.has(String(delivery._id))) this.choose(delivery, chosen);
+    return { lane, due, goesOn: due.length === limit };
   }
 
   private choose(delivery: DueDelivery, chosen: Map<string, DueDelivery>): void {
