@@ -145,10 +145,14 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       .catch((error: unknown) => this.logger.error({ error, delivery: delivery._id }, 'An attempt broke off'))
       .finally(() => {
         this.running.delete(done);
-        this.lanes.leave(delivery);
-        if (this.due.isWaiting) this.wake();
+        this.leave(delivery);
       });
     this.running.add(done);
+  }
+
+  private leave(delivery: ClaimedDelivery): void {
+    this.lanes.leave(delivery);
+    if (this.due.isWaiting) this.wake();
   }
 
   private async attempt(delivery: ClaimedDelivery, receiver?: Receiver, body?: string): Promise<void> {
@@ -164,6 +168,8 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     if (!result) return this.write(delivery, () => this.queue.release(delivery));
     this.counters.attempted(result);
     this.lanes.record(delivery, result.error !== undefined);
+    // The receiver is free again: writing the outcome is not its affair.
+    this.leave(delivery);
     const isGone = result.status === GONE;
     if (isGone) await this.write(delivery, () => this.receivers.disable(receiver));
     await this.finish(delivery, { at, ...result, final: isGone });

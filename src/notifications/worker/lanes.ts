@@ -67,9 +67,11 @@ export class Lanes {
     return true;
   }
 
-  /** Gives the place of a delivery back. */
+  /** Gives the place of a delivery back, if it has one. */
   leave({ _id, subscription, tenant }: DueDelivery): void {
-    if (this.taken.get(String(_id))) this.failingInFlight--;
+    const isFailing = this.taken.get(String(_id));
+    if (isFailing === undefined) return;
+    if (isFailing) this.failingInFlight--;
     this.taken.delete(String(_id));
     this.ofSubscription.add(subscription, -1);
     this.ofTenant.add(tenant, -1);
