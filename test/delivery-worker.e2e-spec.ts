@@ -94,12 +94,13 @@ describe('a worker', () => {
     expect(await attemptsThat('delivered')).toBe(1);
   });
 
-  it('signs with the previous secret, too, until its time is over', async () => {
+  it('signs with the previous secrets, too, each until its time is over', async () => {
     const [valid, expired] = [newSecret(), newSecret()];
-    const inAnHour = new Date(Date.now() + 3_600_000);
-    const one = await subscribe(receiver.url, { previousSecret: { secret: valid, until: inAnHour } });
+    const previous = { secret: valid, until: new Date(Date.now() + 3_600_000) };
+    const over = { secret: expired, until: new Date() };
+    const one = await subscribe(receiver.url, { previousSecrets: [previous, over] });
     await announce(one);
-    await announce(await subscribe(receiver.url, { previousSecret: { secret: expired, until: new Date() } }));
+    await announce(await subscribe(receiver.url, { previousSecrets: [over] }));
     await eventually(() => expect(receiver.received).toHaveLength(2));
     const signatures = receiver.received.map(({ headers }) =>
       String(headers['webhook-signature']).split(' '),

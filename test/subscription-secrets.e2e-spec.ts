@@ -40,25 +40,29 @@ describe('the secret of a subscription', () => {
       expect([status, body]).toEqual([200, { secret: WHOLE_SECRET }]);
       expect(body.secret).not.toBe(first);
       const record = await stored(String(id));
-      expect(record).toMatchObject({ secret: body.secret, previousSecret: { secret: first } });
-      const until = Number((record?.previousSecret as { until: Date }).until);
+      expect(record).toMatchObject({ secret: body.secret, previousSecrets: [{ secret: first }] });
+      const until = Number((record?.previousSecrets as { until: Date }[])[0]?.until);
       expect(until).toBeGreaterThanOrEqual(before + DAY_MS);
       expect(until).toBeLessThanOrEqual(Date.now() + DAY_MS);
     });
 
-    it('keeps the newest of the ones before', async () => {
-      const id = await create();
-      const second = (await rotate(id)).body.secret as string;
-      const third = (await rotate(id)).body.secret as string;
-      expect(await stored(id)).toMatchObject({ secret: third, previousSecret: { secret: second } });
+    it('keeps those before, too, the last ten of many', async () => {
+      const { _id: id, secret: first } = (await post(HOOK)).body as Record<string, string>;
+      const rotated = async () => (await rotate(String(id))).body.secret as string;
+      const secrets = [first, await rotated(), await rotated()].reverse();
+      const before = secrets.slice(1).map((secret) => ({ secret }));
+      expect(await stored(String(id))).toMatchObject({ secret: secrets[0], previousSecrets: before });
+      for (let i = 0; i < 9; i++) await rotated();
+      const kept = (await stored(String(id)))?.previousSecrets as { secret: string }[];
+      expect(kept.map(({ secret }) => secret).slice(8)).toEqual(secrets.slice(0, 2));
     });
 
     it('loses none of several rotations at once', async () => {
       const id = await create();
       const secrets = await Promise.all([1, 2, 3].map(async () => (await rotate(id)).body.secret as string));
       const record = await stored(id);
-      expect(secrets).toContain(record?.secret);
-      expect(secrets).toContain((record?.previousSecret as { secret: string }).secret);
+      const before = (record?.previousSecrets as { secret: string }[]).map(({ secret }) => secret);
+      expect([record?.secret, ...before]).toEqual(expect.arrayContaining(secrets));
     });
 
     it('changes the ETag, and is a 404 where there is no subscription', async () => {
@@ -99,10 +103,13 @@ describe('the secret of a subscription', () => {
       const rotated = await rotate(id, { 'Idempotency-Key': 'r' });
       await die();
       expect((await rotate(id, { 'Idempotency-Key': 'r' })).body).toEqual(rotated.body);
-      expect((await stored(id))?.previousSecret).toMatchObject({ secret: created.body.secret });
+      expect((await stored(id))?.previousSecrets).toMatchObject([{ secret: created.body.secret }]);
+      await rotate(id);
+      await die();
+      expect((await rotate(id, { 'Idempotency-Key': 'r' })).body).toEqual(rotated.body);
       expect((await post(HOOK, { 'Idempotency-Key': 'c' })).body).toEqual({
         _id: id,
-        secret: rotated.body.secret,
+        secret: (await stored(id))?.secret,
       });
       expect(await app.database.collection('subscriptions').countDocuments()).toBe(1);
     });

@@ -100,7 +100,7 @@ describe('subscriptions', () => {
       expect((await app.get(PATH, { token: acme })).body).toEqual([]);
     });
 
-    it.each(['enabled', 'secret', 'previousSecret', 'tenant', '_id', 'createdAt', '__v'])(
+    it.each(['enabled', 'secret', 'previousSecrets', 'tenant', '_id', 'createdAt', '__v'])(
       'refuses %s, which is no input of a create',
       async (field) => {
         expectInvalid(await post({ ...HOOK, [field]: true }), PATH, {
@@ -198,7 +198,7 @@ describe('subscriptions', () => {
       expect((await app.get(`${PATH}/count?enabled=true`, { token: acme })).body).toEqual({ count: 1 });
     });
 
-    it.each(['secret', 'previousSecret', 'previousSecret.secret', 'tenant'])(
+    it.each(['secret', 'previousSecrets', 'previousSecrets.secret', 'tenant'])(
       'does not filter, sort or choose by %s',
       async (field) => {
         await create();

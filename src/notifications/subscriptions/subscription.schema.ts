@@ -32,7 +32,7 @@ export class SubscriptionChanges extends SubscriptionInput {
   enabled!: boolean;
 }
 
-/** The secret before the latest rotation, with which webhooks are signed, too, for a while. */
+/** A secret that a rotation has replaced, with which webhooks are signed, too, for a while. */
 export interface PreviousSecret {
   readonly secret: string;
   /** End of its validity. */
@@ -55,12 +55,16 @@ export class Subscription extends SubscriptionChanges {
   })
   secret!: string;
 
+  /** Those that were replaced lately, the newest first. */
   @Prop({
-    type: new MongooseSchema(
-      { secret: String, until: Date, rotation: MongooseSchema.Types.ObjectId },
-      { _id: false },
-    ),
+    type: [
+      new MongooseSchema(
+        { secret: String, until: Date, rotation: MongooseSchema.Types.ObjectId },
+        { _id: false },
+      ),
+    ],
+    default: undefined,
     select: false,
   })
-  previousSecret?: PreviousSecret;
+  previousSecrets?: PreviousSecret[];
 }

@@ -27,13 +27,16 @@ import { Subscription, type SubscriptionChanges, type SubscriptionInput } from '
 import { subscriptionsCrud } from './subscriptions.crud.js';
 import { testEvent, testEventId } from './test-event.js';
 
-/** How long the previous secret still signs after a rotation. Unit: milliseconds. */
+/** How long a secret still signs after it was replaced. Unit: milliseconds. */
 const OVERLAP_MS = 24 * 60 * 60 * 1_000;
+
+/** How many replaced secrets are kept, so that the header of the signatures stays short. */
+const MAX_PREVIOUS = 10;
 
 /** How often a rotation is decided anew because the subscription changed in between. */
 const MAX_ATTEMPTS = 10;
 
-type Secrets = Pick<Subscription, 'secret' | 'previousSecret'> & { readonly __v?: number };
+type Secrets = Pick<Subscription, 'secret' | 'previousSecrets'> & { readonly __v?: number };
 
 /** The generated verbs, with the check of targets, and what is done with secrets and tests. */
 @Injectable()
@@ -83,7 +86,8 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   }
 
   /**
-   * Gives a subscription a new secret. The one before signs beside it for 24 hours; an older one no longer does.
+   * Gives a subscription a new secret. The one before signs beside it for 24 hours, however often the secret is rotated
+   * until then; of many in a day, the last ten do.
    *
    * @throws RecordNotFoundError if no subscription of the scope has the id
    */
@@ -91,10 +95,11 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     const reservation = reservationOf(scope);
     if (!reservation) return this.rotate(scope, id);
     return reservation.once('secrets', {
-      // An attempt that was cut off has rotated: a second time would end the secret that the target still has.
+      // An attempt that was cut off has rotated: what it gave is the secret after the one that it replaced.
       find: async (rotation) => {
-        const { secret, previousSecret } = await this.secretsOf(scope, id);
-        return previousSecret?.rotation?.equals(rotation) ? secret : undefined;
+        const { secret, previousSecrets = [] } = await this.secretsOf(scope, id);
+        const index = previousSecrets.findIndex((previous) => previous.rotation?.equals(rotation));
+        return index === 0 ? secret : previousSecrets[index - 1]?.secret;
       },
       insert: (rotation) => this.rotate(scope, id, rotation),
     });
@@ -131,10 +136,9 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
       const current = await this.secretsOf(scope, id);
       const secret = newSecret();
       const until = new Date(Date.now() + OVERLAP_MS);
-      const set = {
-        secret,
-        previousSecret: { secret: current.secret, until, ...(rotation && { rotation }) },
-      };
+      const replaced = { secret: current.secret, until, ...(rotation && { rotation }) };
+      const previousSecrets = [replaced, ...(current.previousSecrets ?? [])].slice(0, MAX_PREVIOUS);
+      const set = { secret, previousSecrets };
       try {
         await this.change('update', scope, id, { set }, { ifMatch: [etagOf(current)] });
         return secret;
@@ -149,7 +153,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   private async secretsOf(scope: TenantScope, id: string | Types.ObjectId): Promise<Secrets> {
     const filter = this.filterOf('update', scope, id);
     const query = this.subscriptions
-      .findOne(filter, { secret: 1, previousSecret: 1, __v: 1 }, { ...OPERATION_LIMITS })
+      .findOne(filter, { secret: 1, previousSecrets: 1, __v: 1 }, { ...OPERATION_LIMITS })
       .lean<Secrets>();
     const found = await this.database.call(() => query.exec());
     if (!found) throw new RecordNotFoundError(Subscription.name);

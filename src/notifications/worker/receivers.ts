@@ -10,16 +10,16 @@ export interface Receiver {
   readonly url: string;
   readonly enabled: boolean;
   readonly secret: string;
-  /** The secret before the last rotation, which signs, too, until its time is over. */
-  readonly previousSecret?: { readonly secret: string; readonly until: Date };
+  /** Secrets that rotations have replaced; each signs, too, until its time is over. */
+  readonly previousSecrets?: readonly { readonly secret: string; readonly until: Date }[];
 }
 
-const RECEIVER = { url: 1, enabled: 1, secret: 1, previousSecret: 1 } as const;
+const RECEIVER = { url: 1, enabled: 1, secret: 1, previousSecrets: 1 } as const;
 
-/** The secrets that sign a message to a receiver now. */
-export function secretsOf({ secret, previousSecret }: Receiver): string[] {
-  const isValid = previousSecret && previousSecret.until.getTime() > Date.now();
-  return isValid ? [secret, previousSecret.secret] : [secret];
+/** The secrets that sign a message to a receiver now, the newest first. */
+export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] {
+  const valid = previousSecrets.filter(({ until }) => until.getTime() > Date.now());
+  return [secret, ...valid.map((previous) => previous.secret)];
 }
 
 /** What deliveries are made of, read for many at a time; from the primary, since a secondary may not have it yet. */
