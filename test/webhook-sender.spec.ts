@@ -161,6 +161,17 @@ describe('a receiver that', () => {
     });
   });
 
+  it.each(['000', '099'])('has the status %s has not answered', async (status) => {
+    expect(await sendTo((socket) => void socket.end(`HTTP/1.1 ${status} Odd\r\n\r\n`))).toEqual({
+      error: 'The answer is not HTTP.',
+    });
+  });
+
+  it('sends a malformed body is believed for its status', async () => {
+    const treat = (socket: Socket) => void socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\nZZZ\r\n`);
+    expect(await sendTo(treat)).toEqual({ status: 200 });
+  });
+
   it('resets the connection has not answered', async () => {
     const closed = { error: 'The connection was closed before the answer.' };
     expect(await sendTo((socket) => void socket.once('data', () => socket.resetAndDestroy()))).toEqual(

@@ -122,8 +122,13 @@ export class WebhookSender {
         reject(new AnswerError('The answer switches protocols.'));
       });
       request.on('response', (answer) => {
+        const { statusCode: status = 0 } = answer;
+        // Node reads 099, too, which is no status (RFC 9110, section 15).
+        if (status < 100) return void request.destroy(new AnswerError(NOT_HTTP));
+        // The status alone counts: what becomes of the body, such as chunks that are none, is no failure.
+        request.off('error', reject).on('error', () => undefined);
         drain(answer, () => {
-          resolve(answer.statusCode ?? 0);
+          resolve(status);
           request.destroy();
         });
       });
@@ -131,6 +136,8 @@ export class WebhookSender {
     });
   }
 }
+
+const NOT_HTTP = 'The answer is not HTTP.';
 
 /** The receiver's answer is not one. */
 class AnswerError extends Error {}
@@ -195,6 +202,6 @@ function sentenceOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code = String((first as { code?: unknown } | undefined)?.code ?? '');
   if (SENTENCES[code]) return SENTENCES[code];
-  if (code.startsWith('HPE_')) return 'The answer is not HTTP.';
+  if (code.startsWith('HPE_')) return NOT_HTTP;
   return code === '' ? 'The connection failed.' : `The connection failed (${code}).`;
 }
