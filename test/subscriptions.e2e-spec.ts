@@ -248,6 +248,25 @@ describe('subscriptions', () => {
     expect((await get(id)).body).toEqual({ ...KEPT, ...HOOK, enabled: true });
   });
 
+  it('take no secret from a client, nor anything else that a path has no use for', async () => {
+    const id = await create();
+    const before = await stored(id);
+    for (const action of ['rotate-secret', 'test']) {
+      const url = `${PATH}/${id}/${action}`;
+      const detail = '"secret" is not an input field; this path takes no body.';
+      expectProblem(await app.post(url, { secret: 'whsec_AAAA' }, { token: acme }), {
+        status: 400,
+        code: 'VALIDATION_FAILED',
+        detail: `The request is not valid: ${detail}`,
+        instance: url,
+        errors: [{ pointer: '/secret', detail }],
+      });
+      expect((await app.post(url, ['AAAA'], { token: acme })).status).toBe(400);
+    }
+    expect(await stored(id)).toEqual(before);
+    expect((await app.post(`${PATH}/${id}/rotate-secret`, {}, { token: acme })).status).toBe(200);
+  });
+
   it('know their methods, and identifiers', async () => {
     const id = await create();
     for (const action of ['rotate-secret', 'test']) {

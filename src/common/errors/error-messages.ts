@@ -52,7 +52,9 @@ export const errorMessages = {
       ? `The request is not valid: ${first}`
       : `The request has ${count} faults; the first: ${first}`,
   unknownField: (name: string, allowed: readonly string[]) =>
-    `"${name}" is not an input field. Allowed: ${allowed.join(', ')}.`,
+    allowed.length === 0
+      ? `"${name}" is not an input field; this path takes no body.`
+      : `"${name}" is not an input field. Allowed: ${allowed.join(', ')}.`,
   nullOnCreate: (name: string) => `"${name}" must not be null. Leave the field out instead.`,
   nullOnRequired: (name: string) => `"${name}" is required and cannot be removed with null.`,
   requiredField: (name: string) => `"${name}" is required.`,

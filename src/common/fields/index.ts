@@ -3,6 +3,7 @@ export type { FieldDecorator, FieldKind, FieldOptions, ScalarOptions } from './f
 export { fieldsOf, unvalidatedFieldsOf } from './fields-of.js';
 export { InputReader, type InputReaderOptions, type ReadOptions } from './input-reader.js';
 export { type DecimalOptions, IsDecimal } from './is-decimal.js';
+export { shorten } from './fault-list.js';
 export { type FlagOptions, IsFlag } from './is-flag.js';
 export { type IdentifierOptions, IsIdentifier } from './is-identifier.js';
 export { IsListOf, type ListOptions } from './is-list-of.js';

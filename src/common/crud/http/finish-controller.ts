@@ -5,6 +5,7 @@ import {
   type ScopeOptions,
   type Type,
   UseGuards,
+  UseInterceptors,
 } from '@nestjs/common';
 import {
   CONTROLLER_WATERMARK,
@@ -31,12 +32,14 @@ import {
   GENERATED_ROUTES,
   generatedRoutesOf,
   hasGenerated,
+  ignoresBody,
   isBatch,
   isolationOfHandler,
   offers,
   type Route,
 } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
+import { NoBodyInterceptor } from './no-body.interceptor.js';
 import { definitionOf, hasRoutes, keepRoutes, resourceOf } from './resource-metadata.js';
 
 type Methods = Record<string, unknown>;
@@ -74,6 +77,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       HttpCode(route.status),
       route.reads ? ReadsQuery() : TakesQuery(...route.query),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
+      ...(ignoresBody(route) ? [UseInterceptors(NoBodyInterceptor)] : []),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
       ...documentRoute(route, resourceOf(controller), classes),

@@ -15,7 +15,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
 import type { ResourceMetadata } from '../http/resource-metadata.js';
 import { ARCHIVED_PARAMETER } from '../query/archived.js';
-import { isBatch, isolationOfHandler, onceFieldsOf, type Route } from '../routes/routes.js';
+import { ignoresBody, isBatch, isolationOfHandler, onceFieldsOf, type Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import {
   ApiArchived,
@@ -138,8 +138,9 @@ function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolea
   const { path, schema, parent } = definition;
   const hasParams = `${path}/${route.path}`.includes(':');
   const codes: (ErrorCode | number)[] = ['VALIDATION_FAILED', ...errors];
-  if (body !== undefined) codes.push('MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE');
-  if (body !== undefined && body !== 'lines') codes.push('BODY_TOO_LARGE');
+  const readsBody = body !== undefined || ignoresBody(route);
+  if (readsBody) codes.push('MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE');
+  if (readsBody && body !== 'lines') codes.push('BODY_TOO_LARGE');
   const isRestore = answer === 'restore';
   const isWrite = (body !== undefined && !isBatch(route)) || isRestore;
   if (isWrite && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');

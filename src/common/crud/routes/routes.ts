@@ -44,6 +44,9 @@ export interface Route {
   readonly unkept?: readonly string[];
 }
 
+/** Whether a route is for requests that may bring a body, but has no use for one. */
+export const ignoresBody = ({ method, body }: Route) => method === RequestMethod.POST && body === undefined;
+
 /** What an item of a batch does, by the name of the handler whose route it takes. */
 export type ItemKind = 'create' | 'update' | 'del';
 
