@@ -50,5 +50,6 @@ it('the document says which fields of an update null removes, and no error that 
     properties: { description: { nullable: true }, completed: { nullable: true }, dueAt: { nullable: true } },
   });
   expect(JSON.stringify(components.schemas.TodoUpdate)).toMatch(/"title":\{(?:(?!nullable)[^}])*\}/);
-  expect(JSON.stringify(paths)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);
+  const ofRecords = Object.entries(paths as object).filter(([path]) => !path.endsWith('/rotate-secret'));
+  expect(JSON.stringify(ofRecords)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);
 });
