@@ -62,6 +62,13 @@ describe('a backlog', () => {
     expect(await due.claim()).toHaveLength(3);
   });
 
+  it('does not keep new deliveries waiting while it cannot be surveyed', async () => {
+    queue.subscriptionsWithDue = () => Promise.reject(new Error('Too slow'));
+    await queue.add([newDelivery()]);
+    await expect(due.claim()).rejects.toThrow('Too slow');
+    expect(await due.claim()).toHaveLength(1);
+  });
+
   it('keeps no place when the reading of another one fails', async () => {
     await addOld(3);
     await addOld(3);

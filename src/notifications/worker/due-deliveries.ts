@@ -7,6 +7,9 @@ const CLOCK_MARGIN_MS = 10_000;
 /** How often all subscriptions are asked for what is due, whenever it became so. Unit: milliseconds. */
 const SURVEY_MS = 60_000;
 
+/** How soon that is tried again after a failure. Unit: milliseconds. */
+const SURVEY_AGAIN_MS = 5_000;
+
 /** Subscriptions with a backlog that the reading of new deliveries leaves out by their names. */
 const MAX_NAMED = 500;
 
@@ -64,6 +67,8 @@ export class DueDeliveries {
 
   private async chooseOfBacklogs(chosen: Map<string, DueDelivery>): Promise<void> {
     if (Date.now() >= this.surveyAt) {
+      // Soon again if it fails, but not at once: what is known already must not wait for it.
+      this.surveyAt = Date.now() + SURVEY_AGAIN_MS;
       for (const subscription of await this.queue.subscriptionsWithDue()) this.remember({ subscription });
       this.surveyAt = Date.now() + SURVEY_MS;
     }
