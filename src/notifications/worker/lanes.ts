@@ -1,6 +1,12 @@
 import type { Types } from 'mongoose';
 import type { DueDelivery } from '../deliveries/delivery-queue.js';
 
+/**
+ * How long a failure is remembered: longer than any delivery waits for its next attempt, so that what is forgotten is due no
+ * more, such as a subscription that was deleted. Unit: milliseconds.
+ */
+const REMEMBERED_MS = 27 * 60 * 60 * 1_000;
+
 /** How many deliveries a worker attempts at a time. */
 export interface LaneLimits {
   /** Of one subscription. */
@@ -26,7 +32,8 @@ export interface Lane {
 export class Lanes {
   private readonly ofSubscription = new Counter();
   private readonly ofTenant = new Counter();
-  private readonly failing = new Set<string>();
+  /** When the last attempt of each failing subscription ended, the longest ago first. Unit: milliseconds. */
+  private readonly failing = new Map<string, number>();
   private failingInFlight = 0;
   /** The deliveries in flight, and whether each has a place of those that fail. */
   private readonly taken = new Map<string, boolean>();
@@ -79,8 +86,14 @@ export class Lanes {
 
   /** Remembers how the last attempt of a subscription ended. */
   record({ subscription }: Lane, hasFailed: boolean): void {
-    if (hasFailed) this.failing.add(String(subscription));
-    else this.failing.delete(String(subscription));
+    const now = Date.now();
+    // Removed first, so that it stands at the end.
+    this.failing.delete(String(subscription));
+    if (hasFailed) this.failing.set(String(subscription), now);
+    for (const [id, failedAt] of this.failing) {
+      if (now - failedAt < REMEMBERED_MS) break;
+      this.failing.delete(id);
+    }
   }
 }
 
