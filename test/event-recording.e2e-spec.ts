@@ -1,8 +1,10 @@
+import mongoose from 'mongoose';
 import type { EventRecord } from '../src/notifications/log/event-record.schema.js';
 import { EventRecorder } from '../src/notifications/log/event-recorder.js';
 import { MAX_WAITING } from '../src/notifications/notification.listener.js';
 import { eventually } from './support/eventually.js';
-import { ACME, tokenOf } from './support/tenants.js';
+import { onEvent } from './support/on-event.js';
+import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
 /** Longer than the sweep waits. */
@@ -31,7 +33,7 @@ describe('the recording of events', () => {
   let token: string;
 
   beforeEach(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ env: { WORKER: 'off' } });
     token = await tokenOf(ACME);
   });
 
@@ -53,6 +55,62 @@ describe('the recording of events', () => {
     await eventually(async () => expect(await events().countDocuments()).toBe(posts), SWEPT_WITHIN_MS);
     await app.close();
   }, 60_000);
+
+  it.each(['before', 'after'])(
+    'of a create with a key is once, by the identifier of its record, if the process died %s it',
+    async (moment) => {
+      const subscriber = {
+        tenant: new mongoose.Types.ObjectId(ACME),
+        enabled: true,
+        events: ['posts.created'],
+      };
+      await app.database.collection('subscriptions').insertOne(subscriber);
+      const told = onEvent(app, 'posts.afterCreate');
+      const held = holdRecording(app);
+      const send = () =>
+        app.post('/posts/api', { title: 'Once' }, { token, headers: { 'Idempotency-Key': 'k1' } });
+      const { body } = await send();
+      if (moment === 'after') {
+        held.letGo();
+        await eventually(async () => expect(await events().countDocuments()).toBe(1));
+      }
+      // As if the process had been killed before it could keep its answer.
+      const forgotten = { $unset: { answer: 1 as const }, $set: { leaseUntil: new Date() } };
+      await app.database.collection('idempotency_keys').updateMany({}, forgotten);
+      expect((await send()).body).toEqual(body);
+      held.letGo();
+      await app.app.close();
+      const id = `evt_${body._id}`;
+      expect(told.map((event) => event.id)).toEqual([id, id]);
+      expect((await events().find().toArray()).map(({ _id }) => _id)).toEqual([id]);
+      const deliveries = await app.database.collection('deliveries').find().toArray();
+      expect(deliveries.map(({ event }) => event as string)).toEqual([id]);
+      await app.close();
+    },
+    30_000,
+  );
+
+  it('tells each tenant of its own, also if those of several are recorded together', async () => {
+    const tenants = [ACME, GLOBEX];
+    const subscribers = tenants.map((tenant) => ({
+      tenant: new mongoose.Types.ObjectId(tenant),
+      enabled: true,
+      events: ['posts.created'],
+    }));
+    await app.database.collection('subscriptions').insertMany(subscribers);
+    const held = holdRecording(app);
+    for (const tenant of [ACME, GLOBEX, ACME, GLOBEX]) {
+      await app.post('/posts/api', { title: 'Told' }, { token: await tokenOf(tenant) });
+    }
+    held.letGo();
+    await app.app.close();
+    const tenantOf = new Map((await events().find().toArray()).map((event) => [event._id, event.tenant]));
+    expect([...tenantOf.values()].sort()).toEqual([ACME, ACME, GLOBEX, GLOBEX]);
+    const deliveries = await app.database.collection('deliveries').find().toArray();
+    expect(deliveries).toHaveLength(4);
+    for (const { event, tenant } of deliveries) expect(String(tenant)).toBe(tenantOf.get(event as string));
+    await app.close();
+  }, 30_000);
 
   it('is done with before the process ends', async () => {
     const held = holdRecording(app);
