@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { EventClient, type StreamAsked } from './support/event-client.js';
 import { eventually } from './support/eventually.js';
 import { LoggedEvents, eventRecord } from './support/logged-events.js';
@@ -146,9 +147,29 @@ describe('GET /events', () => {
     expect(forged.status).toBe(400);
   });
 
-  it('speaks HTTP/1.0, and is the answer whatever the client would accept', async () => {
-    const { status } = await open({ headers: { Accept: 'application/json' } });
-    expect(status).toBe(200);
+  it('is the answer whatever the client would accept', async () => {
+    const { status, headers } = await open({ headers: { Accept: 'application/json' } });
+    expect([status, headers['content-type']]).toEqual([200, 'text/event-stream']);
+  });
+
+  it('speaks HTTP/1.0: without chunks, to the end of the connection', async () => {
+    const socket = connect(Number(new URL(app.url).port), new URL(app.url).hostname);
+    try {
+      let text = '';
+      socket.setEncoding('utf8').on('data', (part: string) => (text += part));
+      socket.write(`GET /events HTTP/1.0\r\nAuthorization: Bearer ${acme}\r\n\r\n`);
+      await eventually(() => expect(text).toContain('\n\n'));
+      const [event] = await log.append(ACME);
+      await eventually(() => expect(text).toContain(event?._id));
+      const [head = '', content] = text.split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 200 /);
+      expect(head).toMatch(/^connection: close$/im);
+      expect(head).not.toMatch(/^transfer-encoding:/im);
+      const frame = `id: ${event?._id}\nevent: posts.created\ndata: ${event?.body}\n\n`;
+      expect(content?.replace(/^: connected\nid: evt_\w{24}\n\n/, '')).toBe(frame);
+    } finally {
+      socket.destroy();
+    }
   });
 
   it('has no other method', async () => {
