@@ -53,3 +53,18 @@ it('the document says which fields of an update null removes, and no error that 
   const ofRecords = Object.entries(paths as object).filter(([path]) => !path.endsWith('/rotate-secret'));
   expect(JSON.stringify(ofRecords)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);
 });
+
+it('the document requires fields with a default in records, and not in what is sent', async () => {
+  const schemas = (await documentOf('generated')).components.schemas as Record<
+    string,
+    { required?: string[] }
+  >;
+  const requires = (name: string, field: string) => schemas[name]?.required?.includes(field) ?? false;
+  expect(['Todo', 'TodoPart', 'TodoCreate', 'TodoUpdate'].map((name) => requires(name, 'completed'))).toEqual(
+    [true, false, false, false],
+  );
+  expect(['Subscription', 'SubscriptionUpdate'].map((name) => requires(name, 'enabled'))).toEqual([
+    true,
+    false,
+  ]);
+});

@@ -16,6 +16,10 @@ export class TodoRecord extends TodoInput {
   @ApiProperty({ pattern: OBJECT_ID_PATTERN, example: '665f1c2ab7e3a90d4c8b4567' })
   _id!: string;
 
+  // Every todo has it: a create that leaves it out gets the default.
+  @ApiProperty({ required: true })
+  override completed?: boolean;
+
   @ApiProperty({ format: 'date-time' })
   createdAt?: Date;
 

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
-import { jsonSchemaOf } from '../../fields/index.js';
+import { fieldsOf, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import { outputClassOf } from '../definition/output.js';
@@ -8,7 +8,7 @@ import { onceFieldsOf } from '../routes/routes.js';
 import { anyOf, documentedClass, partOf, schemaClass, withFields } from './documented-class.js';
 import { expandableClass } from './expandable-class.js';
 import { PageEnds } from './page-parameters.js';
-import { fieldSchema, ID_SCHEMA, recordSchema } from './record-schema.js';
+import { fieldSchema, hasDefault, ID_SCHEMA, recordSchema } from './record-schema.js';
 import { CreatedResult } from './results.js';
 
 /** The classes that the document describes a resource's bodies by. */
@@ -80,6 +80,9 @@ function recordClass(definition: CrudDefinition): Type<object> {
   const view = outputOf(definition);
   if (!view) return schemaClass(label, recordSchema(definition));
   class View extends documentedClass(view, label) {}
+  for (const { name } of fieldsOf(view)) {
+    if (hasDefault(definition.schema, name)) ApiProperty({ required: true })(View.prototype, name);
+  }
   ApiProperty(ID_SCHEMA)(View.prototype, '_id');
   Object.defineProperty(View, 'name', { value: label });
   return View;

@@ -30,7 +30,9 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
       ? field.schema
       : { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
     const isKept = ['_id', 'createdAt', 'updatedAt'].includes(name);
-    if (isKept || schema.path(name)?.isRequired || field?.required) required.push(name);
+    if (isKept || schema.path(name)?.isRequired || field?.required || hasDefault(schema, name)) {
+      required.push(name);
+    }
   }
   return { type: 'object', properties, required, additionalProperties: false };
 }
@@ -39,6 +41,13 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
 export function fieldSchema({ entity, schema }: CrudDefinition, name: string): JsonSchema {
   const field = fieldsOf(entity).find((candidate) => candidate.name === name);
   return field?.schema ?? { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
+}
+
+/** Whether a record has a value of a field also if a create leaves it out. A function as a default may give none. */
+export function hasDefault(schema: Schema, name: string): boolean {
+  const type = schema.path(name) as SchemaType | undefined;
+  const { default: value } = (type?.options ?? {}) as { default?: unknown };
+  return value !== undefined && value !== null && typeof value !== 'function';
 }
 
 /** Options of `@ApiProperty()` that say more than the store's type does. */
