@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,7 @@ import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import mongoose from 'mongoose';
 
-/** Unit of times in /proc. Unit: milliseconds. */
-const CLOCK_TICK = 10;
+export { cpuOf, rssOf } from './processes.js';
 
 /** The service with a database of its own: on MONGODB_URI, or the embedded default on disk. */
 export class Installation {
@@ -130,15 +129,4 @@ export function percentiles(times) {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share) => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)]?.toFixed(1);
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, worst ${at(1)} ms`;
-}
-
-/** Resident memory of a process. Unit: MiB. */
-export function rssOf({ pid }) {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
-}
-
-/** CPU time that a process has taken. Unit: milliseconds. */
-export function cpuOf({ pid }) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK;
 }

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+/** Unit of times in /proc. Unit: milliseconds. */
+const CLOCK_TICK = 10;
+
+/** Whether the system tells what other processes use (Linux). */
+export const knowsProcesses = existsSync('/proc/self/stat');
+
+/**
+ * CPU time that a process has taken, with its threads and the processes that it has started. Unit: milliseconds.
+ *
+ * @returns undefined if the system does not tell
+ */
+export function cpuOf({ pid }) {
+  if (!knowsProcesses || pid === undefined) return undefined;
+  const times = family(pid).map((one) => {
+    // The name of a process is in parentheses, and may hold spaces.
+    const fields = readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1].split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK;
+  });
+  return times.reduce((sum, time) => sum + time, 0);
+}
+
+/**
+ * Resident memory of a process and of those that it has started. Unit: MiB.
+ *
+ * @returns undefined if the system does not tell
+ */
+export function rssOf({ pid }) {
+  if (!knowsProcesses || pid === undefined) return undefined;
+  const sizes = family(pid).map((one) => {
+    const status = readFileSync(`/proc/${one}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/**
+ * The process of this machine that was started with these arguments.
+ *
+ * @returns undefined if it is on another machine or belongs to another user, or the system does not tell
+ */
+export function processWith(args) {
+  if (!knowsProcesses) return undefined;
+  const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  const found = pids.find((pid) => commandLineOf(pid).endsWith(`\0${args.join('\0')}`));
+  return found && Number(found);
+}
+
+function commandLineOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replace(/\0+$/, '');
+  } catch {
+    return '';
+  }
+}
+
+function family(pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  return [pid, ...children.flatMap(family)];
+}
+
+/**
+ * Starts a server, and resolves with its process and what the first match of `ready` in its output has captured.
+ *
+ * @throws Error if it ends before
+ */
+export async function startServer(args, env, ready, cwd = process.cwd()) {
+  const child = spawn(process.execPath, args, { env, cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const said = ready.exec(line)?.[1];
+    if (said === undefined) continue;
+    child.stdout.resume();
+    return { child, said };
+  }
+  throw new Error(`${args.join(' ')} does not start`);
+}
+
+/** Ends a process in order, and resolves when it is gone. */
+export function stopProcess(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', resolve);
+    child.kill();
+  });
+}
