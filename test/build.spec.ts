@@ -1,35 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { appendFileSync, existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyProject } from './support/project-copy.js';
 
 const BUILD_MS = 120_000;
 
-/** What `npm run build` reads. */
-const SOURCES = ['package.json', 'nest-cli.json', '.swcrc', 'tsconfig.json', 'tsconfig.build.json', 'src'];
-const LIBRARY = 'libs/embedded-mongodb';
-
 let copy: string;
 beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), 'build-'));
-  for (const name of [...SOURCES, ...['package.json', 'src'].map((part) => join(LIBRARY, part))]) {
-    cpSync(name, join(copy, name), { recursive: true });
-  }
-  // The packages are those of this checkout; the library's sources are those of the copy.
-  mkdirSync(join(copy, 'node_modules'));
-  for (const name of readdirSync('node_modules').filter((entry) => entry !== basename(LIBRARY))) {
-    symlinkSync(resolve('node_modules', name), join(copy, 'node_modules', name));
-  }
-  symlinkSync(join('..', LIBRARY), join(copy, 'node_modules', basename(LIBRARY)));
+  copy = copyProject();
 });
 afterAll(() => rmSync(copy, { recursive: true }));
 
