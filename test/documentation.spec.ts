@@ -24,6 +24,18 @@ describe("the README's table of variables", () => {
   });
 });
 
+describe('.env.example', () => {
+  it('lists every variable, in the order of the README, with its default', () => {
+    const lines = readFileSync('.env.example', 'utf8').split('\n');
+    const listed = lines.flatMap(
+      (line) => (/^#([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3) as [string, string] | undefined) ?? [],
+    );
+    const expected = defaultsOf(readEnvironment);
+    const pairs = expected.map(([name, value], i) => [name, value === 'unset' ? listed[2 * i + 1] : value]);
+    expect(listed).toEqual(pairs.flat());
+  });
+});
+
 describe('every page', () => {
   const pages = [
     ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+/**
+ * Checks commit messages: `node scripts/check-commits.js main..HEAD` those of a range, and with the path of a file the one in it, as
+ * a commit-msg hook of git.
+ */
+const TYPES = ['feat', 'fix', 'perf', 'refactor', 'test', 'docs', 'style', 'build', 'ci', 'chore', 'revert'];
+const SUBJECT = new RegExp(`^(${TYPES.join('|')})(\\([a-z0-9-]+\\))?!?: \\S`);
+const MAX_SUBJECT = 72;
+const MAX_LINE = 100;
+
+/** What is wrong with a message. */
+function faultsOf(message) {
+  const [subject = '', blank = '', ...body] = message.split('\n');
+  return [
+    !SUBJECT.test(subject) && `begin with type(scope): or type: and one of the types ${TYPES.join(', ')}`,
+    subject.length > MAX_SUBJECT && `the subject has ${subject.length} characters; at most ${MAX_SUBJECT}`,
+    subject.endsWith('.') && 'leave out the full stop of the subject',
+    blank !== '' && 'leave the second line empty',
+    // A line without a blank, such as an address, cannot be wrapped.
+    body.some((line) => line.length > MAX_LINE && line.trim().includes(' ')) &&
+      `wrap the lines of the body at ${MAX_LINE} characters`,
+  ].filter(Boolean);
+}
+
+function messagesOf(argument) {
+  if (existsSync(argument)) {
+    const lines = readFileSync(argument, 'utf8').split('\n');
+    return [
+      lines
+        .filter((line) => !line.startsWith('#'))
+        .join('\n')
+        .trim(),
+    ];
+  }
+  const log = execFileSync('git', ['log', '--no-merges', '--format=%B%x00', argument], { encoding: 'utf8' });
+  return log
+    .split('\0')
+    .map((message) => message.trim())
+    .filter(Boolean);
+}
+
+const argument = process.argv[2];
+if (argument === undefined) {
+  console.error('Usage: node scripts/check-commits.js <range, such as main..HEAD | path of a message>');
+  process.exit(1);
+}
+for (const message of messagesOf(argument)) {
+  for (const fault of faultsOf(message)) {
+    console.error(`${message.split('\n', 1)[0]}\n  ${fault}`);
+    process.exitCode = 1;
+  }
+}
