@@ -6,21 +6,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Starts the built service and walks the README's curl tour on it: every curl line that states a status must get it.
+ * Starts the built service and walks the README's tour on it: a block that begins with ```sh tour 201 200 has a status for
+ * each line that begins with curl.
  * `node scripts/smoke.js [file]` also saves the OpenAPI document as served. The environment's variables go to the service.
  */
 const READY_MS = 30_000;
 const EXIT_MS = 12_000;
 
-/** The tour as a bash script in which each stated curl is a check. */
+/** The tour as a bash script in which each curl is a check of its status. */
 function tourScript(port) {
-  const tour = /^```sh tour\n(.*?)^```/ms.exec(readFileSync('README.md', 'utf8'))?.[1];
-  if (!tour) throw new Error('README.md has no block that begins with ```sh tour.');
-  const lines = tour.replaceAll('localhost:3000', `127.0.0.1:${port}`).split('\n');
-  const checks = lines.map((line) => {
-    const stated = /^curl (.*) # (\d{3})$/.exec(line);
-    if (!stated && line.startsWith('curl ')) throw new Error(`No status is stated beside: ${line}`);
-    return stated ? `check ${stated[2]} ${stated[1]}` : line;
+  const blocks = [...readFileSync('README.md', 'utf8').matchAll(/^```sh tour((?: \d{3})+)\n(.*?)^```/gms)];
+  if (blocks.length === 0)
+    throw new Error('README.md has no block that begins with ```sh tour and a status.');
+  const checks = blocks.flatMap(([, stated, commands]) => {
+    const statuses = stated.trim().split(' ');
+    const lines = commands.trim().replaceAll('localhost:3000', `127.0.0.1:${port}`).split('\n');
+    const checked = lines.map((line) =>
+      line.startsWith('curl ') ? `check ${statuses.shift()} ${line.slice('curl '.length)}` : line,
+    );
+    if (statuses.length > 0 || checked.some((line) => line.startsWith('check undefined')))
+      throw new Error(`This block of the tour does not state one status a curl:\n${commands}`);
+    return checked;
   });
   return `
     passed=0 failed=0
