@@ -1,0 +1,32 @@
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+
+/**
+ * Puts the built service under load, faults or attack, and compares what it measures with the targets:
+ *
+ *     npm run drill -- bodies            one drill in full
+ *     npm run drill -- bodies --short    its short form, as in CI
+ *
+ * Each file in scripts/drills is a drill: its default export takes `{ short }` and resolves with `{ figures, failures }`, what
+ * was measured by its name, and a sentence for each target that was missed. Ends with 1 if there is one. Linux only (/proc).
+ */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { short: { type: 'boolean' } },
+});
+const [name] = positionals;
+const names = readdirSync(new URL('./drills/', import.meta.url), { withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.js'))
+  .map((entry) => basename(entry.name, '.js'));
+if (positionals.length !== 1 || !names.includes(name)) {
+  console.error(`Name one drill: ${names.join(', ')}`);
+  process.exit(1);
+}
+const { default: drill } = await import(`./drills/${name}.js`);
+const { figures, failures } = await drill({ short: values.short === true });
+for (const [figure, value] of Object.entries(figures)) console.log(`${figure}: ${value}`);
+for (const failure of failures) console.log(`FAILED ${failure}`);
+console.log(failures.length === 0 ? `${name}: every target met` : `${name}: ${failures.length} missed`);
+// What a drill has left open, such as a connection, does not keep the process.
+process.exit(failures.length === 0 ? 0 : 1);

@@ -1,0 +1,29 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { cpuOf, rssOf } from '../../../bench/support/installation.js';
+
+/** What is done for an answer after it was sent, such as freeing memory. Unit: milliseconds. */
+const SETTLED_MS = 300;
+
+/**
+ * What a process takes while something happens to it.
+ *
+ * @returns the result, the CPU time (unit: milliseconds) and by how much the resident memory grew at its peak (unit: MiB)
+ */
+export async function metered(service, happen) {
+  const before = rssOf(service);
+  resetPeak(service);
+  const cpu = cpuOf(service);
+  const result = await happen();
+  await pause(SETTLED_MS);
+  return { result, cpuMs: cpuOf(service) - cpu, grownMiB: Math.max(peakOf(service) - before, 0) };
+}
+
+/** https://docs.kernel.org/filesystems/proc.html, clear_refs */
+function resetPeak({ pid }) {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+function peakOf({ pid }) {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+}
