@@ -129,6 +129,18 @@ describe('the outbox of a resource', () => {
     expect(await pending()).toEqual([]);
   });
 
+  it('has an entry for a change to the values that the post has: its revision and updatedAt are new', async () => {
+    const id = await create('Tea');
+    const before = await app.get(`/posts/api/${id}`);
+    await outboxOf('posts').settle(await pending());
+    await app.patch(`/posts/api/${id}`, { title: 'Tea' }, { token });
+    const after = await app.get(`/posts/api/${id}`);
+    expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
+    expect(Date.parse(after.body.updatedAt)).toBeGreaterThan(Date.parse(before.body.updatedAt));
+    const told = (await pending()).map(({ action, changed, record }) => [action, changed, record]);
+    expect(JSON.parse(JSON.stringify(told))).toEqual([['update', ['title'], after.body]]);
+  });
+
   it('has an entry for each record of creates that are stored together', async () => {
     const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => create(`Tea ${i}`)));
     const events = await pending();
