@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import mongoose from 'mongoose';
 import { eventually } from './support/eventually.js';
 import { OpenImport } from './support/import-client.js';
@@ -10,6 +11,7 @@ import { TEST_SECRET } from './support/tenants.js';
 
 const WITHIN_MS = 10_000;
 const CLIENTS = 20;
+const MANY_CLIENTS = 100;
 const RECORDS = 3_000;
 
 describe('SIGTERM', () => {
@@ -84,6 +86,49 @@ describe('SIGTERM', () => {
     expect(ended.code).toBe(0);
     expect(ended.ms).toBeLessThan(WITHIN_MS);
     agent.destroy();
+  });
+
+  it('resets no connection of clients that open another one when they are told to', async () => {
+    const { service, url } = await start();
+    const failures: string[] = [];
+    let served = 0;
+    const clients = Array.from({ length: MANY_CLIENTS }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      try {
+        for (let first = true; ; first = false) {
+          const { status } = await get(`${url}/todos?limit=1`, agent);
+          if (status !== 200) failures.push(String(status));
+          if (first) served += 1;
+        }
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code !== 'ECONNREFUSED') failures.push(String(code));
+      } finally {
+        agent.destroy();
+      }
+    });
+    await eventually(() => expect(served).toBe(MANY_CLIENTS), 20_000);
+    const [ended] = await Promise.all([stop(service), ...clients]);
+    expect(failures).toEqual([]);
+    expect(ended.code).toBe(0);
+  });
+
+  it('keeps connections during the notice, and ends those that nobody uses after it', async () => {
+    const { service, url } = await start();
+    const { hostname, port } = new URL(url);
+    const silent = connect(Number(port), hostname);
+    const used = new Agent({ keepAlive: true, maxSockets: 1 });
+    await get(`${url}/health/live`, used);
+    const ended = stop(service);
+    await eventually(async () => {
+      const ready = await get(`${url}/health/ready`, used);
+      expect(ready).toMatchObject({ status: 503, told: false });
+    }, 900);
+    await once(silent, 'close');
+    const { code, ms } = await ended;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
+    used.destroy();
   });
 
   it('turns readiness 503 while it drains, and keeps liveness', async () => {

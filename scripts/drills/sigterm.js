@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { HttpClient } from './support/http-client.js';
+
+const CLIENTS = 200;
+const MAX_END_MS = 10_000;
+const MAX_IDLE_END_MS = 3_000;
+/** How long clients are busy before the signal, at most, once each was served. Unit: milliseconds. */
+const BUSY_MS = 500;
+
+/** Ends the service again and again while clients wait for answers; each goes on until it finds nobody listening. */
+export default async function sigterm({ short }) {
+  const rounds = short ? 2 : 100;
+  const installation = new Installation();
+  const totals = { answered: 0, broken: {}, errors: {}, slowest: 0 };
+  const failures = [];
+  let idleMs;
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const service = await installation.startService('inline');
+      const clients = Array.from({ length: CLIENTS }, (_, i) => new Client(installation, i, totals));
+      const over = clients.map((client) => client.useUntilRefused());
+      await Promise.all(clients.map((client) => client.served));
+      await pause(Math.random() * BUSY_MS);
+      const [ended] = await Promise.all([endOf(installation, service), ...over]);
+      if (ended.code !== 0) failures.push(`round ${round}: the exit code is ${ended.code}`);
+      totals.slowest = Math.max(totals.slowest, ended.ms);
+    }
+    idleMs = (await endOf(installation, await installation.startService('inline'))).ms;
+  } finally {
+    await installation.remove();
+  }
+  const broken = Object.entries(totals.broken).map(([code, times]) => `${times} ${code}`);
+  const refused = Object.entries(totals.errors).map(([error, times]) => `${times} times ${error}`);
+  if (broken.length > 0) failures.push(`not answered: ${broken.join(', ')}`);
+  if (refused.length > 0) failures.push(`answered with an error: ${refused.join(', ')}`);
+  if (totals.slowest > MAX_END_MS) failures.push(`an end took longer than ${MAX_END_MS} ms`);
+  if (idleMs > MAX_IDLE_END_MS)
+    failures.push(`an end without requests took longer than ${MAX_IDLE_END_MS} ms`);
+  return {
+    figures: {
+      'signals, each with 200 requests in flight': rounds,
+      'requests answered': totals.answered,
+      'requests dropped or reset': broken.join(', ') || 0,
+      'slowest end': `${totals.slowest.toFixed(0)} ms`,
+      'end with nothing in flight': `${idleMs.toFixed(0)} ms`,
+    },
+    failures,
+  };
+}
+
+class Client {
+  /** Resolves with the first answer. */
+  served = new Promise((resolve) => (this.onServed = resolve));
+
+  constructor(installation, number, totals) {
+    const headers = { Authorization: `Bearer ${installation.token(tenantOf(number))}` };
+    this.client = new HttpClient(installation.url, headers);
+    this.writes = number % 2 === 0;
+    this.totals = totals;
+  }
+
+  async useUntilRefused() {
+    const { totals } = this;
+    try {
+      for (;;) {
+        const { status, text } = await this.send();
+        totals.answered++;
+        const error = status >= 400 && `${status} ${JSON.parse(text).code}`;
+        if (error) totals.errors[error] = (totals.errors[error] ?? 0) + 1;
+        this.onServed();
+      }
+    } catch ({ code }) {
+      // Nobody listens any more: the client would go elsewhere.
+      if (code !== 'ECONNREFUSED') totals.broken[code] = (totals.broken[code] ?? 0) + 1;
+    } finally {
+      this.onServed();
+      this.client.close();
+    }
+  }
+
+  send() {
+    return this.writes
+      ? this.client.send('POST', '/posts/api', { title: 'Release notes' })
+      : this.client.send('GET', '/todos?limit=10');
+  }
+}
+
+async function endOf(installation, service) {
+  const begun = performance.now();
+  const ended = once(service, 'exit');
+  await installation.stop(service);
+  const [code] = await ended;
+  return { code, ms: performance.now() - begun };
+}
