@@ -1,3 +1,5 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { jest } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import { type IssuerKey, issuerKey, issuerToken, KeyServer } from './support/key-server.js';
 import { expectInvalidToken, expectNoTenant, expectProblem } from './support/problems.js';
@@ -7,6 +9,25 @@ import { forgedToken, goodClaims, inSeconds } from './support/tokens.js';
 
 const PATH = '/posts/api';
 const POST = { title: 'Release notes' };
+
+/** What jest would fake. */
+const FAKEABLE = [
+  'Date',
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'requestAnimationFrame',
+  'cancelAnimationFrame',
+  'requestIdleCallback',
+  'cancelIdleCallback',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+  'setTimeout',
+  'clearTimeout',
+] as const;
 
 const write = (app: TestApp, token: string) => app.post(PATH, POST, { token });
 
@@ -154,6 +175,91 @@ describe('a key set that cannot be had', () => {
     server.serve([key]);
     expect((await write(app, await issuerToken(key))).status).toBe(201);
   });
+});
+
+describe('a key set that was had', () => {
+  const MINUTES = 60_000;
+  let app: TestApp;
+  let server: KeyServer;
+  let key: IssuerKey;
+  let token: string;
+
+  beforeEach(async () => {
+    key = await issuerKey('ES256');
+    token = await issuerToken(key, { exp: inSeconds(3 * 86_400) });
+    server = await KeyServer.start([key]);
+    app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+    expect((await write(app, token)).status).toBe(201);
+  });
+  afterEach(async () => {
+    jest.useRealTimers();
+    await app.close();
+    await server.stop();
+  });
+
+  /** Only the clock: what waits goes on. */
+  function later(ms: number): void {
+    jest.useFakeTimers({ now: Date.now() + ms, doNotFake: FAKEABLE.filter((name) => name !== 'Date') });
+  }
+
+  it.each<[string, () => void | Promise<void>]>([
+    ['nobody listens', () => server.stop()],
+    ['the server fails', () => server.answer(500, 'broken')],
+    ['the answer is larger than 1 MB', () => server.answer(200, `{"keys":[]}${' '.repeat(1_100_000)}`)],
+    ['the server hangs', () => server.hang()],
+  ])('is used for a day while it cannot be had anew: %s', async (_name, breakIt) => {
+    await breakIt();
+    later(11 * MINUTES);
+    for (let i = 0; i < 3; i++) expect((await write(app, token)).status).toBe(201);
+    later(23 * 60 * MINUTES);
+    expect((await write(app, token)).status).toBe(201);
+    later(2 * 60 * MINUTES);
+    expect((await write(app, token)).status).toBe(503);
+  });
+
+  it('is fetched anew after ten minutes, so that a key that was withdrawn is refused', async () => {
+    server.serve([await issuerKey('ES256', 'next')]);
+    expect((await write(app, token)).status).toBe(201);
+    later(11 * MINUTES);
+    expectInvalidToken(await write(app, token), PATH);
+  });
+
+  it('is fetched anew at once for a key that is not in it, but not for each token', async () => {
+    const next = await issuerKey('ES256', 'next');
+    server.serve([next]);
+    later(2_000);
+    expect((await write(app, await issuerToken(next))).status).toBe(201);
+    const fetched = server.asked.length;
+    for (let i = 0; i < 20; i++) {
+      expectInvalidToken(await write(app, await issuerToken(next, {}, { kid: `made-up-${i}` })), PATH);
+    }
+    expect(server.asked.length).toBe(fetched);
+  });
+});
+
+describe('a key set with a key that is too weak', () => {
+  it('refuses tokens of that key, and takes those of others', async () => {
+    const [weak, strong] = [weakKey(), await issuerKey('ES256')];
+    const server = await KeyServer.start([]);
+    server.answer(200, JSON.stringify({ keys: [weak.jwk, strong.jwk] }));
+    const app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+    try {
+      expectInvalidToken(await write(app, weak.token), PATH);
+      expect((await write(app, await issuerToken(strong))).status).toBe(201);
+    } finally {
+      await app.close();
+      await server.stop();
+    }
+  });
+
+  /** No library signs with 1,024 bits. */
+  function weakKey() {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 });
+    const input = forgedToken({ alg: 'RS256', kid: 'weak' }, goodClaims(), { hash: null }).slice(0, -1);
+    const signature = sign('sha256', Buffer.from(input), privateKey).toString('base64url');
+    const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'weak', alg: 'RS256', use: 'sig' };
+    return { jwk, token: `${input}.${signature}` };
+  }
 });
 
 describe('a configured issuer, audience and claim', () => {

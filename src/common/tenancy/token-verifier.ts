@@ -1,6 +1,7 @@
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
+import { type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
 import { AuthenticationUnavailableError, InvalidTokenError } from '../errors/index.js';
 import { isObjectId } from '../ids/index.js';
+import { KeySet } from './key-set.js';
 import type { TenantContext } from './tenant-context.js';
 
 /** How tokens are verified; one of `secret` and `jwksUrl` is given. */
@@ -19,8 +20,6 @@ export interface TokenVerifierOptions {
 
 /** Difference between the clocks of issuer and service that is forgiven. Unit: seconds. */
 const CLOCK_TOLERANCE_S = 30;
-/** How long a fetch of the key set may take. Unit: milliseconds. */
-const JWKS_TIMEOUT_MS = 3_000;
 
 /** Verifies JSON Web Tokens (RFC 7519) by the advice of RFC 8725: the key source alone decides the algorithms. */
 export class TokenVerifier {
@@ -34,9 +33,9 @@ export class TokenVerifier {
       audience: options.audience,
     };
     if (options.jwksUrl) {
-      const keys = createRemoteJWKSet(options.jwksUrl, { timeoutDuration: JWKS_TIMEOUT_MS });
+      const keys = new KeySet(options.jwksUrl);
       const algorithms = ['RS256', 'ES256', 'EdDSA'];
-      this.verify = (token) => jwtVerify(token, keys, { ...shared, algorithms });
+      this.verify = (token) => jwtVerify(token, keys.find, { ...shared, algorithms });
     } else {
       const key = new TextEncoder().encode(options.secret);
       this.verify = (token) => jwtVerify(token, key, { ...shared, algorithms: ['HS256'] });
@@ -46,12 +45,12 @@ export class TokenVerifier {
   /**
    * The caller whom a token names; without a tenant if it carries none of 24 hexadecimal digits.
    *
-   * @throws InvalidTokenError where the token does not verify
-   * @throws AuthenticationUnavailableError where the key set cannot be fetched
+   * @throws InvalidTokenError if the token does not verify, or with a key that is too weak
+   * @throws AuthenticationUnavailableError if the key set cannot be fetched
    */
   async authenticate(token: string): Promise<TenantContext> {
     const { payload } = await this.verify(token).catch((error: unknown) => {
-      if (isKeySetFailure(error)) throw new AuthenticationUnavailableError({ cause: error });
+      if (error instanceof AuthenticationUnavailableError) throw error;
       throw new InvalidTokenError();
     });
     const { tenantClaim } = this.options;
@@ -64,11 +63,4 @@ export class TokenVerifier {
       tenantClaim,
     };
   }
-}
-
-/** Whether the key set, and not the token, is at fault. */
-function isKeySetFailure(error: unknown): boolean {
-  if (!(error instanceof errors.JOSEError)) return true;
-  const generic = error.code === 'ERR_JOSE_GENERIC';
-  return generic || error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid;
 }

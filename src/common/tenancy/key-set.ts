@@ -1,0 +1,106 @@
+import { Logger } from '@nestjs/common';
+import {
+  createLocalJWKSet,
+  errors,
+  type FlattenedJWSInput,
+  type JSONWebKeySet,
+  type JWSHeaderParameters,
+} from 'jose';
+import { AuthenticationUnavailableError } from '../errors/index.js';
+
+/** How long a fetch may take. Unit: milliseconds. */
+const FETCH_MS = 3_000;
+/** Largest answer. Unit: bytes. */
+const MAX_BYTES = 1_048_576;
+/** After this the keys are fetched anew, so that one that was withdrawn is not accepted for longer. Unit: milliseconds. */
+const FRESH_MS = 600_000;
+/** For how long they are used if they cannot be fetched anew. Unit: milliseconds. */
+const USABLE_MS = 86_400_000;
+/** How soon they are fetched again for a key that is not among them, or after a failure. Unit: milliseconds. */
+const COOL_DOWN_MS = 1_000;
+
+type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** The keys of an issuer (RFC 7517, section 5), fetched when they are needed and kept while their server is down. */
+export class KeySet {
+  private readonly logger = new Logger('KeySet');
+  private keys?: { find: LocalKeySet; fetchedAt: number };
+  private fetching?: Promise<void>;
+  private triedAt = -Infinity;
+  private failure?: unknown;
+
+  constructor(private readonly url: URL) {}
+
+  /**
+   * The key that a token is signed with.
+   *
+   * @throws AuthenticationUnavailableError if it is not known, and the keys cannot be fetched
+   * @throws JOSEError if there is no such key
+   */
+  readonly find = async (header: JWSHeaderParameters, token: FlattenedJWSInput) => {
+    const keys = (await this.fresh()).find;
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      // The issuer may have gone over to another key since.
+      await this.refresh();
+      if (this.failure) throw new AuthenticationUnavailableError({ cause: this.failure });
+      if (!this.keys || this.keys.find === keys) throw error;
+      return this.keys.find(header, token);
+    }
+  };
+
+  private async fresh(): Promise<{ find: LocalKeySet }> {
+    const age = () => Date.now() - (this.keys?.fetchedAt ?? -Infinity);
+    if (age() > FRESH_MS) {
+      const refreshed = this.refresh();
+      // Only the first request after a success waits: a server that hangs must not delay all the others.
+      if (!this.failure || age() > USABLE_MS) await refreshed;
+    }
+    if (this.keys && age() <= USABLE_MS) return this.keys;
+    throw new AuthenticationUnavailableError({ cause: this.failure });
+  }
+
+  /** Fetches the keys, unless they were fetched just now; requests at the same time share one fetch. Never rejects. */
+  private refresh(): Promise<void> {
+    const now = Date.now();
+    if (this.fetching) return this.fetching;
+    if (this.keys && now - this.triedAt < COOL_DOWN_MS) return Promise.resolve();
+    this.triedAt = now;
+    this.fetching = fetchKeys(this.url)
+      .then(
+        (find) => {
+          this.keys = { find, fetchedAt: now };
+          this.failure = undefined;
+        },
+        (error: unknown) => {
+          this.failure = error;
+          this.logger.warn({ reason: String(error) }, 'The key set cannot be fetched');
+        },
+      )
+      .finally(() => (this.fetching = undefined));
+    return this.fetching;
+  }
+}
+
+/** @throws Error if the server does not answer in time with a key set */
+async function fetchKeys(url: URL): Promise<LocalKeySet> {
+  const response = await fetch(url, {
+    headers: { Accept: 'application/jwk-set+json, application/json' },
+    redirect: 'manual',
+    signal: AbortSignal.timeout(FETCH_MS),
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`The key set was answered with ${response.status}`);
+  }
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > MAX_BYTES) throw new Error(`The key set is larger than ${MAX_BYTES} bytes`);
+    parts.push(part);
+  }
+  return createLocalJWKSet(JSON.parse(Buffer.concat(parts).toString()) as JSONWebKeySet);
+}
