@@ -5,7 +5,13 @@ import { NestFactory, Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type ApiDescription, postsAndTodosApi, useExplorer } from './app.explorer.js';
 import { ProblemFilter } from './common/errors/index.js';
-import { createHttpAdapter, createLog, PinoLogger, StrictQueryInterceptor } from './common/http/index.js';
+import {
+  createHttpAdapter,
+  createLog,
+  PinoLogger,
+  StrictQueryInterceptor,
+  useLoadControl,
+} from './common/http/index.js';
 import type { Environment } from './config/index.js';
 
 export type { ApiDescription };
@@ -35,7 +41,11 @@ export async function createBareApp(
   environment: Environment,
   log = createLog(environment.logLevel),
 ): Promise<NestFastifyApplication> {
-  const adapter = createHttpAdapter({ bodyLimit: environment.bodyLimit, logger: log });
+  const adapter = createHttpAdapter({
+    bodyLimit: environment.bodyLimit,
+    trustedProxies: environment.trustedProxies,
+    logger: log,
+  });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new PinoLogger(log),
     bodyParser: false,
@@ -45,7 +55,7 @@ export async function createBareApp(
   return app;
 }
 
-/** Everything that all features share: security headers, CORS, strict queries, errors, and the explorer. */
+/** Everything that all features share: security headers, CORS, bounds of load, strict queries, and errors. */
 async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: {
@@ -80,6 +90,8 @@ async function configureApp(app: NestFastifyApplication, environment: Environmen
       strictPreflight: false,
     });
   }
+  // After CORS, so that pages can read refusals, too.
+  await useLoadControl(app.getHttpAdapter().getInstance(), environment);
   app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
   app.useGlobalFilters(new ProblemFilter());
 }

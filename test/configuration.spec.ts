@@ -31,6 +31,13 @@ describe('the environment', () => {
       corsOrigins: [],
       logLevel: 'info',
       bodyLimit: 1_048_576,
+      trustedProxies: [],
+      maxRunningRequests: 128,
+      maxWaitMs: 500,
+      maxEventLoopDelayMs: 2_000,
+      rateLimitTenant: 600_000,
+      rateLimitAddress: 600_000,
+      rateLimitBadTokens: 600,
       hookWarnMs: 50,
     });
   });
@@ -59,6 +66,13 @@ describe('the environment', () => {
     [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
     [{ BODY_LIMIT: '2048' }, { bodyLimit: 2048 }],
     [{ HOOK_WARN_MS: '100' }, { hookWarnMs: 100 }],
+    [{ TRUSTED_PROXIES: '10.0.0.0/8, ::1' }, { trustedProxies: ['10.0.0.0/8', '::1'] }],
+    [{ MAX_RUNNING_REQUESTS: '64' }, { maxRunningRequests: 64 }],
+    [{ MAX_WAIT_MS: '100' }, { maxWaitMs: 100 }],
+    [{ MAX_EVENT_LOOP_DELAY_MS: '0' }, { maxEventLoopDelayMs: 0 }],
+    [{ RATE_LIMIT_TENANT: '6000' }, { rateLimitTenant: 6_000 }],
+    [{ RATE_LIMIT_ADDRESS: '0' }, { rateLimitAddress: 0 }],
+    [{ RATE_LIMIT_BAD_TOKENS: '10' }, { rateLimitBadTokens: 10 }],
   ])('takes %j', (variables, expected) => {
     expect(readEnvironment(variables)).toMatchObject(expected);
   });
@@ -129,6 +143,13 @@ describe('a process', () => {
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')],
     ['BODY_LIMIT', { BODY_LIMIT: '1MB' }, wholeNumber(1, 1_073_741_824)],
     ['HOOK_WARN_MS', { HOOK_WARN_MS: '-1' }, wholeNumber(0, 600_000)],
+    [
+      'TRUSTED_PROXIES',
+      { TRUSTED_PROXIES: '10.0.0.0/8, proxy.internal' },
+      'must be a comma-separated list of addresses, or ranges such as 10.0.0.0/8.',
+    ],
+    ['MAX_RUNNING_REQUESTS', { MAX_RUNNING_REQUESTS: '1' }, wholeNumber(8, 100_000)],
+    ['RATE_LIMIT_TENANT', { RATE_LIMIT_TENANT: 'none' }, wholeNumber(0, 1_000_000_000)],
   ])('does not start with a wrong %s: %j', async (name, variables, detail) => {
     const ended = await ServiceProcess.spawn({ MONGODB_URI, DATA_DIR: folder, ...variables }).ended();
     expect(ended).toEqual({ code: 1, stdout: '', stderr: `${name} ${detail}\n` });

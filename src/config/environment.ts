@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { mongo } from 'mongoose';
 import { ConfigurationError } from './configuration.error.js';
 
@@ -33,6 +34,20 @@ export interface Environment {
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** Largest request body. Unit: bytes. @default 1048576 */
   readonly bodyLimit: number;
+  /** Proxies that may say by `X-Forwarded-For` where a request comes from: addresses, or ranges such as 10.0.0.0/8. @default none */
+  readonly trustedProxies: string[];
+  /** Requests that are carried out at a time; others take turns. @default 128 */
+  readonly maxRunningRequests: number;
+  /** A request that would probably wait longer for its turn is refused. Unit: milliseconds. @default 500 */
+  readonly maxWaitMs: number;
+  /** Average delay of the event loop above which requests are refused; 0 is no bound. Unit: milliseconds. @default 2000 */
+  readonly maxEventLoopDelayMs: number;
+  /** Requests of one tenant in a minute; 0 is no limit. @default 600000 */
+  readonly rateLimitTenant: number;
+  /** Requests of one address in a minute; 0 is no limit. @default 600000 */
+  readonly rateLimitAddress: number;
+  /** Requests of one address in a minute with tokens that do not verify; 0 is no limit. @default 600 */
+  readonly rateLimitBadTokens: number;
   /** A hook that takes longer is logged as slow. Unit: milliseconds. @default 50 */
   readonly hookWarnMs: number;
 }
@@ -74,6 +89,13 @@ export function readEnvironment(
     corsOrigins: read.origins('CORS_ORIGINS'),
     logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     bodyLimit: read.wholeNumber('BODY_LIMIT', 1_048_576, 1, 1_073_741_824),
+    trustedProxies: read.networks('TRUSTED_PROXIES'),
+    maxRunningRequests: read.wholeNumber('MAX_RUNNING_REQUESTS', 128, 8, 100_000),
+    maxWaitMs: read.wholeNumber('MAX_WAIT_MS', 500, 1, 4_000),
+    maxEventLoopDelayMs: read.wholeNumber('MAX_EVENT_LOOP_DELAY_MS', 2_000, 0, 60_000),
+    rateLimitTenant: read.wholeNumber('RATE_LIMIT_TENANT', 600_000, 0, 1_000_000_000),
+    rateLimitAddress: read.wholeNumber('RATE_LIMIT_ADDRESS', 600_000, 0, 1_000_000_000),
+    rateLimitBadTokens: read.wholeNumber('RATE_LIMIT_BAD_TOKENS', 600, 0, 1_000_000_000),
     hookWarnMs: read.wholeNumber('HOOK_WARN_MS', 50, 0, 600_000),
   };
   refuseContradictions(environment);
@@ -181,18 +203,26 @@ class Reader {
   }
 
   origins(name: string): string[] {
+    return this.list(
+      name,
+      (entry) => URL.canParse(entry) && new URL(entry).origin === entry,
+      'origins such as https://app.example.com',
+    );
+  }
+
+  networks(name: string): string[] {
+    return this.list(
+      name,
+      (entry) => ipaddr.isValid(entry) || ipaddr.isValidCIDR(entry),
+      'addresses, or ranges such as 10.0.0.0/8',
+    );
+  }
+
+  private list(name: string, fits: (entry: string) => boolean, shape: string): string[] {
     const entries = (this.text(name) ?? '').split(',').map((entry) => entry.trim());
-    return entries
-      .filter((entry) => entry !== '')
-      .map((entry) => {
-        if (!URL.canParse(entry) || new URL(entry).origin !== entry) {
-          throw new ConfigurationError(
-            name,
-            'must be a comma-separated list of origins such as https://app.example.com',
-          );
-        }
-        return entry;
-      });
+    const filled = entries.filter((entry) => entry !== '');
+    if (filled.every(fits)) return filled;
+    throw new ConfigurationError(name, `must be a comma-separated list of ${shape}`);
   }
 }
 

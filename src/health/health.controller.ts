@@ -2,6 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { Database } from '../common/database/index.js';
 import { ApiProblems, ShuttingDownError } from '../common/errors/index.js';
+import { UnderLoad } from '../common/http/index.js';
 import { ShutdownState } from './shutdown-state.js';
 
 class HealthStatus {
@@ -19,6 +20,7 @@ export class HealthController {
   ) {}
 
   @Get('live')
+  @UnderLoad('taken')
   @ApiOperation({ operationId: 'health_live', summary: 'Whether the process runs; never asks the database' })
   @ApiOkResponse({ type: HealthStatus })
   @ApiProblems('VALIDATION_FAILED', 'INTERNAL_ERROR')
@@ -27,6 +29,7 @@ export class HealthController {
   }
 
   @Get('ready')
+  @UnderLoad('taken')
   @ApiOperation({ operationId: 'health_ready', summary: 'Whether the process can serve requests now' })
   @ApiOkResponse({ type: HealthStatus })
   @ApiProblems('VALIDATION_FAILED', 'DATABASE_UNAVAILABLE', 'SHUTTING_DOWN', 'INTERNAL_ERROR')

@@ -1,6 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../common/errors/index.js';
+import { UnderLoad } from '../common/http/index.js';
 import { Metrics } from '../common/metrics/index.js';
 
 /** Figures for Prometheus. */
@@ -10,6 +11,7 @@ export class MetricsController {
   constructor(private readonly metrics: Metrics) {}
 
   @Get()
+  @UnderLoad('taken')
   @Header('Content-Type', Metrics.CONTENT_TYPE)
   @ApiOperation({
     operationId: 'metrics',

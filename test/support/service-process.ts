@@ -18,7 +18,7 @@ export function buildService(): void {
 
 /** Variables that a shell may have set and that would change what a test sees. */
 const OWN =
-  /^(PORT|HOST|MONGODB_URI|DATA_DIR|NODE_ENV|JWT_.*|TODOS_API|WORKER|WORKER_PORT|CORS_ORIGINS|LOG_LEVEL|BODY_LIMIT|HOOK_WARN_MS)$/;
+  /^(PORT|HOST|MONGODB_URI|DATA_DIR|NODE_ENV|JWT_.*|TODOS_API|WORKER|WORKER_PORT|CORS_ORIGINS|LOG_LEVEL|BODY_LIMIT|HOOK_WARN_MS|TRUSTED_PROXIES|MAX_.*|RATE_LIMIT_.*)$/;
 
 /** A process of the built service with nothing in its environment but what the test sets. */
 export class ServiceProcess {
@@ -78,6 +78,11 @@ export class ServiceProcess {
       }
     }
     throw new Error(`The service did not start: ${this.stderr}`);
+  }
+
+  /** Ends the reading of what it says, as the end of a pipe's reader does. */
+  stopReading(): void {
+    this.child.stdout?.destroy();
   }
 
   signal(signal: NodeJS.Signals): void {

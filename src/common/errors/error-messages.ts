@@ -24,10 +24,12 @@ export const ERROR_TABLE = {
   URI_TOO_LONG: { status: 414, title: 'URI too long' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'Idempotency key reused' },
+  TOO_MANY_REQUESTS: { status: 429, title: 'Too many requests' },
   TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Request headers too large' },
   INTERNAL_ERROR: { status: 500, title: 'Internal error' },
   AUTHENTICATION_UNAVAILABLE: { status: 503, title: 'Authentication unavailable' },
+  DEADLINE_EXCEEDED: { status: 503, title: 'Deadline exceeded' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'Database unavailable' },
   OVERLOADED: { status: 503, title: 'Overloaded' },
   QUERY_TOO_SLOW: { status: 503, title: 'Query too slow' },
@@ -141,6 +143,15 @@ export const errorMessages = {
   unknownEvent:
     'Your tenant has no event with this Last-Event-ID. Leave the header out, and list what you may have missed.',
   tooManyStreams: (max: number) => `Your tenant has ${max} streams open. Close one, or try again later.`,
+  tooManyRequests: {
+    address: 'Your address has sent as many requests as it may in a minute. Slow down.',
+    tenant: 'Your tenant has sent as many requests as it may in a minute. Slow down.',
+    badTokens:
+      'Your address has sent too many tokens that do not verify. Get a new token, and try again later.',
+    share: 'Your tenant, or your address, has more requests waiting than its share. Send fewer at a time.',
+  },
+  deadlineExceeded:
+    'The request could not be answered in time. Of a write, look whether it was carried out before you try again.',
   overloaded: 'This process has as much to do as it can. Try again later.',
   shuttingDown: 'This process is shutting down. Try again.',
 };

@@ -70,6 +70,13 @@ export const LINE_PROBLEM = LineProblemBody;
 /** Reference to the schema of every error body. */
 export const PROBLEM_SCHEMA = { $ref: getSchemaPath(ProblemBody) };
 
+/** Errors that every handler has whose requests are refused under load. */
+export const LOAD_ERRORS = [
+  'TOO_MANY_REQUESTS',
+  'OVERLOADED',
+  'DEADLINE_EXCEEDED',
+] as const satisfies readonly ErrorCode[];
+
 /** Headers that go with a status. */
 const PROBLEM_HEADERS: Readonly<
   Record<number, Record<string, { description: string; schema: { type: 'string' } }>>

@@ -1,9 +1,19 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DomainError } from './domain.error.js';
+import type { DomainError, ProblemCode } from './domain.error.js';
+import { OverloadedError } from './overloaded.error.js';
 import { pathOf } from './path-of.js';
 import { PROBLEM_CONTENT_TYPE, toProblem } from './problem.js';
+import { ShuttingDownError } from './shutting-down.error.js';
 import { toDomainError } from './to-domain-error.js';
+import { type RequestLimit, TooManyRequestsError } from './too-many-requests.error.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why the request was refused, for the log. */
+    problem?: { code: ProblemCode; limit?: RequestLimit };
+  }
+}
 
 /** Turns whatever was thrown into `application/problem+json` (RFC 9457), and logs what is the service's own fault. */
 @Catch()
@@ -25,7 +35,8 @@ export function sendProblem(
 ): void {
   const { status, headers, body } = problemAnswer(thrown, request, logger);
   if (reply.sent) {
-    reply.raw.destroy();
+    // An answer that is whole was given up on before, in the place of this one.
+    if (!reply.raw.writableEnded) reply.raw.destroy();
     return;
   }
   void reply.code(status).headers(headers).send(body);
@@ -46,7 +57,11 @@ export function problemAnswer(
 ): ProblemAnswer {
   const error = toDomainError(thrown, { bodyLimit: request.routeOptions.bodyLimit });
   const { status } = error;
-  if (status >= 500) {
+  request.problem = {
+    code: error.code,
+    ...(error instanceof TooManyRequestsError && { limit: error.limit }),
+  };
+  if (status >= 500 && !isRefusal(error) && !request.raw.aborted) {
     logger.error({ requestId: request.id, code: error.code, ...causeOf(error) }, error.detail);
   }
   const problem = toProblem(error, { path: pathOf(request), id: request.id });
@@ -56,6 +71,11 @@ export function problemAnswer(
     // As bytes: to a string Fastify adds a charset, a parameter that the media type does not have.
     body: Buffer.from(JSON.stringify(problem)),
   };
+}
+
+/** Whether nothing failed: the line of the request says why it was refused. */
+function isRefusal(error: DomainError): boolean {
+  return error instanceof OverloadedError || error instanceof ShuttingDownError;
 }
 
 /** All that is known of a fault of the service itself; of a neighbour that fails, probe after probe, one line. */

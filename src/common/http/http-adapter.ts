@@ -26,15 +26,18 @@ import { useRequestLog } from './request-log.js';
 interface HttpOptions {
   /** Largest request body. Unit: bytes. */
   bodyLimit: number;
+  /** Proxies whose `X-Forwarded-For` says where a request comes from: addresses, or ranges of them. */
+  trustedProxies: string[];
   logger: FastifyBaseLogger;
 }
 
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** The Fastify server that Nest runs on. Every error, down to a broken request line, is a problem (RFC 9457). */
-export function createHttpAdapter({ bodyLimit, logger }: HttpOptions): FastifyAdapter {
+export function createHttpAdapter({ bodyLimit, trustedProxies, logger }: HttpOptions): FastifyAdapter {
   const adapter = new HttpAdapter({
     bodyLimit,
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     routerOptions: { querystringParser: parseQueryString },

@@ -1,25 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from '../errors/index.js';
 
-/** Logs one line a request, when its response has been sent or given up. Neither query nor headers: they may be secret. */
+/**
+ * Logs one line a request, when its response has been sent or given up: who asked for what, from where, and with what result.
+ * Neither query nor headers: they may be secret.
+ */
 export function useRequestLog(fastify: FastifyInstance): void {
   fastify.addHook('onResponse', (request, reply, done) => {
     write(request, reply, 'answered');
     done();
   });
   fastify.addHook('onRequestAbort', (request, done) => {
-    request.log.info({ method: request.method, path: pathOf(request) }, 'client went away');
+    request.log.info(lineOf(request), 'client went away');
     done();
   });
 }
 
 function write(request: FastifyRequest, reply: FastifyReply, message: string): void {
-  const line = {
-    method: request.method,
-    path: pathOf(request),
-    status: reply.statusCode,
-    ms: Math.round(reply.elapsedTime * 10) / 10,
-    tenant: request.tenantContext?.tenant,
-  };
-  request.log.info(line, message);
+  const ms = Math.round(reply.elapsedTime * 10) / 10;
+  request.log.info({ ...lineOf(request), status: reply.statusCode, ms, ...request.problem }, message);
+}
+
+function lineOf(request: FastifyRequest): object {
+  const { tenant, subject } = request.tenantContext ?? {};
+  return { method: request.method, path: pathOf(request), address: request.ip, tenant, subject };
 }

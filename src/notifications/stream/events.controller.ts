@@ -2,6 +2,7 @@ import { Controller, Get, Headers, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiProblems, InvalidTokenError } from '../../common/errors/index.js';
+import { UnderLoad } from '../../common/http/index.js';
 import { CurrentScope, currentTenant, Isolated, type TenantScope } from '../../common/tenancy/index.js';
 import { EventStreams } from './event-streams.js';
 
@@ -25,6 +26,7 @@ export class EventsController {
   constructor(private readonly streams: EventStreams) {}
 
   @Get()
+  @UnderLoad('stream')
   @ApiOperation({
     operationId: 'events_stream',
     summary: 'Follow the events of your tenant',
@@ -50,6 +52,7 @@ export class EventsController {
     'UNAUTHENTICATED',
     'INVALID_TOKEN',
     'TENANT_REQUIRED',
+    'TOO_MANY_REQUESTS',
     'TOO_MANY_STREAMS',
     'OVERLOADED',
     'SHUTTING_DOWN',

@@ -43,7 +43,7 @@ import {
   type UpdatedResult,
   varyBy,
 } from '../../common/crud/index.js';
-import { ApiProblems } from '../../common/errors/index.js';
+import { ApiProblems, LOAD_ERRORS } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
 import { TakesQuery } from '../../common/http/index.js';
 import {
@@ -78,6 +78,7 @@ export class TodosController {
     'UNSUPPORTED_MEDIA_TYPE',
     'IDEMPOTENCY_KEY_IN_USE',
     'IDEMPOTENCY_KEY_REUSED',
+    ...LOAD_ERRORS,
     'DATABASE_UNAVAILABLE',
     'INTERNAL_ERROR',
   )
@@ -101,7 +102,7 @@ export class TodosController {
   @ApiOperation({ operationId: 'todos_list', summary: 'List todos, newest first' })
   @ApiPaging()
   @ApiSuccess('list', PATH, ANSWERS)
-  @ApiProblems('VALIDATION_FAILED', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
+  @ApiProblems('VALIDATION_FAILED', ...LOAD_ERRORS, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
   async list(
     @Query(PageQueryPipe) query: PagePosition | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -126,6 +127,7 @@ export class TodosController {
     'VALIDATION_FAILED',
     'INVALID_ID',
     'RECORD_NOT_FOUND',
+    ...LOAD_ERRORS,
     'DATABASE_UNAVAILABLE',
     'INTERNAL_ERROR',
   )
@@ -157,6 +159,7 @@ export class TodosController {
     'PRECONDITION_FAILED',
     'BODY_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
+    ...LOAD_ERRORS,
     'DATABASE_UNAVAILABLE',
     'INTERNAL_ERROR',
   )
@@ -184,6 +187,7 @@ export class TodosController {
     'INVALID_ID',
     'RECORD_NOT_FOUND',
     'PRECONDITION_FAILED',
+    ...LOAD_ERRORS,
     'DATABASE_UNAVAILABLE',
     'INTERNAL_ERROR',
   )

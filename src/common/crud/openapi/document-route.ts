@@ -9,7 +9,7 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { ApiProblems, type ErrorCode } from '../../errors/index.js';
+import { ApiProblems, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
@@ -154,7 +154,9 @@ function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolea
   if (takesToken || takesArchived(route, definition)) {
     codes.push('UNAUTHENTICATED', 'INVALID_TOKEN', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
   }
-  return [...new Set<ErrorCode | number>([...codes, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR'])];
+  return [
+    ...new Set<ErrorCode | number>([...codes, ...LOAD_ERRORS, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR']),
+  ];
 }
 
 /** Whether an update is decided on the record as it is, by a hook or by merging. */

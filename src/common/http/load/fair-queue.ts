@@ -1,0 +1,156 @@
+import { performance } from 'node:perf_hooks';
+import { Pace } from './pace.js';
+
+/** How many requests are carried out at a time, and how many wait. */
+export interface FairQueueOptions {
+  /** Requests that are carried out at a time. */
+  readonly maxRunningRequests: number;
+  /** A request that would probably wait longer is refused. Unit: milliseconds. */
+  readonly maxWaitMs: number;
+}
+
+/** Why a request is refused: everybody together, or its client, has too much in hand. */
+export type QueueRefusal = 'overloaded' | 'client';
+
+/** A place in the queue. */
+export interface Place {
+  /** Gives it to the next one, whether its request has begun or waits; a second call changes nothing. */
+  leave(): void;
+}
+
+/** Of what can be carried out at a time, the part that one client has while there are others. */
+const CLIENT_SHARE = 1 / 8;
+/** A client counts as one of several for as long as this since its last request, and up to twice as long. Unit: milliseconds. */
+const RECENT_MS = 1_000;
+/** Requests that wait at most, whatever the pace. */
+const MAX_WAITING = 4_000;
+/** How much longer than others a client may wait behind its own requests, since it delays nobody else. */
+const OWN_PATIENCE = 6;
+
+/** The requests of one client. */
+class Client {
+  running = 0;
+  readonly waiting = new Set<() => void>();
+  readonly pace = new Pace();
+
+  constructor(readonly name: string) {}
+}
+
+/**
+ * Bounds the requests that are carried out at a time, and has the others wait, clients taking turns. One client may use all
+ * places, but only {@link CLIENT_SHARE} of them while others are about.
+ */
+export class FairQueue {
+  private readonly clients = new Map<string, Client>();
+  /** Clients with waiting requests; the first has its turn. */
+  private readonly turns = new Set<Client>();
+  private readonly pace = new Pace();
+  private readonly share: number;
+  private recent = new Set<string>();
+  private earlier = new Set<string>();
+  private rotated = 0;
+  running = 0;
+  waiting = 0;
+
+  constructor(private readonly options: FairQueueOptions) {
+    this.share = Math.max(1, Math.floor(options.maxRunningRequests * CLIENT_SHARE));
+  }
+
+  /** Why a request of a client would be refused now; undefined if it would not. */
+  refusal(name: string): QueueRefusal | undefined {
+    const client = this.clients.get(name);
+    if (this.running < this.options.maxRunningRequests && !client?.waiting.size) return undefined;
+    const now = performance.now();
+    const own = (client?.waiting.size ?? 0) + 1;
+    const { maxWaitMs } = this.options;
+    const hasCompany = this.turns.size > 1 || this.isContended;
+    if (client && hasCompany && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE) return 'client';
+    const before = Math.min(this.waiting + 1, own * (this.turns.size + 1));
+    if (this.waiting < MAX_WAITING && this.pace.timeOf(before, now) <= maxWaitMs) return undefined;
+    return hasCompany && own > this.share ? 'client' : 'overloaded';
+  }
+
+  /** Carries a request out, at once or when it is its turn. */
+  enter(name: string, start: () => void): Place {
+    const client = this.clients.get(name) ?? new Client(name);
+    this.clients.set(name, client);
+    this.notice(name);
+    if (client.waiting.size === 0 && this.mayRun(client)) {
+      this.run(client, start, false);
+      return this.placeOf(client, start);
+    }
+    client.waiting.add(start);
+    this.waiting += 1;
+    this.turns.add(client);
+    return this.placeOf(client, start);
+  }
+
+  private placeOf(client: Client, start: () => void): Place {
+    let left = false;
+    const leave = () => {
+      if (left) return;
+      left = true;
+      if (client.waiting.delete(start)) this.waiting -= 1;
+      else this.end(client);
+      if (client.waiting.size === 0) this.turns.delete(client);
+      if (client.running + client.waiting.size === 0) this.clients.delete(client.name);
+      this.next();
+    };
+    return { leave };
+  }
+
+  private run(client: Client, start: () => void, waited: boolean): void {
+    const now = performance.now();
+    this.pace.turn(now, waited);
+    client.pace.turn(now, waited);
+    client.running += 1;
+    this.running += 1;
+    start();
+  }
+
+  private end(client: Client): void {
+    client.running -= 1;
+    this.running -= 1;
+  }
+
+  private next(): void {
+    let held = 0;
+    while (this.running < this.options.maxRunningRequests && held < this.turns.size) {
+      const [client] = this.turns as Set<Client> & Iterable<Client>;
+      if (!client) return;
+      // Whoever had a turn goes to the end.
+      this.turns.delete(client);
+      this.turns.add(client);
+      const [start] = client.waiting;
+      if (!start || !this.mayRun(client)) {
+        held += 1;
+        continue;
+      }
+      held = 0;
+      client.waiting.delete(start);
+      this.waiting -= 1;
+      if (client.waiting.size === 0) this.turns.delete(client);
+      this.run(client, start, true);
+    }
+  }
+
+  private mayRun(client: Client): boolean {
+    if (this.running >= this.options.maxRunningRequests) return false;
+    return client.running < this.share || !this.isContended;
+  }
+
+  /** Whether there are several clients. */
+  private get isContended(): boolean {
+    return Math.max(this.recent.size, this.earlier.size) > 1;
+  }
+
+  private notice(name: string): void {
+    const now = performance.now();
+    if (now - this.rotated > RECENT_MS) {
+      this.earlier = now - this.rotated > 2 * RECENT_MS ? new Set() : this.recent;
+      this.recent = new Set();
+      this.rotated = now;
+    }
+    this.recent.add(name);
+  }
+}

@@ -1,0 +1,110 @@
+import fastifyUnderPressure from '@fastify/under-pressure';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  DeadlineExceededError,
+  OverloadedError,
+  sendProblem,
+  TooManyRequestsError,
+} from '../../errors/index.js';
+import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
+import { KnownTenants } from './known-tenants.js';
+import { type RateLimitOptions, RateLimits } from './rate-limits.js';
+
+/** What a process takes upon itself. */
+export interface LoadOptions extends FairQueueOptions, RateLimitOptions {
+  /** Average delay of the event loop, over a second, above which requests are refused; 0 is no bound. Unit: milliseconds. */
+  readonly maxEventLoopDelayMs: number;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set by {@link UnderLoad}. */
+    underLoad?: 'taken' | 'stream';
+  }
+  interface FastifyRequest {
+    /** What the request has of the process; null before and after. */
+    load: { place: Place; deadline: NodeJS.Timeout } | null;
+  }
+}
+
+/**
+ * What becomes of a route's requests under load. They are `taken` whatever the load, such as probes; or they are a `stream`,
+ * which is refused as others are, but neither takes turns nor has a deadline.
+ */
+export const UnderLoad = (underLoad: 'taken' | 'stream'): MethodDecorator => RouteConfig({ underLoad });
+
+/** From the arrival of a request to the first byte of its answer, with time for that to arrive. Unit: milliseconds. */
+const DEADLINE_MS = 4_800;
+
+/**
+ * Keeps a process usable under any load. Requests beyond the limits of their client (429) or of the process (503) are refused
+ * before their body is read; the others take turns, fairly between tenants, or addresses if no tenant is known, and are
+ * answered within five seconds. Call it after the hooks whose headers refusals should have, too.
+ */
+export async function useLoadControl(fastify: FastifyInstance, options: LoadOptions): Promise<void> {
+  const tenants = new KnownTenants();
+  const queue = new FairQueue(options);
+  const rates = await RateLimits.create(fastify, options, (request) => tenants.of(request));
+  const clientOf = (request: FastifyRequest) => tenants.of(request) ?? request.ip;
+
+  await fastify.register(fastifyUnderPressure, {
+    maxEventLoopDelay: options.maxEventLoopDelayMs,
+    pressureHandler: (request) => (isControlled(request) ? Promise.reject(new OverloadedError()) : undefined),
+  });
+  fastify.decorateRequest('load', null);
+  fastify.addHook('onRequest', async (request) => {
+    if (!isControlled(request)) return;
+    await rates.count(request, tenants.of(request));
+    const refusal = queue.refusal(clientOf(request));
+    if (refusal) throw errorOf(refusal);
+  });
+  fastify.addHook('preHandler', (request, reply, done) => {
+    if (!isControlled(request) || request.routeOptions.config.underLoad === 'stream') return done();
+    const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
+    const place = queue.enter(clientOf(request), () => {
+      // Its turn may come when nobody waits for it any more, or has been told to try again.
+      if (reply.sent || request.raw.destroyed) leave(request);
+      else done();
+    });
+    request.load = { place, deadline };
+  });
+  fastify.addHook('onSend', (request, _reply, _payload, done) => {
+    leave(request);
+    done();
+  });
+  fastify.addHook('onResponse', async (request, reply) => {
+    leave(request);
+    tenants.learn(request, reply.statusCode);
+    const sentToken = request.headers.authorization !== undefined;
+    if (sentToken && reply.statusCode === 401) await rates.countBadToken(request);
+  });
+}
+
+function isControlled({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config.underLoad !== 'taken';
+}
+
+function errorOf(refusal: QueueRefusal): Error {
+  return refusal === 'overloaded' ? new OverloadedError() : new TooManyRequestsError('share', 1);
+}
+
+function leave(request: FastifyRequest): void {
+  const { load } = request;
+  if (!load) return;
+  request.load = null;
+  clearTimeout(load.deadline);
+  load.place.leave();
+}
+
+/** Answers in the place of a handler that takes too long; what it sends later goes nowhere. */
+function giveUp(request: FastifyRequest, reply: FastifyReply): void {
+  leave(request);
+  if (reply.sent || reply.raw.headersSent) return;
+  sendProblem(new DeadlineExceededError(), request, reply, request.log);
+  reply.send = (payload?: unknown) => {
+    const { destroy } = (payload ?? {}) as { destroy?: () => void };
+    if (typeof destroy === 'function') destroy.call(payload);
+    return reply;
+  };
+}

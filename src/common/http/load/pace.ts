@@ -1,0 +1,21 @@
+import { performance } from 'node:perf_hooks';
+
+/** How much the latest interval counts in the average. */
+const WEIGHT = 0.1;
+
+/** How quickly turns follow each other while requests wait. Unit of its times: milliseconds. */
+export class Pace {
+  private average = 0;
+  private last = performance.now();
+
+  /** Notes a turn. @param hurried whether somebody had waited for it */
+  turn(now: number, hurried: boolean): void {
+    if (hurried) this.average += WEIGHT * (now - this.last - this.average);
+    this.last = now;
+  }
+
+  /** How long the next turns will probably take; without a turn for long, they will not come sooner. */
+  timeOf(turns: number, now: number): number {
+    return turns * Math.max(this.average, now - this.last);
+  }
+}

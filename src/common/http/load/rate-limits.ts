@@ -1,0 +1,74 @@
+import fastifyRateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { TooManyRequestsError } from '../../errors/index.js';
+
+/** How many requests are taken in a minute; 0 is no limit. */
+export interface RateLimitOptions {
+  readonly rateLimitTenant: number;
+  readonly rateLimitAddress: number;
+  /** Of one address, with tokens that do not verify. */
+  readonly rateLimitBadTokens: number;
+}
+
+/** Addresses and tenants that are counted at a time. */
+const MAX_COUNTED = 20_000;
+const WINDOW_MS = 60_000;
+
+type Limiter = ReturnType<FastifyInstance['createRateLimit']>;
+
+/** Counts requests a minute, in the memory of this process. */
+export class RateLimits {
+  private readonly perAddress?: Limiter;
+  private readonly perTenant?: Limiter;
+  private readonly badTokens?: Limiter;
+
+  private constructor(fastify: FastifyInstance, options: RateLimitOptions, tenantOf: TenantOf) {
+    const limit = (max: number, keyGenerator?: (request: FastifyRequest) => string) =>
+      max === 0 ? undefined : fastify.createRateLimit({ max, ...(keyGenerator && { keyGenerator }) });
+    this.perAddress = limit(options.rateLimitAddress);
+    this.perTenant = limit(options.rateLimitTenant, (request) => tenantOf(request) ?? '');
+    this.badTokens = limit(options.rateLimitBadTokens);
+  }
+
+  /** @param tenantOf the tenant that a request is counted for, if it is known */
+  static async create(
+    fastify: FastifyInstance,
+    options: RateLimitOptions,
+    tenantOf: TenantOf,
+  ): Promise<RateLimits> {
+    await fastify.register(fastifyRateLimit, { global: false, timeWindow: WINDOW_MS, cache: MAX_COUNTED });
+    return new RateLimits(fastify, options, tenantOf);
+  }
+
+  /**
+   * Counts a request.
+   *
+   * @param tenant whom it is counted for, if that is known
+   * @throws TooManyRequestsError
+   */
+  async count(request: FastifyRequest, tenant: string | undefined): Promise<void> {
+    if (this.badTokens && tenant === undefined && request.headers.authorization !== undefined) {
+      const { remaining, ttlInSeconds } = await read(this.badTokens, request);
+      if (remaining === 0) throw new TooManyRequestsError('badTokens', ttlInSeconds);
+    }
+    if (this.perAddress) await take(this.perAddress, request, 'address');
+    if (this.perTenant && tenant !== undefined) await take(this.perTenant, request, 'tenant');
+  }
+
+  /** Counts a token that did not verify. */
+  async countBadToken(request: FastifyRequest): Promise<void> {
+    await this.badTokens?.(request);
+  }
+}
+
+type TenantOf = (request: FastifyRequest) => string | undefined;
+
+async function take(limiter: Limiter, request: FastifyRequest, of: 'address' | 'tenant'): Promise<void> {
+  const result = await limiter(request);
+  if (!result.isAllowed && result.isExceeded) throw new TooManyRequestsError(of, result.ttlInSeconds);
+}
+
+async function read(limiter: Limiter, request: FastifyRequest) {
+  const result = await limiter(request, { increment: false });
+  return result.isAllowed ? { remaining: 1, ttlInSeconds: 0 } : result;
+}
