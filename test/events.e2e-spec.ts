@@ -107,7 +107,6 @@ describe('the event posts.afterCreate', () => {
       listen(listener);
       const id = await create();
       const logged = app.logLines.filter(({ level }) => level === 'error');
-      const record = JSON.parse(JSON.stringify(await recordOf(id))) as object;
       expect(logged).toEqual([
         {
           level: 'error',
@@ -115,15 +114,11 @@ describe('the event posts.afterCreate', () => {
           context: 'Hooks',
           msg: 'A listener of posts.afterCreate failed',
           event: 'posts.afterCreate',
-          payload: {
-            id: `evt_${id}`,
-            resource: 'posts',
-            action: 'create',
-            record,
-            changed: ['title', 'content', 'tags', 'tenant'],
-            tenant: ACME,
-            time: expect.stringMatching(TIMESTAMP),
-          },
+          // Nothing of what the post says.
+          eventId: `evt_${id}`,
+          action: 'create',
+          tenant: ACME,
+          record: id,
           error: expect.anything(),
         },
       ]);
@@ -152,7 +147,7 @@ describe('the event posts.afterCreate', () => {
           context: 'Hooks',
           event: 'posts.afterCreate',
           msg: 'A hook of posts.afterCreate takes longer than 50 ms',
-          payload: expect.objectContaining({ record: expect.objectContaining({ _id: id }) }),
+          record: id,
         }),
       ),
     );

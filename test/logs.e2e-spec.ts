@@ -1,6 +1,12 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Writable } from 'node:stream';
+import { createLog } from '../src/common/http/index.js';
 import { eventually } from './support/eventually.js';
+import { freshDatabaseUri } from './support/mongodb.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
-import { TEST_SECRET } from './support/tenants.js';
+import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
+import { createTestApp, type TestApp } from './support/test-app.js';
 
 type Line = Record<string, unknown>;
 
@@ -55,3 +61,90 @@ describe('while the database cannot be reached', () => {
     expect(more).toEqual([]);
   });
 });
+
+describe('the lines of requests', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  const linesOf = (requestId: string) => app.logLines.filter((line) => line.requestId === requestId);
+
+  it('say who asked for what, from where, and why it was refused', async () => {
+    const token = await tokenOf(ACME, { sub: 'emma' });
+    const id = '665f1c2ab7e3a90d4c8b9999';
+    const headers = { 'X-Request-Id': 'refused' };
+    const { status } = await app.patch(`/posts/api/${id}`, { title: 'New' }, { token, headers });
+    expect(status).toBe(404);
+    await eventually(() =>
+      expect(linesOf('refused')).toEqual([
+        {
+          level: 'info',
+          time: expect.any(String),
+          requestId: 'refused',
+          method: 'PATCH',
+          path: `/posts/api/${id}`,
+          address: '127.0.0.1',
+          tenant: ACME,
+          subject: 'emma',
+          status: 404,
+          ms: expect.any(Number),
+          code: 'RECORD_NOT_FOUND',
+          msg: 'answered',
+        },
+      ]),
+    );
+  });
+
+  it('tell of a client that goes away in its body, which is no error', async () => {
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    const head =
+      'POST /todos HTTP/1.1\r\nHost: a\r\nX-Request-Id: gone\r\nContent-Type: application/json\r\n';
+    socket.write(`${head}Content-Length: 1000\r\n\r\n{"title":`);
+    // Its head has been read when another request is answered.
+    await app.get('/health/live');
+    socket.destroy();
+    await eventually(() => expect(linesOf('gone').map(({ msg }) => msg)).toContain('client went away'));
+    expect(linesOf('gone').filter(({ level }) => level !== 'info')).toEqual([]);
+  });
+});
+
+describe('the log in a terminal', () => {
+  it('has no line that a text in it makes, nor a command to the terminal', () => {
+    let shown = '';
+    const terminal = Object.assign(
+      new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          shown += chunk.toString();
+          done();
+        },
+      }),
+      { isTTY: true },
+    );
+    const log = createLog('info', terminal);
+    const forged = '\n[10:00:00] INFO: forged \u001b[2J\u0007';
+    log.info(`A text${forged}`);
+    log.info({ title: forged, error: new Error(forged, { cause: new Error(forged) }) }, 'Fields');
+    expect(shown).not.toMatch(/^\[10:00:00\] INFO: forged/m);
+    expect(shown).not.toContain('\u0007');
+    expect(shown).not.toContain('\u001b[2J');
+    expect(shown).toContain('A text');
+  });
+});
+
+it('the end of whoever reads the log does not end the service', async () => {
+  buildService();
+  const service = ServiceProcess.spawn({
+    MONGODB_URI: freshDatabaseUri(),
+    JWT_SECRET: TEST_SECRET,
+    PORT: '0',
+  });
+  const url = await service.url();
+  service.stopReading();
+  for (let i = 0; i < 5; i++) expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  service.signal('SIGTERM');
+  expect((await service.ended()).code).toBe(0);
+}, 60_000);

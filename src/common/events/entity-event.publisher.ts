@@ -78,7 +78,7 @@ export class EntityEventPublisher {
     try {
       await listener(event);
     } catch (error) {
-      this.logger.error({ event: name, payload: event, error }, `A listener of ${name} failed`);
+      this.logger.error({ ...identifiersOf(name, event), error }, `A listener of ${name} failed`);
     }
   }
 
@@ -87,14 +87,17 @@ export class EntityEventPublisher {
     let timer: NodeJS.Timeout | undefined;
     const slow = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
-        this.logger.warn(
-          { event: name, payload: event },
-          `A hook of ${name} takes longer than ${hookWarnMs} ms`,
-        );
+        this.logger.warn(identifiersOf(name, event), `A hook of ${name} takes longer than ${hookWarnMs} ms`);
         resolve();
       }, hookWarnMs);
     });
     await Promise.race([done, slow]);
     clearTimeout(timer);
   }
+}
+
+/** What the log tells of an event. A record may say what is nobody's business there. */
+function identifiersOf(name: string, { id, action, tenant, record }: EntityEvent): object {
+  const { _id } = (record ?? {}) as { _id?: unknown };
+  return { event: name, eventId: id, action, tenant, record: _id };
 }

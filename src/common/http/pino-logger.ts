@@ -1,6 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { describeError, escapeControls } from './log-text.js';
 
 /** The process's log: one JSON object a line, or coloured lines in a terminal. */
 export function createLog(
@@ -13,9 +14,22 @@ export function createLog(
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     errorKey: 'error',
-    serializers: { error: pino.stdSerializers.err },
+    serializers: { error: describeError },
   };
-  return out.isTTY ? pino(options, pretty({ colorize: true, sync: true })) : pino(options, out);
+  // Whoever reads the log may end before this process does, which goes on without a log.
+  out.on('error', () => undefined);
+  if (!out.isTTY) return pino(options, out);
+  const hooks: LoggerOptions['hooks'] = {
+    logMethod(args, method) {
+      method.apply(this, args.map(escaped) as typeof args);
+    },
+  };
+  return pino({ ...options, hooks }, pretty({ colorize: true, destination: out }));
+}
+
+/** A message is shown as it is in a terminal, where a line break in it would begin a line of its own. */
+function escaped(argument: unknown): unknown {
+  return typeof argument === 'string' ? escapeControls(argument) : argument;
 }
 
 /** Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or `logger.warn('message')`. */
