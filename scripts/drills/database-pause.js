@@ -1,0 +1,112 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Installation, rssOf, tenantOf } from '../../bench/support/installation.js';
+import { quantile } from './support/closed-loop.js';
+import { Connection, requestOf } from './support/connection.js';
+import { Mongod } from './support/mongod.js';
+
+const MAX_ANSWER_MS = 5_000;
+const MAX_GROWTH_MIB = 64;
+/** From when on after the pause no request may fail. Unit: milliseconds. */
+const RESUMED_MS = 2_000;
+/** How long the service works before and after the pause. Unit: milliseconds. */
+const AROUND_MS = 5_000;
+
+/** The database stops for a while, with its connections open, while requests come at a constant rate. */
+export default async function databasePause({ short }) {
+  if (!Mongod.available)
+    return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
+  const [rate, pauseMs] = short ? [200, 6_000] : [500, 30_000];
+  const mongod = new Mongod();
+  await mongod.start();
+  process.env.MONGODB_URI = mongod.uri;
+  const installation = new Installation();
+  const failures = [];
+  let figures;
+  try {
+    const service = await installation.startService('off');
+    const load = new OpenLoop(installation, rate);
+    // Warms up: what the code and the pool take for good is no growth.
+    load.begin();
+    await pause(AROUND_MS);
+    const before = rssOf(service);
+    let most = before;
+    const watch = setInterval(() => (most = Math.max(most, rssOf(service))), 100);
+    const stopped = performance.now();
+    mongod.signal('SIGSTOP');
+    await pause(pauseMs);
+    mongod.signal('SIGCONT');
+    const resumed = performance.now();
+    await pause(AROUND_MS);
+    await load.end();
+    clearInterval(watch);
+    const during = load.answers.filter(({ at }) => at >= stopped && at < resumed);
+    const later = load.answers.filter(({ at, status }) => at >= resumed + RESUMED_MS && !(status < 400));
+    const slowest = Math.max(...load.answers.map(({ ms }) => ms));
+    figures = {
+      'requests a second': rate,
+      'answers while the database stood still': `${during.length}, p50 ${quantile(timesOf(during), 0.5).toFixed(0)} ms`,
+      'slowest answer': `${slowest.toFixed(0)} ms`,
+      memory: `+${(most - before).toFixed(0)} MiB at most`,
+      'errors from 2 s after it went on': later.length,
+      'requests without an answer': load.broken,
+    };
+    if (slowest > MAX_ANSWER_MS) failures.push(`an answer took longer than ${MAX_ANSWER_MS} ms`);
+    if (most - before > MAX_GROWTH_MIB) failures.push(`memory grew by more than ${MAX_GROWTH_MIB} MiB`);
+    if (later.length > 0) failures.push(`errors later than 2 s after the database went on`);
+    if (load.broken > 0) failures.push(`${load.broken} requests without an answer`);
+  } finally {
+    mongod.signal('SIGCONT');
+    await installation.remove().finally(() => mongod.remove());
+  }
+  return { figures, failures };
+}
+
+const timesOf = (answers) => answers.map(({ ms }) => ms);
+
+/** Sends requests at a constant rate, however long the answers take: half gets, half creates. */
+class OpenLoop {
+  answers = [];
+  broken = 0;
+  idle = [];
+  pending = new Set();
+  sent = 0;
+
+  constructor(installation, rate) {
+    const token = installation.token(tenantOf(1));
+    this.url = installation.url;
+    this.rate = rate;
+    this.requests = [
+      requestOf('GET', '/todos?limit=5'),
+      requestOf('POST', '/posts/api', { token, body: { title: 'Release notes' } }),
+    ];
+  }
+
+  begin() {
+    const begun = performance.now();
+    this.timer = setInterval(() => {
+      const due = ((performance.now() - begun) * this.rate) / 1_000;
+      while (this.sent < due) this.send();
+    }, 5);
+  }
+
+  async end() {
+    clearInterval(this.timer);
+    await Promise.all(this.pending);
+    for (const connection of this.idle) connection.close();
+  }
+
+  send() {
+    const connection = this.idle.pop() ?? new Connection(this.url);
+    const at = performance.now();
+    const answered = connection.send(this.requests[this.sent++ % 2]).then(
+      ({ status, ms }) => {
+        this.answers.push({ at, status, ms });
+        this.idle.push(connection);
+      },
+      () => (this.broken += 1),
+    );
+    this.pending.add(answered);
+    void answered.then(() => this.pending.delete(answered));
+  }
+}

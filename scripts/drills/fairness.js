@@ -1,0 +1,71 @@
+import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { closedLoop, quantile } from './support/closed-loop.js';
+import { requestOf } from './support/connection.js';
+
+const TENANTS = 8;
+/** Clients of each tenant, and of the one that takes ten times its share. */
+const CLIENTS = 8;
+const GREEDY_CLIENTS = 256;
+/** How long a client of a modest tenant waits between two requests. Unit: milliseconds. */
+const THINK_MS = 50;
+const MAX_RATIO = 1.5;
+
+/**
+ * One tenant sends as much as it can, far more than ten times what the others do, whose requests must not take much longer. The short
+ * form compares no times, which are those of the machine.
+ */
+export default async function fairness({ short }) {
+  const [ms, rounds] = short ? [2_000, 2] : [15_000, 4];
+  const installation = new Installation();
+  const even = [];
+  const uneven = [];
+  const greedy = { served: 0, refused: 0 };
+  try {
+    await installation.startService('off');
+    const { url } = installation;
+    const create = (tenant) =>
+      requestOf('POST', '/posts/api', {
+        token: installation.token(tenantOf(tenant)),
+        body: { title: 'Release notes', content: 'News.' },
+      });
+    const requests = Array.from({ length: TENANTS + 1 }, (_, tenant) => create(tenant));
+    const modest = () =>
+      closedLoop(url, {
+        clients: TENANTS * CLIENTS,
+        ms,
+        thinkMs: THINK_MS,
+        requestOf: (number) => requests[1 + (number % TENANTS)],
+      });
+    // Its own share and that of nobody else: as many clients as the others have, which think as they do.
+    const share = () =>
+      closedLoop(url, { clients: CLIENTS, ms, thinkMs: THINK_MS, requestOf: () => requests[0] });
+    const all = () => closedLoop(url, { clients: GREEDY_CLIENTS, ms, requestOf: () => requests[0] });
+    await Promise.all([modest(), share()]);
+    // In turns, so that what else the machine does hits both alike.
+    for (let round = 0; round < rounds; round++) {
+      even.push(...(await Promise.all([modest(), share()]))[0].served);
+      const [others, one] = await Promise.all([modest(), all()]);
+      uneven.push(...others.served);
+      greedy.served += one.served.length;
+      greedy.refused += one.refused.length;
+      greedy.othersRefused = (greedy.othersRefused ?? 0) + others.refused.length;
+    }
+  } finally {
+    await installation.remove();
+  }
+  const [before, after] = [quantile(even, 0.99), quantile(uneven, 0.99)];
+  const failures = [];
+  if (!short && after > MAX_RATIO * before)
+    failures.push(`the others' p99 is more than ${MAX_RATIO} times as long`);
+  if (greedy.othersRefused > 0) failures.push(`${greedy.othersRefused} requests of the others were refused`);
+  return {
+    figures: {
+      'p99 of the others, each tenant at its share': `${before.toFixed(1)} ms (${even.length} requests)`,
+      'p99 of the others, one tenant beyond its share': `${after.toFixed(1)} ms (${uneven.length} requests)`,
+      'times as long': (after / before).toFixed(2),
+      'p50 before and after': `${quantile(even, 0.5).toFixed(1)} ms, ${quantile(uneven, 0.5).toFixed(1)} ms`,
+      'requests of that tenant': `${greedy.served} served, ${greedy.refused} refused`,
+    },
+    failures,
+  };
+}

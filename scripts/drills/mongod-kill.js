@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Connection, requestOf } from './support/connection.js';
+import { Mongod } from './support/mongod.js';
+
+const CLIENTS = 50;
+/** A server is killed after a random time of work below this. Unit: milliseconds. */
+const LIFE_MS = 1_500;
+/** How long a client waits after a failure. Unit: milliseconds. */
+const RETRY_MS = 100;
+
+/** Kills a standalone MongoDB again and again while posts are created: every one that was acknowledged must be there. */
+export default async function mongodKill({ short }) {
+  if (!Mongod.available)
+    return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
+  const kills = short ? 2 : 20;
+  const mongod = new Mongod();
+  await mongod.start();
+  process.env.MONGODB_URI = mongod.uri;
+  const installation = new Installation();
+  const ledger = [];
+  let over = false;
+  let failed = 0;
+  try {
+    await installation.startService('off');
+    const create = requestOf('POST', '/posts/api', {
+      token: installation.token(tenantOf(1)),
+      body: { title: 'Release notes' },
+    });
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      const connection = new Connection(installation.url);
+      while (!over) {
+        const { status, text } = await connection.send(create);
+        if (status === 201) ledger.push(JSON.parse(text)._id);
+        else {
+          failed += 1;
+          await pause(RETRY_MS);
+        }
+      }
+      connection.close();
+    });
+    for (let kill = 0; kill < kills; kill++) {
+      const known = ledger.length;
+      // Only a server that works can lose something.
+      while (ledger.length < known + CLIENTS) await pause(5);
+      await pause(Math.random() * LIFE_MS);
+      await mongod.kill();
+      await mongod.start();
+    }
+    over = true;
+    await Promise.all(clients);
+    const lost = await missing(installation, ledger);
+    return {
+      figures: { kills, acknowledged: ledger.length, 'answered with an error': failed, lost: lost.length },
+      failures: lost.length > 0 ? [`${lost.length} acknowledged posts are not there`] : [],
+    };
+  } finally {
+    over = true;
+    await installation.remove().finally(() => mongod.remove());
+  }
+}
+
+/** The posts of a ledger that the database does not have. */
+async function missing({ client }, ledger) {
+  const posts = client
+    .db()
+    .collection('posts')
+    .find({}, { projection: { _id: 1 } });
+  const stored = new Set((await posts.toArray()).map(({ _id }) => String(_id)));
+  return ledger.filter((id) => !stored.has(id));
+}
