@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type DatabaseOptions, DatabaseServer } from './common/database/database-server.js';
+import { DamagedDataError, type DatabaseOptions, DatabaseServer } from './common/database/database-server.js';
 import { ConfigurationError } from './config/configuration.error.js';
 import { dataDirOf } from './config/data-dir.js';
 import { type Environment, type EnvironmentOptions, readEnvironment } from './config/environment.js';
@@ -25,7 +25,7 @@ export async function start(
     database.prepare();
     await run(environment, database);
   } catch (error) {
-    const isKnown = error instanceof ConfigurationError;
+    const isKnown = error instanceof ConfigurationError || error instanceof DamagedDataError;
     process.stderr.write(`${isKnown ? error.message : startFailure(error, portVariable)}\n`);
     process.exit(1);
   }

@@ -60,6 +60,22 @@ describe('without MONGODB_URI, the service', () => {
     expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
   });
 
+  it.each(['data.mdb', 'journal'])('ends with one line if %s is missing', async (file) => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    service.signal('SIGTERM');
+    await service.ended();
+    rmSync(join(folder, 'mongodb', 'lmdb', file));
+    const env = { DATA_DIR: folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
+    const { code, stderr } = await ServiceProcess.spawn(env).ended();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^The data file .*data\.mdb cannot be opened: .* is missing.* Put a backup .*\n$/,
+      ),
+    ]);
+  });
+
   it('ends at once where the port is taken', async () => {
     const { port } = new URL((await start()).url);
     const env = { DATA_DIR: join(folder, 'other'), PORT: port };

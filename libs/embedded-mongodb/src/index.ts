@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Lock } from './lock.js';
+import { damagedFilesCode } from './storage/data-file.js';
 import type { ServerOptions } from './server.js';
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker-thread.js';
 
@@ -32,10 +33,16 @@ export interface EmbeddedMongodb {
 /** Longest path of a Unix domain socket. Unit: bytes. */
 const maxSocketPath = 100;
 
+/** Whether a start failed since the files of the data are damaged or missing: another attempt ends in the same way. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === damagedFilesCode;
+}
+
 /**
  * Starts the server in a worker thread, or finds the one that serves the folder already.
  *
- * @throws Error where neither or both of `dir` and `memory` are given, or the data or the address cannot be opened
+ * @throws Error where neither or both of `dir` and `memory` are given, or the data or the address cannot be opened; see
+ *   {@link isDamage}
  */
 export async function startEmbeddedMongodb(options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
   const { memory = false } = options;

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { explained } from './storage/no-room.js';
 
 /** Who serves a folder: one process, and how it is reached. */
 interface Owner {
@@ -13,6 +14,8 @@ interface Owner {
 /** How long another process may take to open the folder. Unit: milliseconds. */
 const patienceMs = 10_000;
 const pollMs = 20;
+/** How long a lock may be empty: it is filled as soon as it is made, unless its owner dies in between. Unit: milliseconds. */
+const emptyMs = 1_000;
 
 /** The locks of this process, by their path. */
 const held = new Set<string>();
@@ -33,17 +36,17 @@ export class Lock {
   static async take(dir: string): Promise<Lock | string> {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, 'server.lock');
-    for (const deadline = Date.now() + patienceMs; ;) {
+    for (const begun = Date.now(); ;) {
       if (create(path)) return new Lock(path);
       const text = read(path);
       const owner = parse(text);
-      const late = Date.now() > deadline;
-      if (owner ? !isAlive(owner, path) : late) {
+      const waited = Date.now() - begun;
+      if (owner ? !isAlive(owner, path) : waited > emptyMs) {
         remove(path, text);
         continue;
       }
       if (owner?.uri !== undefined) return owner.uri;
-      if (late) {
+      if (waited > patienceMs) {
         throw new Error(
           `The folder ${dir} has been opened by the process ${owner?.pid}, which does not serve it. End that process, or use another folder.`,
         );
@@ -75,7 +78,9 @@ function create(path: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+    // On a full disk it has been made, but could not be filled.
+    if (read(path) === '') rmSync(path, { force: true });
+    throw explained(error);
   }
 }
 

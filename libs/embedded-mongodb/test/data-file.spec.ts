@@ -64,6 +64,13 @@ describe('a data file', () => {
     );
   });
 
+  it('whose journal is missing is refused in a sentence', async () => {
+    const dir = join(folder, 'without journal');
+    cpSync(join(folder, 'good'), dir, { recursive: true });
+    rmSync(join(dir, 'journal'));
+    await expect(count(dir)).rejects.toThrow(/data\.mdb cannot be opened: the journal .* is missing/);
+  });
+
   it('that is missing beside its journal is refused in a sentence', async () => {
     const dir = join(folder, 'missing');
     cpSync(join(folder, 'good'), dir, { recursive: true });

@@ -41,6 +41,14 @@ async function untilItFails(action: (n: number) => Promise<unknown>): Promise<ne
 }
 
 describe('a server whose disk is full', () => {
+  it('says so instead of starting on a new folder', async () => {
+    const command = `ulimit -f 100; exec "${process.execPath}" "${cli}" --port 0 --dir "${dir}"`;
+    const child = spawn('sh', ['-c', command], { stdio: 'pipe' });
+    const [[text], [code]] = await Promise.all([once(child.stderr, 'data'), once(child, 'exit')]);
+    expect(String(text)).toContain('There is no room for the data (EFBIG). Free some space');
+    expect(code).toBe(1);
+  });
+
   it('starts, answers reads and goes on when something is dropped', async () => {
     await withFileLimit('16384', async (notes) => {
       const add = (_id: number): Promise<unknown> => notes.insertOne({ _id, body: 'x'.repeat(1_000), n: 0 });

@@ -9,9 +9,10 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
  * docs/architecture.md draws them. A file may import its own folder and those of earlier layers; of one layer, none the other.
  */
 const layers = [
-  ['errors.ts', 'lock.ts'],
+  ['errors.ts'],
   ['registry.ts', 'bson'],
   ['storage', 'wire'],
+  ['lock.ts'],
   ['aggregate'],
   ['query'],
   ['index'],

@@ -172,6 +172,13 @@ describe('a second start on the same folder', () => {
     },
   );
 
+  it('takes over a lock whose owner has died before it could fill it', async () => {
+    writeFileSync(join(dir, 'server.lock'), '');
+    const server = await startEmbeddedMongodb({ dir });
+    await add(server.uri, 'ada');
+    await server.stop();
+  });
+
   it('is not misled when the number of a killed process is used again', async () => {
     const stale = { pid: process.pid, started: '1', uri: 'mongodb://127.0.0.1:1/' };
     writeFileSync(join(dir, 'server.lock'), JSON.stringify(stale));

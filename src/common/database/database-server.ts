@@ -1,10 +1,15 @@
-import { type EmbeddedMongodb, startEmbeddedMongodb } from 'embedded-mongodb';
+import { type EmbeddedMongodb, isDamage, startEmbeddedMongodb } from 'embedded-mongodb';
 
 /**
  * The database to use: a MongoDB by its connection string, the embedded default by the folder of its files, or the embedded
  * default in memory, for tests.
  */
 export type DatabaseOptions = { uri: string } | { embeddedDir: string } | { memory: true };
+
+/** The files of the embedded default are damaged or missing. Another attempt to open them ends in the same way. */
+export class DamagedDataError extends Error {
+  override readonly name = 'DamagedDataError';
+}
 
 /** Name of the database in the embedded default. */
 const EMBEDDED_DATABASE = 'posts-and-todos';
@@ -30,6 +35,8 @@ export class DatabaseServer {
   /**
    * The connection string; if none is given, that of the embedded default, which runs from the first call on. A start that
    * failed is tried again at the next call.
+   *
+   * @throws DamagedDataError if the files of the embedded default are damaged
    */
   async uri(): Promise<string> {
     if ('uri' in this.options) return this.options.uri;
@@ -38,7 +45,7 @@ export class DatabaseServer {
       return (await this.embedded).uri + EMBEDDED_DATABASE;
     } catch (error) {
       this.embedded = undefined;
-      throw error;
+      throw isDamage(error) ? new DamagedDataError((error as Error).message, { cause: error }) : error;
     }
   }
 

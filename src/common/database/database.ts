@@ -4,7 +4,7 @@ import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections } from './collections.js';
-import { DatabaseServer } from './database-server.js';
+import { DamagedDataError, DatabaseServer } from './database-server.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
 import {
   CALL_DEADLINE_MS,
@@ -41,10 +41,16 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly server: DatabaseServer,
   ) {}
 
-  /** Opens the database. Where it cannot be reached yet, the service starts all the same, unready, and tries on. */
+  /**
+   * Opens the database. Where it cannot be reached yet, the service starts all the same, unready, and tries on.
+   *
+   * @throws DamagedDataError if the files of the embedded default are damaged
+   */
   async onApplicationBootstrap(): Promise<void> {
     if (await this.tryOpen()) return;
-    this.opening = this.keepTrying();
+    this.opening = this.keepTrying().catch((error: unknown) => {
+      this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened');
+    });
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -163,6 +169,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       this.tasks.start();
       this.logger.log('The database is open');
     } catch (error) {
+      if (error instanceof DamagedDataError) throw error;
       this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened; trying again');
     }
     return this.opened;

@@ -30,15 +30,19 @@ const recordBytes = 8 + headBytes;
  * finds nothing, where that is wrong. A file that is missing or empty is fine as long as nothing was ever written: LMDB makes it.
  *
  * @param journal Path of the journal beside the file.
- * @throws Error where the file is not one of LMDB's, was cut off, or has another head than {@link recordDataFile} has noted
+ * @throws Error with {@link damagedFilesCode} where the file is not one of LMDB's, was cut off, has another head than
+ *   {@link recordDataFile} has noted, or its journal is missing
  */
 export function checkDataFile(path: string, journal: string): void {
   const file = openIfThere(path);
   try {
     const size = file === undefined ? 0 : fstatSync(file).size;
+    const journalSize = statSync(journal, { throwIfNoEntry: false })?.size;
     if (file !== undefined && size > 0) checkHeads(file, size, path);
-    else if (statSync(journal, { throwIfNoEntry: false })?.size)
-      throw damaged(path, file === undefined ? 'it is missing' : 'it is empty');
+    else if (journalSize) throw damaged(path, file === undefined ? 'it is missing' : 'it is empty');
+    // A commit comes after the journal was made, and its record after the commit.
+    if (journalSize === undefined && existsSync(recordPath(path)))
+      throw damaged(path, `the journal ${journal} is missing, which holds what was written last`);
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -124,8 +128,14 @@ function checkRoot(file: number, page: bigint, pageSize: number, size: number, p
     throw damaged(path, 'a page of it holds something else');
 }
 
+/** Code of the error for files that were damaged or removed: another attempt ends in the same way. */
+export const damagedFilesCode = 'EMBEDDED_MONGODB_DAMAGED_FILES';
+
 function damaged(path: string, reason: string): Error {
-  return new Error(
-    `The data file ${path} cannot be opened: ${reason}. Put a backup of its folder in place, or remove the folder to start without data.`,
+  return Object.assign(
+    new Error(
+      `The data file ${path} cannot be opened: ${reason}. Put a backup of its folder in place, or remove the folder to start without data.`,
+    ),
+    { code: damagedFilesCode },
   );
 }

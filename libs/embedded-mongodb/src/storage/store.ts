@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs';
-import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -7,6 +6,7 @@ import { failure } from '../errors.js';
 import { type Entry, type KeyRange, StoreCursor } from './cursor.js';
 import { checkDataFile, recordDataFile } from './data-file.js';
 import { Journal, newSalt, saltLength } from './journal.js';
+import { checkRoom, explained } from './no-room.js';
 import { HeldTransaction } from './transaction.js';
 
 export type { Entry, KeyRange, StoreCursor } from './cursor.js';
@@ -57,6 +57,7 @@ export class Store {
   ) {
     const encoding = { encoding: 'binary', keyEncoding: 'binary' } as const;
     checkDataFile(join(path, 'data.mdb'), join(path, 'journal'));
+    checkRoom(path);
     // Memory mode has nothing to survive: it leaves out every flush to disk.
     this.root = open<Buffer, Buffer>({
       path,
@@ -275,19 +276,4 @@ interface Outcome {
 
 function closing(): Error {
   return failure('InterruptedAtShutdown', 'The store is closed.');
-}
-
-/** The codes of a file that finds no room on the disk, in the user's quota or by a limit: names from Node, numbers from LMDB. */
-const noRoom: ReadonlySet<unknown> = new Set(
-  ['ENOSPC', 'EDQUOT', 'EFBIG'].flatMap((name) => [name, constants.errno[name as 'ENOSPC']]),
-);
-
-/** An error as the client is to see it. */
-function explained(error: unknown): unknown {
-  const { code } = error as { code?: unknown };
-  if (code === undefined || !noRoom.has(code)) return error;
-  return failure(
-    'OutOfDiskSpace',
-    `There is no room for the data (${String(code)}). Free some space on the disk that holds them.`,
-  );
 }

@@ -1,0 +1,42 @@
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { failure } from '../errors.js';
+
+/** The codes of a file that finds no room on the disk, in the user's quota or by a limit: names from Node, numbers from LMDB. */
+const noRoom: ReadonlySet<unknown> = new Set(
+  ['ENOSPC', 'EDQUOT', 'EFBIG'].flatMap((name) => [name, constants.errno[name as 'ENOSPC']]),
+);
+
+/** Room that LMDB's files must find to begin with. Unit: bytes. */
+const firstRoom = 128 * 1024;
+
+/** An error as the client is to see it. */
+export function explained(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  if (code === undefined || !noRoom.has(code)) return error;
+  return failure(
+    'OutOfDiskSpace',
+    `There is no room for the data (${String(code)}). Free some space on the disk that holds them.`,
+  );
+}
+
+/**
+ * Makes sure that a new folder has room for LMDB's files. One of them is mapped into memory: where the disk cannot back it, the
+ * process ends with a signal and not a word.
+ *
+ * @throws CommandError OutOfDiskSpace (14031)
+ */
+export function checkRoom(folder: string): void {
+  const table = statSync(join(folder, 'lock.mdb'), { throwIfNoEntry: false });
+  if (table && table.blocks * 512 >= table.size) return;
+  const probe = join(folder, 'room');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(probe, Buffer.alloc(firstRoom, 1), { mode: 0o600 });
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    rmSync(probe, { force: true });
+  }
+}
