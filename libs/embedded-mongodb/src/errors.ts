@@ -14,7 +14,6 @@ export const errorCodes = {
   NamespaceNotFound: 26,
   IndexNotFound: 27,
   PathNotViable: 28,
-  CannotBackfillArray: 34,
   ConflictingUpdateOperators: 40,
   CursorNotFound: 43,
   NamespaceExists: 48,
@@ -68,6 +67,26 @@ export class CommandError extends Error {
 /** An error that MongoDB has a name for. */
 export function failure(name: ErrorName, message: string, extra?: Record<string, unknown>): CommandError {
   return new CommandError(errorCodes[name], name, message, extra);
+}
+
+/** A value that cannot be used where it stands. */
+export function badValue(message: string): CommandError {
+  return failure('BadValue', message);
+}
+
+/** A value of a type that cannot be used where it stands. */
+export function typeMismatch(message: string): CommandError {
+  return failure('TypeMismatch', message);
+}
+
+/** @param path The field, with the command or stage that lacks it: `insert.documents`. */
+export function missingField(path: string): CommandError {
+  return failureAt(40414, `BSON field '${path}' is missing but a required field`);
+}
+
+/** @param path The field, with the command or stage that does not know it: `insert.documnets`. */
+export function unknownField(path: string): CommandError {
+  return failureAt(40415, `BSON field '${path}' is an unknown field.`);
 }
 
 /** An error that MongoDB knows only by number, for example 16410 (a field path with a dollar sign). */

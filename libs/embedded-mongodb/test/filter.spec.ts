@@ -71,6 +71,7 @@ describe('compileFilter', () => {
     [{ $expr: { $foo: 1 } }, 115],
     [{ $where: '1' }, 115],
     [{ a: { $near: [1, 1] } }, 115],
+    [{ a: { $mod: [2, 0] } }, 115],
     [{ a: { $regex: '(?>x)' } }, 115],
   ])('refuses %j with %d', (filter, code) => {
     expect(codeOf(() => compileFilter(doc(filter)))).toBe(code);

@@ -47,6 +47,21 @@ describe('a collation', () => {
   });
 });
 
+describe('variables of a command', () => {
+  it('are refused, but for none', async () => {
+    const { collectionName: name } = await server.filled(words);
+    await expect(server.run({ find: name, let: {} })).resolves.toBeDefined();
+    const requests: Document[] = [
+      { find: name, let: { x: 1 } },
+      { aggregate: name, pipeline: [], cursor: {}, let: { x: 1 } },
+      { delete: name, deletes: [{ q: {}, limit: 0 }], let: { x: 1 } },
+    ];
+    for (const request of requests) await expect(server.run(request)).rejects.toMatchObject({ code: 115 });
+    const updates = [{ q: {}, u: [{ $set: { n: '$$x' } }], c: { x: 1 } }];
+    expect(await server.run({ update: name, updates })).toMatchObject({ writeErrors: [{ code: 115 }] });
+  });
+});
+
 describe('the natural order', () => {
   it('can be asked for in a sort, either way', async () => {
     const names = await server.filled(words);

@@ -1,18 +1,14 @@
 import { type BsonValue, typeName } from '../bson/types.js';
+import { failureAt } from '../errors.js';
 import { Registry } from '../registry.js';
 import type { Expression, Result } from './scope.js';
 
 /** An operator over the values of its arguments. */
 export interface Operator {
-  least: number;
-  most: number;
+  /** How many arguments it takes. @default any number */
+  arity?: number;
   /** Takes the values one by one: what it has not asked for when it is done is never evaluated. */
   apply(operands: Iterable<Result>): Result;
-  /**
-   * Which constants among the arguments MongoDB computes beforehand: those at the beginning, or those next to each
-   * other. That decides about types, rounding and which errors show.
-   */
-  folds?: 'leading' | 'adjacent';
 }
 
 /** Compiles an argument. */
@@ -30,18 +26,19 @@ export type ExpressionOperator = Operator | SpecialOperator;
 export const expressions = new Registry<ExpressionOperator>('The expression');
 
 export function unary(apply: (operand: Result) => Result): Operator {
-  return { least: 1, most: 1, apply: ([operand]) => apply(operand) };
+  return { arity: 1, apply: ([operand]) => apply(operand) };
 }
 
 export function binary(apply: (a: Result, b: Result) => Result): Operator {
-  return { least: 2, most: 2, apply: ([a, b]) => apply(a, b) };
+  return { arity: 2, apply: ([a, b]) => apply(a, b) };
 }
 
-export function variadic(
-  apply: (operands: Iterable<Result>) => Result,
-  { least = 0, most = Infinity, folds }: Partial<Pick<Operator, 'least' | 'most' | 'folds'>> = {},
-): Operator {
-  return { least, most, apply, folds };
+export function variadic(apply: (operands: Iterable<Result>) => Result): Operator {
+  return { apply };
+}
+
+export function wrongArity(name: string, arity: number, given: number): Error {
+  return failureAt(16020, `Expression ${name} takes exactly ${arity} arguments. ${given} were passed in.`);
 }
 
 /** Whether a value counts as absent: missing or null. */

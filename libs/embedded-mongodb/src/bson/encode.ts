@@ -1,5 +1,5 @@
 import { Binary, BSONRegExp, Code, Decimal128, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
-import { failure } from '../errors.js';
+import { badValue, failure } from '../errors.js';
 import { messageLevels } from './validate.js';
 import { type BsonArray, type BsonDocument, BsonType, type BsonValue, typeName } from './types.js';
 
@@ -91,7 +91,7 @@ function writeString(text: string): void {
 
 function writeCstring(text: string): void {
   if (text.includes('\0'))
-    throw failure('BadValue', `A field name must not contain a null byte: ${JSON.stringify(text)}`);
+    throw badValue(`A field name must not contain a null byte: ${JSON.stringify(text)}`);
   writeText(text);
 }
 

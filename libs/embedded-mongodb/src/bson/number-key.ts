@@ -1,5 +1,4 @@
 import { Decimal128 } from 'bson';
-import { type Digits, digitsOf } from './decimal.js';
 import { BsonType } from './types.js';
 
 /**
@@ -60,6 +59,20 @@ function writeDecimal(value: Decimal128, target: Buffer, to: number): number {
   const base = Number.isFinite(number) ? exactDecimal(nearest) : { digits: 0n, exponent: exact.exponent };
   const exponent = Math.min(exact.exponent, base.exponent);
   return writeRemainder(scale(exact, exponent) - scale(base, exponent), exponent, target, end);
+}
+
+/** A number as `digits × 10^exponent`. */
+interface Digits {
+  digits: bigint;
+  exponent: number;
+}
+
+/** The digits of a Decimal128; undefined for NaN and the infinities. */
+function digitsOf(value: Decimal128): Digits | undefined {
+  const [mantissa = '', power = '0'] = value.toString().split('E');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  if (!/^-?\d+$/.test(whole)) return undefined;
+  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
 /** Every double is a finite decimal: m × 2^-k = m × 5^k × 10^-k. */

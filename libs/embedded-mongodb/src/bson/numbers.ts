@@ -1,7 +1,6 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
 import { unsupported } from '../errors.js';
 import { compareValues } from './compare.js';
-import { digitsOf } from './decimal.js';
 import { type BsonNumber, type BsonValue, isNumber } from './types.js';
 
 /** A number that this server reckons with. */
@@ -20,7 +19,7 @@ export function isNaNValue(value: BsonValue | undefined): boolean {
 
 /** Whether a number is zero of either sign; a decimal too small for a double is none. */
 export function isZero(value: BsonNumber): boolean {
-  return value instanceof Decimal128 ? digitsOf(value)?.digits === 0n : toDouble(value) === 0;
+  return compareValues(value, new Int32(0)) === 0;
 }
 
 /** @throws CommandError CommandNotSupported (115) for a decimal, with which this server only compares */
@@ -68,27 +67,11 @@ export function toInteger(value: Int32 | Long): bigint {
 
 /** A number without a fraction that a Long holds, as one of JavaScript's; undefined for any other. */
 export function wholeNumber(value: BsonValue | undefined): number | undefined {
-  const whole = isNumber(value) ? truncate(value) : undefined;
-  return whole === undefined || compareValues(value as BsonNumber, Long.fromBigInt(whole)) !== 0
-    ? undefined
-    : Number(whole);
-}
-
-/**
- * The whole part of a number.
- *
- * @returns `undefined` when it does not fit a Long.
- */
-export function truncate(value: BsonNumber): bigint | undefined {
-  if (value instanceof Double)
-    return Number.isFinite(value.value) ? asLong(BigInt(Math.trunc(value.value))) : undefined;
-  if (!(value instanceof Decimal128)) return toInteger(value);
-  const parts = digitsOf(value);
-  if (!parts || (parts.exponent > 20 && parts.digits !== 0n)) return undefined;
-  const { digits, exponent } = parts;
-  return asLong(
-    digits === 0n ? 0n : exponent < 0 ? digits / 10n ** BigInt(-exponent) : digits * 10n ** BigInt(exponent),
-  );
+  if (!isNumber(value)) return undefined;
+  const number = toDouble(value);
+  if (value instanceof Long) return number;
+  const isWhole = Number.isInteger(number) && compareValues(value, new Double(number)) === 0;
+  return isWhole && Math.abs(number) < 2 ** 63 ? number : undefined;
 }
 
 function inRange(value: bigint, a: Int32 | Long, b: Int32 | Long): Int32 | Long | undefined {

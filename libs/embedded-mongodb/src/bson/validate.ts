@@ -30,7 +30,8 @@ const deprecated = new Map<number, string>([
  *
  * @param levels Deepest nesting allowed.
  * @throws CommandError InvalidBSON (22) on malformed bytes, Overflow (15) on deeper nesting,
- *   CommandNotSupported (115) for a field that is named twice and for a date that JavaScript cannot hold.
+ *   CommandNotSupported (115) for what this server lacks: a field that is named twice, an empty timestamp, a date that
+ *   JavaScript cannot hold, and deprecated types.
  * @see https://bsonspec.org/spec.html
  */
 export function validateDocument(bytes: Buffer, levels: number): void {
@@ -81,8 +82,12 @@ function validateValue(bytes: Buffer, type: number, at: number, limit: number, l
       within(at + 8, limit);
       checkDate(bytes.readBigInt64LE(at));
       return at + 8;
-    case BsonType.double:
     case BsonType.timestamp:
+      within(at + 8, limit);
+      // MongoDB stores the time of the server in its place.
+      if (bytes.readBigInt64LE(at) === 0n) throw unsupported('An empty timestamp');
+      return at + 8;
+    case BsonType.double:
     case BsonType.long:
     case BsonType.objectId:
     case BsonType.int:

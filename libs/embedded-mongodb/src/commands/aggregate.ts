@@ -4,7 +4,7 @@ import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { describe } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
-import { failure, failureAt, unsupported } from '../errors.js';
+import { failure, failureAt, typeMismatch, unsupported } from '../errors.js';
 import { toDouble } from '../bson/numbers.js';
 import { Query } from '../planner/query.js';
 import type { Reply } from '../wire/reply.js';
@@ -27,11 +27,10 @@ export function aggregation(command: Command, { store, catalog }: Engine): Aggre
   command.refuse('bypassDocumentValidation');
   command.refuseCollation();
   const stages = command.array('pipeline');
-  if (!stages) throw failure('TypeMismatch', "'pipeline' option must be specified as an array");
+  if (!stages) throw typeMismatch("'pipeline' option must be specified as an array");
   if (typeof command.body.get('aggregate') !== 'string')
     throw unsupported('An aggregation over no collection');
-  const variables = command.variables();
-  const pipeline = compilePipeline(stages, variables);
+  const pipeline = compilePipeline(stages);
   const { head } = pipeline;
   const query = new Query(store, catalog.find(command.namespace), {
     filter: head.filter ?? new Map(),
@@ -40,7 +39,6 @@ export function aggregation(command: Command, { store, catalog }: Engine): Aggre
     // A limit of the pipeline stands behind its skip, as a query's does.
     limit: head.limit,
     hint: hintOf(command),
-    variables,
   });
   return { pipeline, query, counts: isCount(stages) && head.sort === undefined };
 }
@@ -75,8 +73,7 @@ function batchSizeOf({ name }: Command, cursor: BsonDocument): number {
   const size = cursor.get('batchSize') ?? null;
   if (size === null) return defaultBatch;
   if (!isNumber(size)) {
-    throw failure(
-      'TypeMismatch',
+    throw typeMismatch(
       `BSON field '${name}.batchSize' is the wrong type '${typeName(size)}', expected types '[long, int, decimal, double]'`,
     );
   }

@@ -1,9 +1,7 @@
-import { compileLet } from '../aggregate/let.js';
-import type { Variables } from '../aggregate/scope.js';
 import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
-import { CommandError, failure, unsupported } from '../errors.js';
+import { CommandError, failure, typeMismatch, unsupported } from '../errors.js';
 import type { Catalog } from '../catalog/catalog.js';
 import type { Collection } from '../catalog/collection.js';
 import type { Store } from '../storage/store.js';
@@ -101,11 +99,6 @@ export class Command {
     });
   }
 
-  /** What the command's `let` defines. */
-  variables(): Variables {
-    return compileLet(this.document('let'));
-  }
-
   /** Refuses options that would change the result, when they are given. */
   refuse(...fields: string[]): void {
     for (const field of fields) {
@@ -129,8 +122,7 @@ export class Command {
   }
 
   private wrongType(field: string, value: BsonValue, expected: string): CommandError {
-    return failure(
-      'TypeMismatch',
+    return typeMismatch(
       `BSON field '${this.name}.${field}' is the wrong type '${typeName(value)}', expected type '${expected}'`,
     );
   }

@@ -5,7 +5,7 @@ import { groupKey } from '../aggregate/group-key.js';
 import { wholeNumber } from '../bson/numbers.js';
 import { describe } from '../bson/describe.js';
 import { type BsonNumber, type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
-import { failure, failureAt } from '../errors.js';
+import { badValue, failure, failureAt, missingField } from '../errors.js';
 import { Query } from '../planner/query.js';
 import type { Reply } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
@@ -16,7 +16,7 @@ import { maxDocumentBytes } from './insert.js';
 export function countQuery(command: Command, { store, catalog }: Engine): Query {
   command.refuseCollation();
   const limit = command.body.get('limit') ?? null;
-  if (limit !== null && !isNumber(limit)) throw failure('BadValue', 'limit value is not a valid number');
+  if (limit !== null && !isNumber(limit)) throw badValue('limit value is not a valid number');
   return new Query(store, catalog.find(command.namespace), {
     filter: command.document('query') ?? new Map(),
     skip: command.integer('skip'),
@@ -80,7 +80,7 @@ export function distinctQuery(command: Command, { store, catalog }: Engine): Que
 
 function distinctPath(command: Command): string[] {
   const key = command.string('key');
-  if (key === undefined) throw failureAt(40414, "BSON field 'distinct.key' is missing but a required field");
+  if (key === undefined) throw missingField('distinct.key');
   if (key.includes('\0')) throw failureAt(31032, 'Key field cannot contain an embedded null byte');
   return fieldPath(key);
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { Long } from 'bson';
-import { failure } from '../errors.js';
+import { badValue, failure } from '../errors.js';
 import { RawArray, type Reply } from '../wire/reply.js';
 import type { Pausable, Pauses } from './pauses.js';
 
@@ -103,8 +103,7 @@ export class Cursors {
     const cursor = this.open.get(id);
     if (!cursor) throw failure('CursorNotFound', `cursor id ${id} not found`);
     if (cursor.namespace !== namespace) {
-      throw failure(
-        'BadValue',
+      throw badValue(
         `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.namespace}`,
       );
     }

@@ -1,8 +1,8 @@
 import { Double, Int32 } from 'bson';
 import { type BsonDocument, type BsonValue, isDocument, toBsonValue } from '../bson/types.js';
-import { failure, unsupported } from '../errors.js';
+import { typeMismatch, unsupported } from '../errors.js';
 import type { Access, IndexScan } from '../planner/plan.js';
-import { Query } from '../planner/query.js';
+import { Query, type QueryRequest } from '../planner/query.js';
 import type { Reply } from '../wire/reply.js';
 import { aggregation } from './aggregate.js';
 import { Command, type Engine } from './context.js';
@@ -29,7 +29,7 @@ interface Explained {
  */
 export async function explain(command: Command, engine: Engine): Promise<Reply> {
   const inner = command.document('explain');
-  if (!inner) throw failure('TypeMismatch', "BSON field 'explain.explain' is missing but a required field");
+  if (!inner) throw typeMismatch("BSON field 'explain.explain' is missing but a required field");
   return explanation(command, inner, command.body.get('verbosity') !== 'queryPlanner', engine);
 }
 
@@ -67,7 +67,8 @@ async function explanation(
 }
 
 function explainedQuery(command: Command, engine: Engine): Explained {
-  const { store, catalog } = engine;
+  const queryOf = (request: QueryRequest): Query =>
+    new Query(engine.store, engine.catalog.find(command.namespace), request);
   switch (command.name) {
     case 'find':
       return {
@@ -84,105 +85,66 @@ function explainedQuery(command: Command, engine: Engine): Explained {
     }
     case 'update': {
       const [statement = new Map()] = statementsOf(command, 'updates');
-      const { filter, hint, variables } = readUpdate(statement, command.variables());
-      return {
-        query: new Query(store, catalog.find(command.namespace), { filter, hint, variables }),
-        above: ['UPDATE'],
-      };
+      return { query: queryOf(readUpdate(statement)), above: ['UPDATE'] };
     }
     case 'delete': {
       const [statement = new Map()] = statementsOf(command, 'deletes');
-      const { filter, hint } = readDelete(statement);
-      const variables = command.variables();
-      return {
-        query: new Query(store, catalog.find(command.namespace), { filter, hint, variables }),
-        above: ['DELETE'],
-      };
+      return { query: queryOf(readDelete(statement)), above: ['DELETE'] };
     }
     case 'findAndModify':
-    case 'findandmodify': {
-      const above = [command.looseFlag('remove') ? 'DELETE' : 'UPDATE'];
+    case 'findandmodify':
       return {
-        query: new Query(store, catalog.find(command.namespace), findAndModifyRequest(command)),
-        above,
+        query: queryOf(findAndModifyRequest(command)),
+        above: [command.looseFlag('remove') ? 'DELETE' : 'UPDATE'],
       };
-    }
     default:
       throw unsupported(`explain of ${command.name}`);
   }
 }
 
-function winningPlan(query: Query, above: readonly string[]): PlanStage {
-  const { plan, request } = query;
-  const counts = above.includes('COUNT');
-  const around = [...above, ...(request.limit ? ['LIMIT'] : []), ...(request.skip ? ['SKIP'] : [])];
-  let inner = counts ? countStage(query) : accessStage(plan.access);
-  if (!plan.sorted && request.sort) {
-    inner = new Map<string, BsonValue>([
-      ['stage', 'SORT'],
-      ['sortPattern', request.sort],
-      ['type', 'simple'],
-      ['inputStage', inner],
-    ]);
-  }
-  return around.reduceRight(
-    (input, stage) =>
-      new Map<string, BsonValue>([
-        ['stage', stage],
-        ['inputStage', input],
-      ]),
-    inner,
-  );
+function planStage(stage: string, fields: Record<string, BsonValue>): PlanStage {
+  return new Map<string, BsonValue>([['stage', stage], ...Object.entries(fields)]);
 }
 
-function countStage({ plan: { access, exact } }: Query): PlanStage {
-  if (access.kind === 'ixscan' && exact) return indexStage('COUNT_SCAN', access);
-  return accessStage(access);
+function winningPlan({ plan, request }: Query, above: readonly string[]): PlanStage {
+  const { access, exact, sorted } = plan;
+  const counts = above.includes('COUNT') && access.kind === 'ixscan' && exact;
+  let inner = counts ? indexStage('COUNT_SCAN', access) : accessStage(access);
+  if (!sorted && request.sort)
+    inner = planStage('SORT', { sortPattern: request.sort, type: 'simple', inputStage: inner });
+  const around = [...above, ...(request.limit ? ['LIMIT'] : []), ...(request.skip ? ['SKIP'] : [])];
+  return around.reduceRight((inputStage, stage) => planStage(stage, { inputStage }), inner);
 }
 
 function accessStage(access: Access): PlanStage {
   switch (access.kind) {
     case 'eof':
-      return new Map([['stage', 'EOF']]);
+      return planStage('EOF', {});
     case 'collscan':
-      return new Map([
-        ['stage', 'COLLSCAN'],
-        ['direction', access.reverse ? 'backward' : 'forward'],
-      ]);
+      return planStage('COLLSCAN', { direction: access.reverse ? 'backward' : 'forward' });
     case 'idhack':
-      return new Map([['stage', 'IDHACK']]);
-    case 'or':
-      return fetch(
-        new Map<string, BsonValue>([
-          ['stage', 'OR'],
-          ['inputStages', access.branches.map((branch) => indexStage('IXSCAN', branch))],
-        ]),
-      );
+      return planStage('IDHACK', {});
+    case 'or': {
+      const inputStages = access.branches.map((branch) => indexStage('IXSCAN', branch));
+      return planStage('FETCH', { inputStage: planStage('OR', { inputStages }) });
+    }
     case 'ixscan':
-      return fetch(indexStage('IXSCAN', access));
+      return planStage('FETCH', { inputStage: indexStage('IXSCAN', access) });
   }
 }
 
-function fetch(input: PlanStage): PlanStage {
-  return new Map<string, BsonValue>([
-    ['stage', 'FETCH'],
-    ['inputStage', input],
-  ]);
-}
-
 function indexStage(stage: string, { index, reverse }: IndexScan): PlanStage {
-  const { definition } = index;
-  return new Map<string, BsonValue>([
-    ['stage', stage],
-    ['keyPattern', definition.key],
-    ['indexName', index.name],
-    ['isMultiKey', index.multikey],
-    ['isUnique', definition.unique],
-    ['isSparse', definition.sparse],
-    ['isPartial', definition.partial !== undefined],
-    ['indexVersion', new Int32(2)],
-    ['direction', reverse ? 'backward' : 'forward'],
-  ]);
+  const { key, unique, sparse, partial } = index.definition;
+  return planStage(stage, {
+    keyPattern: key,
+    indexName: index.name,
+    isMultiKey: index.multikey,
+    isUnique: unique,
+    isSparse: sparse,
+    isPartial: partial !== undefined,
+    indexVersion: new Int32(2),
+    direction: reverse ? 'backward' : 'forward',
+  });
 }
 
 async function execution({ pauses }: Command, query: Query, above: readonly string[]): Promise<BsonDocument> {

@@ -16,7 +16,6 @@ export function findAndModifyRequest(command: Command): QueryRequest {
     filter: command.document('query') ?? new Map(),
     sort: command.document('sort'),
     hint: hintOf(command),
-    variables: command.variables(),
   };
 }
 
@@ -43,17 +42,15 @@ export async function findAndModify(command: Command, engine: Engine): Promise<R
     throw failure('FailedToParse', "Either an 'update' or 'remove'=true must be specified");
   }
   const request = findAndModifyRequest(command);
-  const { variables } = request;
   const change =
     update === undefined
       ? undefined
       : compileUpdate(update, {
           now: new Date(),
           arrayFilters: command.body.get('arrayFilters'),
-          variables,
         });
   const fields = command.document('fields');
-  const projection = fields && fields.size > 0 ? compileProjection(fields, 'find', variables) : undefined;
+  const projection = fields && fields.size > 0 ? compileProjection(fields) : undefined;
   const done = await changeOne(engine, command.namespace, request, change, upsert);
   const shown = returnsNew ? done?.after : done?.before;
   const value: ReplyValue = !shown

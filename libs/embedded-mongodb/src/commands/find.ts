@@ -2,7 +2,7 @@ import { Long } from 'bson';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { type BsonValue } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue, failure, typeMismatch } from '../errors.js';
 import { Query } from '../planner/query.js';
 import { compileProjection, type Projection } from '../query/projection.js';
 import type { Reply } from '../wire/reply.js';
@@ -16,8 +16,7 @@ const refusedOptions = ['returnKey', 'showRecordId', 'min', 'max'];
 export function findQuery(command: Command, { store, catalog }: Engine): Query {
   command.refuse(...refusedOptions);
   command.refuseCollation();
-  if (command.flag('tailable'))
-    throw failure('BadValue', 'tailable cursor requested on non capped collection');
+  if (command.flag('tailable')) throw badValue('tailable cursor requested on non capped collection');
   if (command.flag('awaitData'))
     throw failure('FailedToParse', "Cannot set 'awaitData' without also setting 'tailable'");
   return new Query(store, catalog.find(command.namespace), {
@@ -26,7 +25,6 @@ export function findQuery(command: Command, { store, catalog }: Engine): Query {
     skip: command.integer('skip'),
     limit: limitOf(command),
     hint: hintOf(command),
-    variables: command.variables(),
   });
 }
 
@@ -34,8 +32,7 @@ export function findQuery(command: Command, { store, catalog }: Engine): Query {
 export async function find(command: Command, engine: Engine): Promise<Reply> {
   const query = findQuery(command, engine);
   const given = command.document('projection');
-  const projection =
-    given && given.size > 0 ? compileProjection(given, 'find', query.request.variables) : undefined;
+  const projection = given && given.size > 0 ? compileProjection(given) : undefined;
   const limit = limitOf(command) || Infinity;
   const cursor = new Cursor(command.namespace, project(query, projection), query.scan, limit);
   const size = command.integer('batchSize') ?? defaultBatch;
@@ -46,9 +43,9 @@ export async function find(command: Command, engine: Engine): Promise<Reply> {
 export async function getMore(command: Command, { cursors }: Engine): Promise<Reply> {
   const id = command.body.get('getMore');
   if (!(id instanceof Long)) {
-    throw failure('TypeMismatch', "BSON field 'getMore.getMore' is the wrong type, expected type 'long'");
+    throw typeMismatch("BSON field 'getMore.getMore' is the wrong type, expected type 'long'");
   }
-  const namespace = namespaceFrom(command, command.string('collection'));
+  const namespace = namespaceOf(command.database, command.string('collection') ?? '');
   return cursors.more(id.toBigInt(), namespace, command.integer('batchSize') || Infinity, command.pauses);
 }
 
@@ -63,12 +60,6 @@ export function killCursors(command: Command, { cursors }: Engine): Reply {
     ['cursorsAlive', none],
     ['cursorsUnknown', none],
   ]) as Reply;
-}
-
-/** The namespace of a cursor; those of pipelines over no collection end in `$cmd.aggregate`. */
-function namespaceFrom({ database }: Command, collection: string | undefined): string {
-  if (collection?.startsWith('$cmd.')) return `${database}.${collection}`;
-  return namespaceOf(database, collection ?? '');
 }
 
 function limitOf(command: Command): number {

@@ -3,7 +3,7 @@ import { encodeDocument } from '../bson/encode.js';
 import { describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
-import { CommandError, failure, failureAt } from '../errors.js';
+import { CommandError, badValue, failure, missingField, typeMismatch } from '../errors.js';
 import { alreadyExists, type IndexDefinition, isIdKey, parseIndex } from '../index/definition.js';
 import type { Index } from '../index/index.js';
 import type { Collection } from '../catalog/collection.js';
@@ -25,7 +25,7 @@ const builds = new WeakMap<Index, Promise<void>>();
 export async function createIndexes(command: Command, engine: Engine): Promise<Reply> {
   const { namespace } = command;
   const given = command.documents('indexes');
-  if (!given || given.length === 0) throw failure('BadValue', 'Must specify at least one index to create');
+  if (!given || given.length === 0) throw badValue('Must specify at least one index to create');
   const wanted = given.map(parseIndex);
   const existed = engine.catalog.find(namespace) !== undefined;
   const collection = await engine.store.write(() => collectionFor(engine, namespace));
@@ -174,7 +174,7 @@ export async function dropIndexes(command: Command, { store, catalog }: Engine):
   const { namespace } = command;
   const wanted = command.body.get('index');
   if (wanted === undefined) {
-    throw failureAt(40414, "BSON field 'dropIndexes.index' is missing but a required field");
+    throw missingField('dropIndexes.index');
   }
   return store.write(() => {
     const collection = catalog.find(namespace);
@@ -198,8 +198,7 @@ function namedIndexes({ indexes }: Collection, wanted: BsonValue): Index[] {
 
 function indexOfName(indexes: readonly Index[], wanted: BsonValue): Index {
   if (typeof wanted !== 'string') {
-    throw failure(
-      'TypeMismatch',
+    throw typeMismatch(
       `BSON field 'dropIndexes.index' is the wrong type '${typeName(wanted)}', expected types '[string, object]'`,
     );
   }

@@ -1,11 +1,10 @@
 import { Int32, ObjectId } from 'bson';
 import { decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
-import { BsonType, type BsonValue } from '../bson/types.js';
-import { CommandError, failure } from '../errors.js';
-import { asBuffer, elements, findElement, valueEnd } from '../bson/raw.js';
+import type { BsonValue } from '../bson/types.js';
+import { CommandError, failure, missingField } from '../errors.js';
+import { asBuffer, findElement, valueEnd } from '../bson/raw.js';
 import { storedLevels, validateDocument } from '../bson/validate.js';
-import { nextTimestamp } from '../update/clock.js';
 import { checkId } from '../update/id.js';
 import type { Reply } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
@@ -46,8 +45,7 @@ export async function insert(command: Command, engine: Engine): Promise<Reply> {
 
 /** @throws CommandError InvalidLength (16) on a batch that is empty or too large */
 export function checkBatch<T>(batch: readonly T[] | undefined, field: string): readonly T[] {
-  if (!batch)
-    throw new CommandError(40414, 'Location40414', `BSON field '${field}' is missing but a required field`);
+  if (!batch) throw missingField(`${field}`);
   if (batch.length === 0 || batch.length > maxBatch) {
     throw new CommandError(
       16,
@@ -59,10 +57,9 @@ export function checkBatch<T>(batch: readonly T[] | undefined, field: string): r
 }
 
 /** Checks a document from outside and puts its `_id` first, making one where it has none. */
-export function prepare(given: Buffer): Buffer {
-  validateDocument(given, storedLevels);
-  checkSize(given.length);
-  const bytes = stamped(given);
+export function prepare(bytes: Buffer): Buffer {
+  validateDocument(bytes, storedLevels);
+  checkSize(bytes.length);
   const at = findElement(bytes, 0, idName);
   if (!at)
     return withElement(bytes, encodeDocument(new Map([['_id', new ObjectId()]])).subarray(4, -1), 4, 0);
@@ -70,18 +67,6 @@ export function prepare(given: Buffer): Buffer {
   const start = at.at - idName.length - 2;
   const end = valueEnd(bytes, at.type, at.at);
   return start === 4 ? bytes : withElement(bytes, bytes.subarray(start, end), start, end - start);
-}
-
-/** Puts the time in place of empty timestamps, as `withTimestamps` does. */
-function stamped(bytes: Buffer): Buffer {
-  let result = bytes;
-  for (const { type, at, name } of elements(bytes, 0)) {
-    if (type !== BsonType.timestamp || bytes.readBigUInt64LE(at) !== 0n) continue;
-    if (bytes.subarray(name, at - 1).equals(idName)) continue;
-    if (result === bytes) result = Buffer.from(bytes);
-    result.writeBigUInt64LE(nextTimestamp().toBigInt(), at);
-  }
-  return result;
 }
 
 const idName = Buffer.from('_id');

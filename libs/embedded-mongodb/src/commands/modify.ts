@@ -3,7 +3,7 @@ import { decodeDocument, decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError } from '../errors.js';
-import type { Match } from '../planner/execute.js';
+import type { Match } from '../planner/scan.js';
 import { Query, type QueryRequest } from '../planner/query.js';
 import type { Collection } from '../catalog/collection.js';
 import { asBuffer } from '../bson/raw.js';

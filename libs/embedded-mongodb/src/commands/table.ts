@@ -2,7 +2,7 @@ import { Double, Int32 } from 'bson';
 import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
-import { CommandError, failure, unsupported } from '../errors.js';
+import { CommandError, badValue, failure, unknownField, unsupported } from '../errors.js';
 import '../operators/index.js';
 import type { Dispatch } from '../wire/connection.js';
 import type { Reply, ReplyValue } from '../wire/reply.js';
@@ -129,7 +129,7 @@ function handlerOf(command: Command): Handler {
   }
   const stray = known.fields && [...body.keys()].find((field) => !isKnown(field, command, known.fields));
   if (stray !== undefined) {
-    throw new CommandError(40415, 'Location40415', `BSON field '${name}.${stray}' is an unknown field.`);
+    throw unknownField(`${name}.${stray}`);
   }
   if (body.has('txnNumber') || body.has('startTransaction') || body.has('autocommit')) {
     throw failure(
@@ -137,6 +137,7 @@ function handlerOf(command: Command): Handler {
       'Transaction numbers are only allowed on a replica set member or mongos',
     );
   }
+  command.refuse('let');
   checkWriteConcern(body.get('writeConcern'));
   const concern = body.get('readConcern');
   const level = isDocument(concern) ? concern.get('level') : undefined;
@@ -150,11 +151,10 @@ function handlerOf(command: Command): Handler {
 function checkWriteConcern(concern: BsonValue | undefined): void {
   const acknowledged = isDocument(concern) ? concern.get('w') : undefined;
   if (isNumber(acknowledged) && toDouble(acknowledged) > 1) {
-    throw failure('BadValue', "cannot use 'w' > 1 when a host is not replicated");
+    throw badValue("cannot use 'w' > 1 when a host is not replicated");
   }
   if (acknowledged !== undefined && !isNumber(acknowledged) && acknowledged !== 'majority') {
-    throw failure(
-      'BadValue',
+    throw badValue(
       `cannot use non-majority 'w' mode ${describe(acknowledged)} when a host is not a member of a replica set`,
     );
   }

@@ -1,6 +1,4 @@
 import { Int32 } from 'bson';
-import { compileLet } from '../aggregate/let.js';
-import type { Variables } from '../aggregate/scope.js';
 import { readDocument } from '../bson/validate.js';
 import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
@@ -12,7 +10,7 @@ import {
   isNumber,
   typeName,
 } from '../bson/types.js';
-import { failure, failureAt, unsupported } from '../errors.js';
+import { failure, missingField, typeMismatch, unknownField, unsupported } from '../errors.js';
 import { compileUpdate, type Update } from '../update/update.js';
 import type { Reply } from '../wire/reply.js';
 import { type Command, type Engine, isSimple } from './context.js';
@@ -38,7 +36,6 @@ export interface UpdateStatement {
   multi: boolean;
   upsert: boolean;
   hint?: BsonValue;
-  variables: Variables;
 }
 
 /**
@@ -55,19 +52,15 @@ export function statementsOf(command: Command, field: 'updates' | 'deletes'): re
 }
 
 /** @throws CommandError where the statement is none, or needs what this server lacks */
-export function readUpdate(statement: BsonDocument, outer: Variables): UpdateStatement {
+export function readUpdate(statement: BsonDocument): UpdateStatement {
   refuseCollation(statement);
   const multi = statement.get('multi') === true;
   const upsert = statement.get('upsert') === true;
   const update = statement.get('u') ?? null;
-  const constants = statement.get('c');
-  if (isDocument(constants) && !Array.isArray(update)) {
-    throw failureAt(51198, 'Constant values may only be specified for pipeline updates');
-  }
+  if (statement.has('c')) throw unsupported('The constants of an update');
   const change = compileUpdate(update, {
     now: new Date(),
     arrayFilters: statement.get('arrayFilters'),
-    variables: isDocument(constants) ? compileLet(constants, outer) : outer,
   });
   if (multi && change.replacement) {
     throw failure('FailedToParse', 'multi update is not supported for replacement-style update');
@@ -78,7 +71,6 @@ export function readUpdate(statement: BsonDocument, outer: Variables): UpdateSta
     multi,
     upsert,
     hint: hintOf({ body: statement }),
-    variables: outer,
   };
 }
 
@@ -86,14 +78,13 @@ export function readUpdate(statement: BsonDocument, outer: Variables): UpdateSta
 export async function update(command: Command, engine: Engine): Promise<Reply> {
   command.refuse('bypassDocumentValidation');
   const { namespace } = command;
-  const variables = command.variables();
   const errors: BsonValue[] = [];
   const upserted: BsonValue[] = [];
   let matched = 0;
   let modified = 0;
   for (const [index, statement] of statementsOf(command, 'updates').entries()) {
     try {
-      const { change, multi, upsert, ...request } = readUpdate(statement, variables);
+      const { change, multi, upsert, ...request } = readUpdate(statement);
       const tally = multi
         ? await changeMany(engine, namespace, request, change, command.pauses)
         : { matched: 0, modified: 0 };
@@ -138,13 +129,11 @@ export function readDelete(statement: BsonDocument): DeleteStatement {
 /** @see https://www.mongodb.com/docs/manual/reference/command/delete/ */
 export async function del(command: Command, engine: Engine): Promise<Reply> {
   const { namespace } = command;
-  const variables = command.variables();
   const errors: BsonValue[] = [];
   let removed = 0;
   for (const [index, statement] of statementsOf(command, 'deletes').entries()) {
     try {
-      const { all, ...wanted } = readDelete(statement);
-      const request = { ...wanted, variables };
+      const { all, ...request } = readDelete(statement);
       if (all) {
         removed += (await changeMany(engine, namespace, request, undefined, command.pauses)).matched;
       } else if (await changeOne(engine, namespace, request, undefined, false)) {
@@ -165,10 +154,9 @@ function checkShape(
 ): void {
   const known = [...required, ...flags, ...others];
   const stray = [...statement.keys()].find((field) => !known.includes(field));
-  if (stray !== undefined) throw failureAt(40415, `BSON field '${path}.${stray}' is an unknown field.`);
+  if (stray !== undefined) throw unknownField(`${path}.${stray}`);
   const missing = required.find((field) => (statement.get(field) ?? null) === null);
-  if (missing !== undefined)
-    throw failureAt(40414, `BSON field '${path}.${missing}' is missing but a required field`);
+  if (missing !== undefined) throw missingField(`${path}.${missing}`);
   checkType(statement, path, 'q', 'object', isDocument);
   for (const field of flags) checkType(statement, path, field, 'bool', (value) => typeof value === 'boolean');
   checkType(statement, path, 'limit', 'number', isNumber);
@@ -190,8 +178,7 @@ function checkType(
 ): void {
   const value = statement.get(field) ?? null;
   if (value === null || fits(value)) return;
-  throw failure(
-    'TypeMismatch',
+  throw typeMismatch(
     `BSON field '${path}.${field}' is the wrong type '${typeName(value)}', expected type '${expected}'`,
   );
 }

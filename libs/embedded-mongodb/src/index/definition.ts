@@ -3,7 +3,7 @@ import { describe, describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
-import { CommandError, failure, unsupported } from '../errors.js';
+import { CommandError, badValue, failure, typeMismatch, unsupported } from '../errors.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import type { KeyField } from './keys.js';
 
@@ -68,7 +68,7 @@ export function storedIndex(given: BsonDocument): IndexDefinition {
   const [key, name, collation] = ['key', 'name', 'collation'].map((option) => given.get(option));
   if (!isDocument(key)) throw wrongOption('key', key, 'object');
   if (typeof name !== 'string') throw wrongOption('name', name, 'string');
-  if (name === '*') throw failure('BadValue', `The index name '*' is not valid.`);
+  if (name === '*') throw badValue(`The index name '*' is not valid.`);
   if (name === '') throw failure('CannotCreateIndex', 'index name cannot be empty');
   if (isDocument(collation) && collation.get('locale') !== 'simple') throw unsupported('A collation');
   checkKey(key);
@@ -187,10 +187,7 @@ function checkPath(path: string): void {
 
 function checkIdIndex(key: BsonDocument, given: BsonDocument): void {
   if (!isIdKey(key)) {
-    throw failure(
-      'BadValue',
-      `The field 'key' for an _id index must be {_id: 1}, but got ${describeDocument(key)}`,
-    );
+    throw badValue(`The field 'key' for an _id index must be {_id: 1}, but got ${describeDocument(key)}`);
   }
   const stray = [...given.keys()].find(
     (option) => !['v', 'key', 'name', 'ns', 'background', 'collation'].includes(option),
@@ -207,7 +204,7 @@ function checkIdIndex(key: BsonDocument, given: BsonDocument): void {
 function wrongOption(option: string, value: BsonValue | undefined, type: string): CommandError {
   if (value === undefined)
     return failure('FailedToParse', `The '${option}' field is a required property of an index specification`);
-  return failure('TypeMismatch', `The field '${option}' must be an ${type}, but got ${typeName(value)}`);
+  return typeMismatch(`The field '${option}' must be an ${type}, but got ${typeName(value)}`);
 }
 
 function flag(given: BsonDocument, option: string): boolean {
@@ -215,10 +212,7 @@ function flag(given: BsonDocument, option: string): boolean {
   if (value === undefined) return false;
   if (typeof value === 'boolean') return value;
   if (isNumber(value)) return toDouble(value) !== 0;
-  throw failure(
-    'TypeMismatch',
-    `The field '${option}' has value ${describe(value)}, which is not convertible to bool`,
-  );
+  throw typeMismatch(`The field '${option}' has value ${describe(value)}, which is not convertible to bool`);
 }
 
 function timeToLive(key: BsonDocument, given: BsonDocument): number | undefined {
@@ -244,8 +238,7 @@ function partialFilter(given: BsonDocument): Filter | undefined {
   const expression = given.get('partialFilterExpression');
   if (expression === undefined) return undefined;
   if (!isDocument(expression)) {
-    throw failure(
-      'TypeMismatch',
+    throw typeMismatch(
       `The field 'partialFilterExpression' must be an object, but got ${typeName(expression)}`,
     );
   }

@@ -34,7 +34,6 @@ import './filter/gte.js';
 import './filter/in.js';
 import './filter/lt.js';
 import './filter/lte.js';
-import './filter/mod.js';
 import './filter/ne.js';
 import './filter/nin.js';
 import './filter/nor.js';

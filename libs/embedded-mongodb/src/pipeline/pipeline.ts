@@ -1,7 +1,6 @@
 import { type BsonValue, isDocument } from '../bson/types.js';
-import { failure, failureAt } from '../errors.js';
+import { failureAt, typeMismatch } from '../errors.js';
 import { type DocumentFlow, type PipelineHead, type Stage, stages } from './stage.js';
-import { noNames, type Variables } from '../aggregate/scope.js';
 
 export type { PipelineHead } from './stage.js';
 
@@ -13,16 +12,15 @@ export interface Pipeline {
 }
 
 /**
- * @param variables The command's `let`.
  * @throws CommandError CommandNotSupported (115) for a stage that this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation-pipeline/
  */
-export function compilePipeline(given: readonly BsonValue[], variables: Variables = noNames): Pipeline {
+export function compilePipeline(given: readonly BsonValue[]): Pipeline {
   const named = given.map(readStage);
   const head: PipelineHead = {};
   let taken = 0;
-  while (taken < named.length && intoHead(head, named[taken] as NamedStage, variables)) taken++;
-  const rest = named.slice(taken).map((each) => compileStage(each, variables));
+  while (taken < named.length && intoHead(head, named[taken] as NamedStage)) taken++;
+  const rest = named.slice(taken).map(compileStage);
   return { head, run: (documents) => chain(rest, documents) };
 }
 
@@ -31,14 +29,10 @@ export function compilePipeline(given: readonly BsonValue[], variables: Variable
  *
  * @param check Throws for the name of a stage that may not be used here.
  */
-export function compilePipelineStages(
-  given: readonly BsonValue[],
-  variables: Variables,
-  check: (name: string) => void,
-): Stage {
+export function compilePipelineStages(given: readonly BsonValue[], check: (name: string) => void): Stage {
   const compiled = given.map((each) => {
     const named = readStage(each);
-    const stage = compileStage(named, variables);
+    const stage = compileStage(named);
     check(named.name);
     return stage;
   });
@@ -54,7 +48,7 @@ export interface NamedStage {
 /** @throws CommandError 40323 where it is none */
 export function readStage(stage: BsonValue): NamedStage {
   if (!isDocument(stage)) {
-    throw failure('TypeMismatch', `Each element of the 'pipeline' array must be an object`);
+    throw typeMismatch(`Each element of the 'pipeline' array must be an object`);
   }
   const [entry] = stage;
   if (!entry || stage.size !== 1) {
@@ -64,13 +58,13 @@ export function readStage(stage: BsonValue): NamedStage {
   return { name, argument };
 }
 
-function intoHead(head: PipelineHead, { name, argument }: NamedStage, variables: Variables): boolean {
-  return stages.find(name).intoHead?.(head, argument, variables) === true;
+function intoHead(head: PipelineHead, { name, argument }: NamedStage): boolean {
+  return stages.find(name).intoHead?.(head, argument) === true;
 }
 
 /** @throws CommandError CommandNotSupported (115) for a stage that this server lacks */
-export function compileStage({ name, argument }: NamedStage, variables: Variables): Stage {
-  return stages.find(name).parse(argument, { name, variables });
+export function compileStage({ name, argument }: NamedStage): Stage {
+  return stages.find(name).parse(argument);
 }
 
 /** Runs documents through stages, one after the other. */

@@ -3,11 +3,11 @@ import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson
 import { failureAt } from '../errors.js';
 import { compileExpression } from '../aggregate/expression.js';
 import type { Result } from '../aggregate/scope.js';
-import { eachDocument, type Stage, type StageContext } from './stage.js';
+import { eachDocument, type Stage } from './stage.js';
 
 /** A stage that puts what an expression gives in place of each document. */
-export function replaceBy(expression: BsonValue, what: string, { variables }: StageContext): Stage {
-  const evaluate = compileExpression(expression, variables);
+export function replaceBy(expression: BsonValue, what: string): Stage {
+  const evaluate = compileExpression(expression);
   return eachDocument((document) => {
     const root = evaluate(document);
     if (isDocument(root)) return [root];

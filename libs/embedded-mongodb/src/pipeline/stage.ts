@@ -1,5 +1,4 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
-import type { Variables } from '../aggregate/scope.js';
 import { Registry } from '../registry.js';
 
 /** Documents on their way; `undefined` is a chance to pause, which every stage passes on at once. */
@@ -7,14 +6,6 @@ export type DocumentFlow = Iterable<BsonDocument | undefined>;
 
 /** A compiled stage: documents in, documents out. */
 export type Stage = (documents: DocumentFlow) => DocumentFlow;
-
-/** What a stage is read with. */
-export interface StageContext {
-  /** The stage's name, dollar sign included. */
-  name: string;
-  /** The command's `let`. */
-  variables: Variables;
-}
 
 /** The stages at a pipeline's start that a query can answer, in the order in which a query applies them. */
 export interface PipelineHead {
@@ -27,11 +18,11 @@ export interface PipelineHead {
 /** A stage of pipelines. */
 export interface StageOperator {
   /** Reads the stage's argument. */
-  parse(argument: BsonValue, context: StageContext): Stage;
+  parse(argument: BsonValue): Stage;
   /** Whether it may stand in an update: it makes one document of one. @default false */
   updates?: boolean;
   /** Moves the stage into the head, where a query would apply it in its turn: match, sort, skip, limit. */
-  intoHead?(head: PipelineHead, argument: BsonValue, variables: Variables): boolean;
+  intoHead?(head: PipelineHead, argument: BsonValue): boolean;
 }
 
 /** Stages of pipelines. */

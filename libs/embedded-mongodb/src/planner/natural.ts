@@ -1,7 +1,7 @@
 import { describeDocument } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue } from '../errors.js';
 import type { QueryRequest } from './query.js';
 
 /**
@@ -15,9 +15,9 @@ export function naturalOrder(request: QueryRequest): QueryRequest {
   if (!sort?.has('$natural')) return request;
   const sorted = direction(sort, 'sort');
   if (hint !== undefined && hinted === undefined)
-    throw failure('BadValue', 'index hint not allowed with $natural sort order');
+    throw badValue('index hint not allowed with $natural sort order');
   if (hinted !== undefined && hinted !== sorted)
-    throw failure('BadValue', '$natural hint must be in the same direction as $natural sort order');
+    throw badValue('$natural hint must be in the same direction as $natural sort order');
   return { ...request, sort: undefined, hint: sort };
 }
 
@@ -25,8 +25,5 @@ function direction(given: BsonDocument, what: string): 1 | -1 {
   const value: BsonValue | undefined = given.get('$natural');
   const number = isNumber(value) ? toDouble(value) : NaN;
   if (given.size === 1 && (number === 1 || number === -1)) return number;
-  throw failure(
-    'BadValue',
-    `$natural ${what} cannot be set to a value other than -1 or 1: ${describeDocument(given)}`,
-  );
+  throw badValue(`$natural ${what} cannot be set to a value other than -1 or 1: ${describeDocument(given)}`);
 }

@@ -1,7 +1,7 @@
 import { CommandError } from '../errors.js';
 import { sortKeys } from '../index/sort-order.js';
 import type { SortField } from '../query/sort.js';
-import type { Match, Scan } from './execute.js';
+import type { Match, Scan } from './scan.js';
 
 /** Most memory that the documents of one sort may take, as in MongoDB without the disk. Unit: bytes. */
 const maxSortBytes = 100 * 1024 * 1024;

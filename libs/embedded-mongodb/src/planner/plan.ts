@@ -12,7 +12,7 @@ import { encodeKey } from '../bson/key.js';
 import { fitKey, uniqueKey } from '../storage/layout.js';
 import type { Store } from '../storage/store.js';
 import { type ByteInterval, filterBounds, isPoint, type PathBounds } from './bounds.js';
-import { type IndexBounds, indexBounds } from './scan.js';
+import { type IndexBounds, indexBounds } from './index-bounds.js';
 
 /** How candidates are found. */
 export type Access =

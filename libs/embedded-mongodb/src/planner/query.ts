@@ -1,11 +1,10 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
-import type { Variables } from '../aggregate/scope.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
 import type { Index } from '../index/index.js';
 import type { Collection } from '../catalog/collection.js';
 import type { Store } from '../storage/store.js';
-import { type Match, Scan } from './execute.js';
+import { type Match, Scan } from './scan.js';
 import { sortMatches } from './order.js';
 import { naturalOrder } from './natural.js';
 import { plan, type Plan } from './plan.js';
@@ -20,8 +19,6 @@ export interface QueryRequest {
   hint?: BsonValue;
   /** Only the documents in this index are meant: it is walked whether or not it holds all that match. */
   within?: Index;
-  /** The command's `let`. @default none */
-  variables?: Variables;
 }
 
 /** A query with its plan, ready to run. */
@@ -41,7 +38,7 @@ export class Query {
     store.checkOpen();
     const request = naturalOrder(given);
     this.request = request;
-    this.filter = compileFilter(request.filter, request.variables);
+    this.filter = compileFilter(request.filter);
     const sort = request.sort ? parseSort(request.sort) : [];
     this.plan = collection
       ? plan(store, collection, {

@@ -1,5 +1,5 @@
 import { type BsonValue, isDocument } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue } from '../errors.js';
 import { conjunction } from './condition.js';
 import { isOperators, isTopLevelOperator, operatorConditions } from './field.js';
 import { compileClauses } from './filter.js';
@@ -16,7 +16,7 @@ export interface ElementMatch {
 
 /** The argument of `$elemMatch`: with operators it asks an element as a value, otherwise as a document. */
 export function compileElementMatch(argument: BsonValue): ElementMatch {
-  if (!isDocument(argument)) throw failure('BadValue', '$elemMatch needs an Object');
+  if (!isDocument(argument)) throw badValue('$elemMatch needs an Object');
   const first = argument.keys().next().value ?? '';
   if (isOperators(argument) && !isTopLevelOperator(first) && !namesReference(argument)) {
     const conditions = operatorConditions(argument);
@@ -47,5 +47,5 @@ function matchesElement(filter: Filter, element: BsonValue): boolean {
 }
 
 function notHere(operator: string): Error {
-  return failure('BadValue', `${operator} can only be applied to the top-level document`);
+  return badValue(`${operator} can only be applied to the top-level document`);
 }

@@ -1,6 +1,5 @@
-import { noNames, type Variables } from '../aggregate/scope.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue, failure } from '../errors.js';
 import { clauseOperators } from './operators.js';
 import { fieldCondition } from './field.js';
 import { parsePath } from './path.js';
@@ -10,12 +9,11 @@ export type { Interval, Predicate } from './predicate.js';
 export type { ClauseContext, Filter } from './types.js';
 
 /**
- * @param variables The command's `let`, for `$expr`.
  * @throws CommandError BadValue (2) and others, as MongoDB words them; CommandNotSupported (115) for what this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/query/
  */
-export function compileFilter(filter: BsonDocument, variables: Variables = noNames): Filter {
-  return compileClauses(filter, { variables });
+export function compileFilter(filter: BsonDocument): Filter {
+  return compileClauses(filter);
 }
 
 /** The condition of `$pull` over documents; what MongoDB allows only in queries is refused in its words. */
@@ -42,10 +40,10 @@ export const opaque: Filter = { ...everyDocument, exact: false };
 
 /** The filters that `$and`, `$or` or `$nor` holds. */
 export function compileBranches(operator: string, argument: BsonValue, context: ClauseContext): Filter[] {
-  if (!Array.isArray(argument)) throw failure('BadValue', `${operator} must be an array`);
-  if (argument.length === 0) throw failure('BadValue', `${operator} must be a nonempty array`);
+  if (!Array.isArray(argument)) throw badValue(`${operator} must be an array`);
+  if (argument.length === 0) throw badValue(`${operator} must be a nonempty array`);
   return argument.map((each) => {
-    if (!isDocument(each)) throw failure('BadValue', `$or/$and/$nor entries need to be full objects`);
+    if (!isDocument(each)) throw badValue(`$or/$and/$nor entries need to be full objects`);
     return compileClauses(each, context);
   });
 }

@@ -1,6 +1,6 @@
 import { BSONRegExp } from 'bson';
 import { type BsonValue, isDocument } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue } from '../errors.js';
 import { condition, type Condition } from './condition.js';
 import { equalTo } from './equality.js';
 import { setIntervals } from './intervals.js';
@@ -10,10 +10,10 @@ import { regexTest } from './regex-condition.js';
 
 /** `$in`: one of the values, or a string that one of the regular expressions finds something in. */
 export function membership(operator: '$in' | '$nin', argument: BsonValue): Condition {
-  if (!Array.isArray(argument)) throw failure('BadValue', `${operator} needs an array`);
+  if (!Array.isArray(argument)) throw badValue(`${operator} needs an array`);
   for (const each of argument) {
     if (isDocument(each) && [...each.keys()][0]?.startsWith('$') && !isReference(each)) {
-      throw failure('BadValue', `cannot nest $ under ${operator}`);
+      throw badValue(`cannot nest $ under ${operator}`);
     }
   }
   const tests = argument.map(

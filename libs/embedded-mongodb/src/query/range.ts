@@ -2,7 +2,7 @@ import { BSONRegExp } from 'bson';
 import { compareValues, typeRank } from '../bson/compare.js';
 import { isNaNValue } from '../bson/numbers.js';
 import { type BsonValue, typeName } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue } from '../errors.js';
 import { condition, type Condition } from './condition.js';
 import { equalTo } from './equality.js';
 import { rangeIntervals } from './intervals.js';
@@ -12,8 +12,7 @@ type RangeOperator = '$gt' | '$gte' | '$lt' | '$lte';
 
 /** `$gt`, `$gte`, `$lt`, `$lte`: within the bound's own type, save for MinKey and MaxKey. */
 export function range(operator: RangeOperator, bound: BsonValue): Condition {
-  if (bound instanceof BSONRegExp)
-    throw failure('BadValue', `Can't have RegEx as arg to predicate over field.`);
+  if (bound instanceof BSONRegExp) throw badValue(`Can't have RegEx as arg to predicate over field.`);
   const intervals = rangeIntervals(operator, bound);
   const includesMissing = bound === null && intervals?.length !== 0;
   return condition(inRange(operator, bound), intervals && { intervals, includesMissing, exact: true });

@@ -1,5 +1,5 @@
 import type { BSONRegExp } from 'bson';
-import { failure, failureAt, unsupported } from '../errors.js';
+import { badValue, failureAt, unsupported } from '../errors.js';
 import { RegexParser } from './regex-parser.js';
 
 /** A regular expression ready to run, and the prefix that all of its matches start with. */
@@ -27,8 +27,7 @@ const maxPatternBytes = 32_764;
  */
 export function compileRegex({ pattern, options }: Pick<BSONRegExp, 'pattern' | 'options'>): CompiledRegex {
   checkOptions(options);
-  if (pattern.includes('\0'))
-    throw failure('BadValue', 'Regular expression cannot contain an embedded null byte');
+  if (pattern.includes('\0')) throw badValue('Regular expression cannot contain an embedded null byte');
   if (Buffer.byteLength(pattern) > maxPatternBytes) throw unsupported('So long a regular expression');
   if (options.includes('x')) throw unsupported('The option x of a regular expression');
   const parser = new RegexParser(pattern, {

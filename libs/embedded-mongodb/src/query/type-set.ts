@@ -1,7 +1,7 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
 import { toDouble } from '../bson/numbers.js';
 import { BsonType, type BsonTypeName, type BsonValue, isNumber, typeName } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue, failure, typeMismatch } from '../errors.js';
 
 const numberTypes: BsonTypeName[] = ['int', 'long', 'double', 'decimal'];
 const namesByNumber = new Map<number, BsonTypeName>(
@@ -27,12 +27,12 @@ export function isOfType(value: BsonValue | undefined, types: ReadonlySet<BsonTy
 function parseType(entry: BsonValue): BsonTypeName[] {
   if (typeof entry === 'string') {
     if (entry === 'number') return numberTypes;
-    if (!(entry in BsonType)) throw failure('BadValue', `Unknown type name alias: ${entry}`);
+    if (!(entry in BsonType)) throw badValue(`Unknown type name alias: ${entry}`);
     return [entry as BsonTypeName];
   }
-  if (!isNumber(entry)) throw failure('TypeMismatch', 'type must be represented as a number or a string');
+  if (!isNumber(entry)) throw typeMismatch('type must be represented as a number or a string');
   const name = namesByNumber.get(toDouble(entry));
-  if (!name) throw failure('BadValue', `Invalid numerical type code: ${numberText(entry)}`);
+  if (!name) throw badValue(`Invalid numerical type code: ${numberText(entry)}`);
   return [name];
 }
 

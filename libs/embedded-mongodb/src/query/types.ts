@@ -1,4 +1,3 @@
-import type { Variables } from '../aggregate/scope.js';
 import type { BsonDocument } from '../bson/types.js';
 import type { Predicate } from './predicate.js';
 
@@ -23,6 +22,4 @@ export interface Filter {
 export interface ClauseContext {
   /** Makes the error for `$expr`, where it may not stand. */
   onTopLevel?: (operator: string) => Error;
-  /** The command's `let`. @default none */
-  variables?: Variables;
 }

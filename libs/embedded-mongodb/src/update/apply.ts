@@ -1,6 +1,6 @@
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { failure, unsupported } from '../errors.js';
 import { type FieldChange, keep, type Modifier, type ModifierContext, remove } from './modifier.js';
 import { dollarPrefixed } from './id.js';
 import { arrayPosition } from './path.js';
@@ -13,9 +13,6 @@ export interface Step {
   /** Runs when the modifier did not keep the field. */
   after?: Step;
 }
-
-/** Elements that may be added to an array by naming a position beyond its end. */
-const largestPadding = 1_500_000;
 
 /**
  * Adds a path to those that an update touches.
@@ -101,7 +98,6 @@ function withChild(value: BsonValue, name: string, child: BsonValue | typeof rem
   if (Array.isArray(value)) {
     const position = arrayPosition(name) as number;
     const copy = [...value];
-    while (copy.length < position) copy.push(null);
     copy[position] = child === remove ? null : child;
     return copy;
   }
@@ -130,9 +126,7 @@ function checkViable(value: BsonValue, name: string, parent: string): void {
       `Cannot create field '${name}' in element {${describeField(parent, value)}}`,
     );
   }
-  if (position - value.length > largestPadding) {
-    throw failure('CannotBackfillArray', `can't backfill more than ${largestPadding} elements`);
-  }
+  if (position > value.length) throw unsupported('Setting an element of an array behind its end');
 }
 
 function nest(leaf: BsonValue, names: readonly string[]): BsonValue {

@@ -1,5 +1,4 @@
 import { compilePipelineStages } from '../pipeline/pipeline.js';
-import { unfolded, type Variables } from '../aggregate/scope.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { failure } from '../errors.js';
 import { stages as registered } from '../pipeline/stage.js';
@@ -13,8 +12,8 @@ import type { Update } from './update.js';
  * @throws CommandError InvalidOptions (72) for a stage that has no place in an update.
  * @see https://www.mongodb.com/docs/manual/tutorial/update-documents-with-aggregation-pipeline/
  */
-export function pipelineUpdate(stages: readonly BsonValue[], variables: Variables): Update {
-  const run = unfolded(() => compilePipelineStages(stages, variables, checkAllowed));
+export function pipelineUpdate(stages: readonly BsonValue[]): Update {
+  const run = compilePipelineStages(stages, checkAllowed);
   return {
     replacement: false,
     apply(document) {

@@ -1,5 +1,5 @@
 import type { BsonValue } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { badValue } from '../errors.js';
 import { keep, type Modifier } from './modifier.js';
 
 /** Removes the elements of an array that a test holds for. */
@@ -7,7 +7,7 @@ export function removal(operator: string, test: (element: BsonValue) => boolean)
   return {
     missing: 'check',
     change(current) {
-      if (!Array.isArray(current)) throw failure('BadValue', `Cannot apply ${operator} to a non-array value`);
+      if (!Array.isArray(current)) throw badValue(`Cannot apply ${operator} to a non-array value`);
       const after = current.filter((element) => !test(element));
       return after.length === current.length ? keep : after;
     },

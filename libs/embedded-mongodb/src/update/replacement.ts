@@ -2,7 +2,6 @@ import { valuesEqual } from '../bson/compare.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, isDocument } from '../bson/types.js';
 import { failure } from '../errors.js';
-import { withTimestamps } from './clock.js';
 import { checkIdNames, dollarPrefixed } from './id.js';
 import { identical } from './modifier.js';
 import type { Update, Updated } from './update.js';
@@ -14,7 +13,7 @@ export function replacementUpdate(update: BsonDocument): Update {
     replacement: true,
     apply(document, insert = false) {
       if (reserved !== undefined && !insert) throw dollarPrefixed(reserved, reserved);
-      return replaceKeepingId(document, withTimestamps(update));
+      return replaceKeepingId(document, update);
     },
   };
 }

@@ -1,4 +1,3 @@
-import { noNames, type Variables } from '../aggregate/scope.js';
 import { describeField } from '../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
@@ -31,8 +30,6 @@ export interface UpdateOptions {
   now: Date;
   /** `arrayFilters` of the command, refused when not empty. */
   arrayFilters?: BsonValue;
-  /** The command's `let`, or a statement's own constants, for a pipeline. @default none */
-  variables?: Variables;
 }
 
 /**
@@ -44,7 +41,7 @@ export function compileUpdate(update: BsonValue, options: UpdateOptions): Update
   if (Array.isArray(update)) {
     if (filters.length > 0)
       throw failure('FailedToParse', 'arrayFilters may not be specified for pipeline-style updates');
-    return pipelineUpdate(update, options.variables ?? noNames);
+    return pipelineUpdate(update);
   }
   if (!isDocument(update))
     throw failure('FailedToParse', 'Update argument must be either an object or an array');

@@ -1,10 +1,11 @@
 /**
- * Expressions and pipelines of another kind than those of run.mjs: paths through arrays of arrays, variables inside variables,
+ * Expressions and pipelines of another kind than those of run.mjs: paths through arrays of arrays,
  * dates and timestamps at their edges, and every arithmetic operator over all numeric types.
  *
  *   REFERENCE_MONGODB_URI=mongodb://127.0.0.1:27017 npm run differential:aggregations -w libs/embedded-mongodb -- --seed 1 --cases 3000
  */
 import { Decimal128, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
+import { apart, variable } from './constants.mjs';
 import { versus } from './versus.mjs';
 
 const decimals = [
@@ -175,9 +176,9 @@ function any(place) {
     [3, () => numeric(place)],
     [2, () => dated(place)],
     [2, () => truth(place)],
-    [1, () => ({ $ifNull: [inner(), inner()] })],
+    [1, () => ({ $ifNull: [variable(inner()), inner()] })],
     [1, () => ({ $cond: [truth(place.inner()), inner(), inner()] })],
-    [1, () => ({ $type: inner() })],
+    [1, () => ({ $type: variable(inner()) })],
     [1, () => ({ $arrayElemAt: [listed(place.inner()), random.pick([0, 1, -1, 5])] })],
     [1, () => ({ x: inner(), y: inner() })],
     [1, () => [inner(), inner()]],
@@ -189,17 +190,17 @@ function any(place) {
 /** An array in any case: what is none ends the whole command. */
 function listed(place) {
   const made = any(place.depth > 0 ? place.inner() : place);
-  return place.random.chance(0.01) ? made : { $cond: [{ $isArray: [made] }, made, ['$a', made]] };
+  return place.random.chance(0.01) ? made : { $cond: [{ $isArray: [variable(made)] }, made, ['$a', made]] };
 }
 
 function truth(place) {
   const inner = () => any(place.inner());
   const { random } = place;
   return random.weighted([
-    [4, () => ({ [random.pick(['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'])]: [inner(), inner()] })],
-    [1, () => ({ [random.pick(['$and', '$or'])]: random.list(0, 2, inner) })],
-    [1, () => ({ $not: [inner()] })],
-    [1, () => ({ $isArray: [inner()] })],
+    [4, () => ({ [random.pick(['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'])]: apart([inner(), inner()]) })],
+    [1, () => ({ [random.pick(['$and', '$or'])]: random.list(0, 2, inner).map(variable) })],
+    [1, () => ({ $not: [variable(inner())] })],
+    [1, () => ({ $isArray: [variable(inner())] })],
   ]);
 }
 
@@ -218,8 +219,8 @@ function numeric(place) {
   const { random } = place;
   const inner = () => counted(place.inner());
   return random.weighted([
-    [3, () => ({ [random.pick(['$add', '$multiply'])]: random.list(0, 4, inner) })],
-    [3, () => ({ [random.pick(['$subtract', '$divide'])]: [inner(), inner()] })],
+    [3, () => ({ [random.pick(['$add', '$multiply'])]: apart(random.list(0, 4, inner)) })],
+    [3, () => ({ [random.pick(['$subtract', '$divide'])]: apart([inner(), inner()]) })],
   ]);
 }
 
@@ -229,8 +230,8 @@ function dated(place) {
   const date = () => random.pick(['$d', '$d', { $literal: random.pick(dates) }]);
   const moment = () => random.pick([date(), '$t', { $literal: random.pick([...timestamps, ...ids]) }]);
   return random.weighted([
-    [2, () => ({ $subtract: [date(), date()] })],
-    [2, () => ({ $gt: [moment(), moment()] })],
+    [2, () => ({ $subtract: apart([date(), date()]) })],
+    [2, () => ({ $gt: apart([moment(), moment()]) })],
     [1, () => ({ $concat: ['$s', random.pick(strings)] })],
   ]);
 }

@@ -1,4 +1,5 @@
 import { Decimal128, Double, Long } from 'bson';
+import { apart, variable } from './constants.mjs';
 import { integer, number, path, scalar, string } from './values.mjs';
 
 /** An expression of an aggregation. */
@@ -7,22 +8,22 @@ export function expression(random, depth = 2) {
   const inner = () => expression(random, depth - 1);
   return random.weighted([
     [3, () => leaf(random)],
-    [4, () => ({ [random.pick(['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'])]: [inner(), inner()] })],
-    [2, () => ({ [random.pick(['$and', '$or'])]: random.list(0, 3, inner) })],
-    [1, () => ({ $not: [inner()] })],
+    [4, () => ({ [random.pick(['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'])]: apart([inner(), inner()]) })],
+    [2, () => ({ [random.pick(['$and', '$or'])]: random.list(0, 3, inner).map(variable) })],
+    [1, () => ({ $not: [variable(inner())] })],
     [
       2,
       () => ({
         $cond: random.chance(0.5)
-          ? [inner(), inner(), inner()]
-          : { if: inner(), then: inner(), else: inner() },
+          ? [variable(inner()), inner(), inner()]
+          : { if: variable(inner()), then: inner(), else: inner() },
       }),
     ],
-    [2, () => ({ $ifNull: random.list(2, 3, inner) })],
-    [3, () => ({ [random.pick(['$add', '$multiply'])]: random.list(0, 3, () => numeric(random)) })],
+    [2, () => ({ $ifNull: [...random.list(1, 2, inner).map(variable), inner()] })],
+    [3, () => ({ [random.pick(['$add', '$multiply'])]: apart(random.list(0, 3, () => numeric(random))) })],
     [2, () => ({ [random.pick(['$subtract', '$divide'])]: [numeric(random), divisor(random)] })],
-    [1, () => ({ $concat: random.list(0, 3, () => textual(random)) })],
-    [1, () => ({ [random.pick(['$isArray', '$type'])]: inner() })],
+    [1, () => ({ $concat: apart(random.list(0, 3, () => textual(random))) })],
+    [1, () => ({ [random.pick(['$isArray', '$type'])]: variable(inner()) })],
     [1, () => ({ $size: arrayed(random) })],
     [1, () => ({ $arrayElemAt: [arrayed(random), integer(random, -2, 2)] })],
     [1, () => ({ $in: [inner(), arrayed(random)] })],

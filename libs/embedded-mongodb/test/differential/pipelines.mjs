@@ -134,7 +134,6 @@ function unwind(random) {
   const name = `$${field(random)}`;
   if (random.chance(0.5)) return name;
   const options = { path: name };
-  if (random.chance(0.5)) options.includeArrayIndex = random.pick(['i', 'i.j', 'a', 'b.c']);
   if (random.chance(0.5)) options.preserveNullAndEmptyArrays = random.chance(0.5);
   return options;
 }
@@ -168,7 +167,7 @@ function wrongStage(random) {
     { $addFields: { a: { $cond: { if: 1, then: 2 } } } },
     { $addFields: { a: '$' } },
     { $addFields: { a: '$$x' } },
-    { $addFields: { a: { $divide: [1, 0] } } },
+    { $addFields: { a: { $divide: ['$_id', 0] } } },
     { $group: { a: { $sum: 1 } } },
     { $group: { _id: 1, a: 1 } },
     { $group: { _id: 1, a: { $foo: 1 } } },

@@ -97,9 +97,7 @@ function pushClauses(random) {
   const clauses = { $each: random.list(0, 3, () => value(random, 1)) };
   if (random.chance(0.3)) clauses.$position = integer(random, -2, 3);
   if (random.chance(0.3)) clauses.$slice = integer(random, -3, 3);
-  if (random.chance(0.3))
-    clauses.$sort = random.chance(0.5) ? random.pick([1, -1]) : { [path(random)]: random.pick([1, -1]) };
-  if (random.mistake(0.02)) clauses[random.pick(['$foo', '$sort', '$slice', '$position'])] = scalar(random);
+  if (random.mistake(0.02)) clauses[random.pick(['$foo', '$slice', '$position'])] = scalar(random);
   return clauses;
 }
 

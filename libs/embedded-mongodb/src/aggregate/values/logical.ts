@@ -1,19 +1,15 @@
-import type { BsonDocument, BsonValue } from '../../bson/types.js';
 import { isTruthy } from '../../bson/truth.js';
-import type { Compile, SpecialOperator } from '../operator.js';
-import { constant, type Expression, fold } from '../scope.js';
+import { unsupported } from '../../errors.js';
+import type { SpecialOperator } from '../operator.js';
 import { listOf } from './list-of.js';
 
-/** `$and`, where false is decisive, and `$or`, where true is. */
-export function logicalOperator(decisive: boolean): SpecialOperator {
-  return { compile: (argument, compile) => logical(argument, compile, decisive) };
-}
-
-/** Operands of which one that is `decisive` decides; where a constant is, the others are never evaluated, as in MongoDB. */
-function logical(argument: BsonValue, compile: Compile, decisive: boolean): Expression {
-  const operands = listOf(argument).map((each) => compile(each));
-  const decides = (each: Expression, document: BsonDocument): boolean =>
-    isTruthy(each(document)) === decisive;
-  if (operands.some((each) => each.constant && decides(each, new Map()))) return constant(decisive);
-  return fold(operands, (document) => operands.some((each) => decides(each, document)) === decisive);
+/** `$and`, where false is decisive, and `$or`, where true is. A constant would decide before any operand can fail. */
+export function logicalOperator(name: '$and' | '$or', decisive: boolean): SpecialOperator {
+  return {
+    compile(argument, compile) {
+      const operands = listOf(argument).map((each) => compile(each));
+      if (operands.some((each) => each.constant)) throw unsupported(`A constant in the expression ${name}`);
+      return (document) => operands.some((each) => isTruthy(each(document)) === decisive) === decisive;
+    },
+  };
 }

@@ -3,9 +3,9 @@ import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operat
 import type { Result } from '../../aggregate/scope.js';
 import { asLong, integerValue, plainNumber, toDouble, toInteger } from '../../bson/numbers.js';
 import { isNumber } from '../../bson/types.js';
-import { failure, unsupported } from '../../errors.js';
+import { typeMismatch, unsupported } from '../../errors.js';
 
-expressions.define('$add', variadic(addAll, { folds: 'leading' }));
+expressions.define('$add', variadic(addAll));
 
 /** Adds up whole numbers as 64 bits, which have their type only at the end, and doubles from the first one on. */
 function addAll(operands: Iterable<Result>): Result {
@@ -16,7 +16,7 @@ function addAll(operands: Iterable<Result>): Result {
     if (isNullish(operand)) return null;
     if (operand instanceof Date) throw unsupported('$add of a date');
     if (!isNumber(operand))
-      throw failure('TypeMismatch', `$add only supports numeric or date types, not ${nameOf(operand)}`);
+      throw typeMismatch(`$add only supports numeric or date types, not ${nameOf(operand)}`);
     const number = plainNumber(operand);
     const before: bigint | undefined = whole;
     whole = before === undefined || number instanceof Double ? undefined : asLong(before + toInteger(number));

@@ -1,4 +1,4 @@
 import { logicalOperator } from '../../aggregate/values/logical.js';
 import { expressions } from '../../aggregate/operator.js';
 
-expressions.define('$and', logicalOperator(false));
+expressions.define('$and', logicalOperator('$and', false));

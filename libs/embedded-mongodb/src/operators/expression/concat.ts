@@ -5,7 +5,7 @@ import { failureAt } from '../../errors.js';
 /** Longest string that may be put together. Unit: bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
-expressions.define('$concat', variadic(concat, { folds: 'adjacent' }));
+expressions.define('$concat', variadic(concat));
 
 function concat(operands: Iterable<Result>): Result {
   let result = '';

@@ -1,9 +1,9 @@
-import { expressions } from '../../aggregate/operator.js';
-import { type Expression, valueOf } from '../../aggregate/scope.js';
+import { expressions, wrongArity } from '../../aggregate/operator.js';
+import type { Expression } from '../../aggregate/scope.js';
 import { listOf } from '../../aggregate/values/list-of.js';
 import { isTruthy } from '../../bson/truth.js';
 import { type BsonValue, isDocument } from '../../bson/types.js';
-import { failureAt } from '../../errors.js';
+import { failureAt, unsupported } from '../../errors.js';
 
 /** The names of the parts, and the error for lack of each. */
 const parts = Object.entries({ if: 17080, then: 17081, else: 17082 });
@@ -11,10 +11,9 @@ const parts = Object.entries({ if: 17080, then: 17081, else: 17082 });
 expressions.define('$cond', {
   compile(argument, compile) {
     const given = isDocument(argument) ? namedParts(argument) : listOf(argument);
-    if (given.length !== parts.length)
-      throw failureAt(16020, `Expression $cond takes exactly 3 arguments. ${given.length} were passed in.`);
+    if (given.length !== parts.length) throw wrongArity('$cond', parts.length, given.length);
     const [test, then, otherwise] = given.map(compile) as [Expression, Expression, Expression];
-    if (test.constant) return isTruthy(valueOf(test)) ? then : otherwise;
+    if (test.constant) throw unsupported('A constant condition of $cond');
     return (document) => (isTruthy(test(document)) ? then(document) : otherwise(document));
   },
 });

@@ -1,7 +1,7 @@
 import { expressions, isNullish } from '../../aggregate/operator.js';
-import { type Expression, valueOf } from '../../aggregate/scope.js';
+import type { Expression } from '../../aggregate/scope.js';
 import { listOf } from '../../aggregate/values/list-of.js';
-import { failureAt } from '../../errors.js';
+import { failureAt, unsupported } from '../../errors.js';
 
 expressions.define('$ifNull', {
   compile(argument, compile) {
@@ -10,12 +10,10 @@ expressions.define('$ifNull', {
       throw failureAt(1257300, `$ifNull needs at least two arguments, had: ${operands.length}`);
     }
     const last = operands.pop() as Expression;
-    // Beforehand MongoDB leaves out what is null in any case, and stops at what is a value in any case.
-    const open = operands.filter((each) => !each.constant || !isNullish(valueOf(each)));
-    const [first = last] = open;
-    if (first.constant || first === last) return first;
+    if (operands.some((each) => each.constant))
+      throw unsupported('A constant before the last one of $ifNull');
     return (document) => {
-      for (const operand of open) {
+      for (const operand of operands) {
         const value = operand(document);
         if (!isNullish(value)) return value;
       }

@@ -3,9 +3,9 @@ import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operat
 import type { Result } from '../../aggregate/scope.js';
 import { asLong, integerValue, plainNumber, toDouble, toInteger } from '../../bson/numbers.js';
 import { isNumber } from '../../bson/types.js';
-import { failure } from '../../errors.js';
+import { typeMismatch } from '../../errors.js';
 
-expressions.define('$multiply', variadic(multiplyAll, { folds: 'leading' }));
+expressions.define('$multiply', variadic(multiplyAll));
 
 /** Carries a whole and a floating product side by side; which one counts is known at the end. */
 function multiplyAll(operands: Iterable<Result>): Result {
@@ -15,7 +15,7 @@ function multiplyAll(operands: Iterable<Result>): Result {
   for (const operand of operands) {
     if (isNullish(operand)) return null;
     if (!isNumber(operand)) {
-      throw failure('TypeMismatch', `$multiply only supports numeric types, not ${nameOf(operand)}`);
+      throw typeMismatch(`$multiply only supports numeric types, not ${nameOf(operand)}`);
     }
     const number = plainNumber(operand);
     floating *= toDouble(number);

@@ -1,6 +1,6 @@
 import { BSONRegExp } from 'bson';
 import { isDocument } from '../../bson/types.js';
-import { failure } from '../../errors.js';
+import { badValue } from '../../errors.js';
 import { conjunction, never } from '../../query/condition.js';
 import { equality } from '../../query/equality.js';
 import { operatorConditions } from '../../query/field.js';
@@ -10,7 +10,7 @@ import { fieldOperators } from '../../query/operators.js';
 
 /** Every one of the values, or of the `$elemMatch` in their place, is found anywhere in the field. */
 fieldOperators.define('$all', (argument) => {
-  if (!Array.isArray(argument)) throw failure('BadValue', '$all needs an array');
+  if (!Array.isArray(argument)) throw badValue('$all needs an array');
   if (argument.length === 0) return never;
   const first = argument[0];
   const nested = isDocument(first) && first.keys().next().value === '$elemMatch';
@@ -18,12 +18,12 @@ fieldOperators.define('$all', (argument) => {
     argument.map((each) => {
       if (nested) {
         if (!isDocument(each) || each.keys().next().value !== '$elemMatch') {
-          throw failure('BadValue', '$all/$elemMatch has to be consistent');
+          throw badValue('$all/$elemMatch has to be consistent');
         }
         return conjunction(operatorConditions(each));
       }
       if (isDocument(each) && each.keys().next().value?.startsWith('$') && !namesReference(each)) {
-        throw failure('BadValue', 'no $ expressions in $all');
+        throw badValue('no $ expressions in $all');
       }
       return each instanceof BSONRegExp ? regex(each) : equality(each);
     }),

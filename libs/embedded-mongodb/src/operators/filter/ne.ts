@@ -1,10 +1,10 @@
 import { BSONRegExp } from 'bson';
-import { failure } from '../../errors.js';
+import { badValue } from '../../errors.js';
 import { negation } from '../../query/condition.js';
 import { equality } from '../../query/equality.js';
 import { fieldOperators } from '../../query/operators.js';
 
 fieldOperators.define('$ne', (argument) => {
-  if (argument instanceof BSONRegExp) throw failure('BadValue', `Can't have regex as arg to $ne.`);
+  if (argument instanceof BSONRegExp) throw badValue(`Can't have regex as arg to $ne.`);
   return negation([equality(argument)]);
 });

@@ -1,6 +1,6 @@
 import { describe } from '../../bson/describe.js';
 import { wholeNumber } from '../../bson/numbers.js';
-import { failure } from '../../errors.js';
+import { badValue } from '../../errors.js';
 import { wholeCondition } from '../../query/condition.js';
 import { fieldOperators } from '../../query/operators.js';
 
@@ -8,8 +8,7 @@ fieldOperators.define('$size', (argument) => {
   const wanted = wholeNumber(argument) ?? -1;
   if (wanted >= 0 && wanted <= 0x7fffffff)
     return wholeCondition((value) => Array.isArray(value) && value.length === wanted);
-  throw failure(
-    'BadValue',
+  throw badValue(
     `Failed to parse $size. Expected a whole number of at least 0: $size: ${describe(argument)}`,
   );
 });

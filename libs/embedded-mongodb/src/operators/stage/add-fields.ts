@@ -1,22 +1,21 @@
 import { compileExpression } from '../../aggregate/expression.js';
 import { fieldPath } from '../../aggregate/field-path.js';
-import type { Variables } from '../../aggregate/scope.js';
-import { eachDocument, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
+import { eachDocument, type Stage, stages } from '../../pipeline/stage.js';
 import { describeDocument } from '../../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { ProjectionTree } from '../../query/projection-tree.js';
 
-stages.define('$addFields', { parse: addFieldsStage, updates: true });
+stages.define('$addFields', { parse: (argument) => addFieldsStage('$addFields', argument), updates: true });
 
 /** `$addFields` and its other name `$set`. */
-export function addFieldsStage(argument: BsonValue, { name, variables }: StageContext): Stage {
+export function addFieldsStage(name: string, argument: BsonValue): Stage {
   if (!isDocument(argument)) {
     throw failureAt(40272, `${name} specification stage must be an object, got ${typeName(argument)}`);
   }
   const tree = new ProjectionTree();
   const seen: string[] = [];
-  for (const [path, value] of argument) addField(tree, seen, path, value, argument, variables);
+  for (const [path, value] of argument) addField(tree, seen, path, value, argument);
   return eachDocument((document) => [tree.compute(new Map(document), document)]);
 }
 
@@ -26,7 +25,6 @@ function addField(
   path: string,
   value: BsonValue,
   spec: BsonDocument,
-  variables: Variables,
 ): void {
   fieldPath(path);
   if (isDocument(value) && value.size > 0) {
@@ -38,7 +36,7 @@ function addField(
       );
     }
     if (operator === undefined) {
-      for (const [name, inner] of value) addField(tree, seen, `${path}.${name}`, inner, spec, variables);
+      for (const [name, inner] of value) addField(tree, seen, `${path}.${name}`, inner, spec);
       return;
     }
   }
@@ -50,5 +48,5 @@ function addField(
     );
   }
   seen.push(path);
-  tree.add(path.split('.'), { compute: compileExpression(value, variables) });
+  tree.add(path.split('.'), { compute: compileExpression(value) });
 }

@@ -1,6 +1,5 @@
 import { chain, compileStage, readStage } from '../../pipeline/pipeline.js';
-import type { Variables } from '../../aggregate/scope.js';
-import { allDocuments, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
+import { allDocuments, type Stage, stages } from '../../pipeline/stage.js';
 import { describeDocument } from '../../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
@@ -8,7 +7,7 @@ import { failureAt } from '../../errors.js';
 stages.define('$facet', { parse: facetStage });
 
 /** `$facet`: several pipelines over the same documents, each result in a field of its own. */
-function facetStage(argument: BsonValue, { variables }: StageContext): Stage {
+function facetStage(argument: BsonValue): Stage {
   if (!isDocument(argument) || argument.size === 0) {
     const found = isDocument(argument) ? describeDocument(argument) : typeName(argument);
     throw failureAt(
@@ -18,7 +17,7 @@ function facetStage(argument: BsonValue, { variables }: StageContext): Stage {
   }
   const facets = Array.from(argument, ([name, stages]) => ({
     name,
-    stages: facetStages(name, stages, variables),
+    stages: facetStages(name, stages),
   }));
   return allDocuments(function* facet(documents) {
     const result: BsonDocument = new Map();
@@ -32,7 +31,7 @@ function facetStage(argument: BsonValue, { variables }: StageContext): Stage {
   });
 }
 
-function facetStages(name: string, stages: BsonValue, variables: Variables): Stage[] {
+function facetStages(name: string, stages: BsonValue): Stage[] {
   if (name.includes('.')) {
     throw failureAt(
       16412,
@@ -59,6 +58,6 @@ function facetStages(name: string, stages: BsonValue, variables: Variables): Sta
     if (named.name === '$facet') {
       throw failureAt(40600, `${named.name} is not allowed to be used within a $facet stage`);
     }
-    return compileStage(named, variables);
+    return compileStage(named);
   });
 }

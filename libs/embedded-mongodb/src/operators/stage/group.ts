@@ -1,8 +1,8 @@
 import { type Accumulator, accumulators } from '../../aggregate/accumulator.js';
 import { compileExpression } from '../../aggregate/expression.js';
 import { groupKey } from '../../aggregate/group-key.js';
-import type { Expression, Variables } from '../../aggregate/scope.js';
-import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
+import type { Expression } from '../../aggregate/scope.js';
+import { type Stage, stages } from '../../pipeline/stage.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 
@@ -15,14 +15,14 @@ interface Field {
 }
 
 /** `$group`: one document per distinct `_id`, in the order in which they were first met. */
-function groupStage(argument: BsonValue, { variables }: StageContext): Stage {
+function groupStage(argument: BsonValue): Stage {
   if (!isDocument(argument)) throw failureAt(15947, `a group's fields must be specified in an object`);
   const id = argument.get('_id');
   const fields = [...argument]
     .filter(([name]) => name !== '_id')
-    .map(([name, value]) => parseField(name, value, variables));
+    .map(([name, value]) => parseField(name, value));
   if (id === undefined) throw failureAt(15955, 'a group specification must include an _id');
-  const idOf = compileId(id, variables);
+  const idOf = compileId(id);
   return function* group(documents) {
     const groups = new Map<string, { id: BsonValue; values: Accumulator[] }>();
     for (const document of documents) {
@@ -47,20 +47,20 @@ function groupStage(argument: BsonValue, { variables }: StageContext): Stage {
 }
 
 /** A missing value counts as null, also where it is the only field of the `_id`; among several it is left out. */
-function compileId(id: BsonValue, variables: Variables): (document: BsonDocument) => BsonValue {
+function compileId(id: BsonValue): (document: BsonDocument) => BsonValue {
   const [entry, ...others] = isDocument(id) ? id : [];
   if (!entry || others.length > 0 || entry[0].startsWith('$')) {
-    const whole = compileExpression(id, variables);
+    const whole = compileExpression(id);
     return (document) => whole(document) ?? null;
   }
-  const only = compileExpression(new Map([entry]), variables);
+  const only = compileExpression(new Map([entry]));
   return (document) => {
     const value = only(document);
     return isDocument(value) && value.size > 0 ? value : new Map([[entry[0], null]]);
   };
 }
 
-function parseField(name: string, value: BsonValue, variables: Variables): Field {
+function parseField(name: string, value: BsonValue): Field {
   if (name.includes('.')) throw failureAt(40235, `The field name '${name}' cannot contain '.'`);
   if (name.startsWith('$')) throw failureAt(40236, `The field name '${name}' cannot be an operator name`);
   if (!isDocument(value)) throw failureAt(40234, `The field '${name}' must be an accumulator object`);
@@ -69,5 +69,5 @@ function parseField(name: string, value: BsonValue, variables: Variables): Field
   const { create, operand: read } = accumulators.find(operator);
   if (!read && Array.isArray(operand))
     throw failureAt(40237, `The ${operator} accumulator is a unary operator`);
-  return { name, create, operand: compileExpression(read ? read(operand) : operand, variables) };
+  return { name, create, operand: compileExpression(read ? read(operand) : operand) };
 }

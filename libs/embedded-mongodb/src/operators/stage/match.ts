@@ -1,4 +1,4 @@
-import { eachDocument, type Stage, type StageContext, stages } from '../../pipeline/stage.js';
+import { eachDocument, type Stage, stages } from '../../pipeline/stage.js';
 import { type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { compileFilter } from '../../query/filter.js';
@@ -6,16 +6,16 @@ import { compileFilter } from '../../query/filter.js';
 stages.define('$match', {
   parse: matchStage,
   // A match behind a sort gives the same before it, and leaves less to sort.
-  intoHead(head, argument, variables) {
+  intoHead(head, argument) {
     if (!isDocument(argument) || head.skip !== undefined || head.limit !== undefined) return false;
-    compileFilter(argument, variables);
+    compileFilter(argument);
     head.filter = head.filter ? new Map([['$and', [head.filter, argument]]]) : argument;
     return true;
   },
 });
 
-function matchStage(argument: BsonValue, { variables }: StageContext): Stage {
+function matchStage(argument: BsonValue): Stage {
   if (!isDocument(argument)) throw failureAt(15959, 'the match filter must be an expression in an object');
-  const filter = compileFilter(argument, variables);
+  const filter = compileFilter(argument);
   return eachDocument((document) => (filter.matches(document) ? [document] : []));
 }

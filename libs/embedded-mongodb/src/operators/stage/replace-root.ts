@@ -1,12 +1,12 @@
-import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
+import { type Stage, stages } from '../../pipeline/stage.js';
 import { replaceBy } from '../../pipeline/replaced-root.js';
 import { type BsonValue, isDocument, typeName } from '../../bson/types.js';
-import { failureAt } from '../../errors.js';
+import { failureAt, missingField, unknownField } from '../../errors.js';
 
 stages.define('$replaceRoot', { parse: replaceRootStage, updates: true });
 
 /** `$replaceRoot`: the document that an expression gives, in place of the whole. */
-function replaceRootStage(argument: BsonValue, context: StageContext): Stage {
+function replaceRootStage(argument: BsonValue): Stage {
   if (!isDocument(argument)) {
     throw failureAt(
       40229,
@@ -14,10 +14,8 @@ function replaceRootStage(argument: BsonValue, context: StageContext): Stage {
     );
   }
   const unknown = [...argument.keys()].find((name) => name !== 'newRoot');
-  if (unknown !== undefined)
-    throw failureAt(40415, `BSON field '$replaceRoot.${unknown}' is an unknown field.`);
+  if (unknown !== undefined) throw unknownField(`$replaceRoot.${unknown}`);
   const root = argument.get('newRoot');
-  if (root === undefined)
-    throw failureAt(40414, `BSON field '$replaceRoot.newRoot' is missing but a required field`);
-  return replaceBy(root, `'newRoot' expression `, context);
+  if (root === undefined) throw missingField(`$replaceRoot.newRoot`);
+  return replaceBy(root, `'newRoot' expression `);
 }

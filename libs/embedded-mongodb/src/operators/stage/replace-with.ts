@@ -3,6 +3,6 @@ import { stages } from '../../pipeline/stage.js';
 
 /** The short form of `$replaceRoot`. */
 stages.define('$replaceWith', {
-  parse: (argument, context) => replaceBy(argument, `'replacement document' `, context),
+  parse: (argument) => replaceBy(argument, `'replacement document' `),
   updates: true,
 });

@@ -2,4 +2,4 @@ import { addFieldsStage } from './add-fields.js';
 import { stages } from '../../pipeline/stage.js';
 
 /** Another name of `$addFields`. */
-stages.define('$set', { parse: addFieldsStage, updates: true });
+stages.define('$set', { parse: (argument) => addFieldsStage('$set', argument), updates: true });

@@ -1,12 +1,12 @@
 import { Int32 } from 'bson';
-import { type Stage, type StageContext, stages } from '../../pipeline/stage.js';
+import { type Stage, stages } from '../../pipeline/stage.js';
 import type { BsonDocument, BsonValue } from '../../bson/types.js';
 import { failureAt } from '../../errors.js';
 import { projectStage } from './project.js';
 
 stages.define('$unset', { parse: unsetStage, updates: true });
 
-function unsetStage(argument: BsonValue, context: StageContext): Stage {
+function unsetStage(argument: BsonValue): Stage {
   if (typeof argument !== 'string' && !Array.isArray(argument)) {
     throw failureAt(31002, '$unset specification must be a string or an array');
   }
@@ -26,5 +26,5 @@ function unsetStage(argument: BsonValue, context: StageContext): Stage {
     spec.set(path, new Int32(0));
   }
   // Unlike a projection, which would take `_id: 0` alone for an inclusion of the rest, this only ever removes.
-  return projectStage(spec, context);
+  return projectStage(spec);
 }

@@ -1,7 +1,7 @@
 import { valuesEqual } from '../../bson/compare.js';
 import { describeDocument } from '../../bson/describe.js';
 import { type BsonArray, type BsonDocument, type BsonValue, isDocument, typeName } from '../../bson/types.js';
-import { failure } from '../../errors.js';
+import { badValue, typeMismatch } from '../../errors.js';
 import { keep, lastName, type Modifier } from '../../update/modifier.js';
 import { updates } from '../../update/operator.js';
 
@@ -15,8 +15,7 @@ function addToSet(argument: BsonValue): Modifier {
     missing: 'create',
     change(current, { path }) {
       if (current !== undefined && !Array.isArray(current)) {
-        throw failure(
-          'BadValue',
+        throw badValue(
           `Cannot apply $addToSet to non-array field. Field named '${lastName(path)}' has non-array type ${typeName(current)}`,
         );
       }
@@ -32,15 +31,11 @@ function addToSet(argument: BsonValue): Modifier {
 function eachOf(argument: BsonDocument): BsonArray {
   const each = argument.get('$each') as BsonValue;
   if (!Array.isArray(each)) {
-    throw failure(
-      'TypeMismatch',
+    throw typeMismatch(
       `The argument to $each in $addToSet must be an array but it was of type ${typeName(each)}`,
     );
   }
   if (argument.size > 1)
-    throw failure(
-      'BadValue',
-      `Found unexpected fields after $each in $addToSet: ${describeDocument(argument)}`,
-    );
+    throw badValue(`Found unexpected fields after $each in $addToSet: ${describeDocument(argument)}`);
   return each;
 }

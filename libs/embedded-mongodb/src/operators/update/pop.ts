@@ -1,7 +1,7 @@
 import { describeField } from '../../bson/describe.js';
 import { wholeNumber } from '../../bson/numbers.js';
 import { type BsonValue, typeName } from '../../bson/types.js';
-import { failure } from '../../errors.js';
+import { failure, typeMismatch } from '../../errors.js';
 import { keep, type Modifier } from '../../update/modifier.js';
 import { updates } from '../../update/operator.js';
 
@@ -16,8 +16,7 @@ function pop(path: string, argument: BsonValue): Modifier {
     missing: 'check',
     change(current) {
       if (!Array.isArray(current)) {
-        throw failure(
-          'TypeMismatch',
+        throw typeMismatch(
           `Path '${path}' contains an element of non-array type '${current === undefined ? 'missing' : typeName(current)}'`,
         );
       }

@@ -1,6 +1,6 @@
 import { describeField } from '../../bson/describe.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../../bson/types.js';
-import { failure, unsupported } from '../../errors.js';
+import { badValue, failure, unsupported } from '../../errors.js';
 import type { Step } from '../../update/apply.js';
 import { keep, remove } from '../../update/modifier.js';
 import { parseUpdatePath } from '../../update/path.js';
@@ -11,22 +11,15 @@ updates.define('$rename', { step: parseRename });
 /** `$rename`: first the value is written to its new place, then the old one is removed. */
 function parseRename(from: string, argument: BsonValue): Step {
   if (typeof argument !== 'string') {
-    throw failure(
-      'BadValue',
-      `The 'to' field for $rename must be a string: ${describeField(from, argument)}`,
-    );
+    throw badValue(`The 'to' field for $rename must be a string: ${describeField(from, argument)}`);
   }
   const source = parseUpdatePath(from);
   const target = parseUpdatePath(argument);
   if (from === argument) {
-    throw failure(
-      'BadValue',
-      `The source and target field for $rename must differ: ${describeField(from, argument)}`,
-    );
+    throw badValue(`The source and target field for $rename must differ: ${describeField(from, argument)}`);
   }
   if (from.startsWith(`${argument}.`) || argument.startsWith(`${from}.`)) {
-    throw failure(
-      'BadValue',
+    throw badValue(
       `The source and target field for $rename must not be on the same path: ${describeField(from, argument)}`,
     );
   }
