@@ -289,11 +289,19 @@ function missing() {
 
 /** What the queue says of the creation of a post and a subscription. */
 async function deliveryOf({ id, tenant, path }) {
-  const query = `filter[event]=evt_${id}`;
+  const query = `event=evt_${id}`;
   const answer = await fetch(`${url}/subscriptions/${subscriptions.get(path)}/deliveries?${query}`, {
     headers: { Authorization: `Bearer ${tokens.get(tenant)}` },
   });
-  return answer.status === 200 ? (await answer.json())[0] : undefined;
+  const body = await answer.json();
+  return answer.status === 200 ? body[0] : body;
+}
+
+/** What the queue says of itself. */
+async function queueFigures() {
+  const answer = await fetch(`${url}/metrics`).catch(() => undefined);
+  const lines = (await answer?.text())?.split('\n') ?? [];
+  return lines.filter((line) => line.startsWith('notifications_deliveries_')).join(', ');
 }
 
 /** Whether everything that is missing waits for an attempt that is planned for later, after one that failed. */
@@ -362,7 +370,9 @@ try {
     const names = kinds[Math.floor(random() * kinds.length)];
     await Promise.all(names.map(kill));
     await Promise.all(names.map(start));
-    if ((kills + 1) % 20 === 0) console.log(`${kills + 1} kills, ${ledger.size} posts acknowledged`);
+    if ((kills + 1) % 20 === 0) {
+      console.log(`${kills + 1} kills, ${ledger.size} posts acknowledged, ${await queueFigures()}`);
+    }
   }
   run.over = true;
   await Promise.all(clients);
