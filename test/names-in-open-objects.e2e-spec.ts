@@ -3,7 +3,7 @@ import { IsObject, IsOptional } from 'class-validator';
 import { Schema as MongooseSchema } from 'mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import { IsListOf } from '../src/common/fields/index.js';
-import { expectInvalid } from './support/problems.js';
+import { expectInvalid, expectProblem } from './support/problems.js';
 import { createResourceApp } from './support/resource-app.js';
 import type { TestApp } from './support/test-app.js';
 
@@ -26,6 +26,8 @@ class SettingInput extends Shelf {
 
 @Schema({ timestamps: true })
 class Setting extends SettingInput {}
+
+const HARMFUL = 'The body is nested too deeply, or has a nested field named "constructor" or "_bsontype".';
 
 describe('names that clients choose', () => {
   let app: TestApp;
@@ -68,6 +70,22 @@ describe('names that clients choose', () => {
   it('a free object may have dots and dollars in its names', async () => {
     for (const { response } of await both({ extra: { 'a.b': 1, $set: { c: 1 } } })) {
       expect(response.status).toBeLessThan(300);
+    }
+  });
+
+  it.each([
+    ['constructor', '{"constructor":1}', HARMFUL],
+    ['_bsontype', '[{"_bsontype":"MinKey"}]', HARMFUL],
+    [
+      '__proto__',
+      '{"__proto__":{"a":1}}',
+      'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
+    ],
+    ['a name at the 34th level', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`, HARMFUL],
+  ])('no field can hold %s, whatever it is', async (_name, extra, detail) => {
+    for (const body of [`{"extra":${extra}}`, `{"unknown":${extra}}`]) {
+      const response = await app.post('/settings', body);
+      expectProblem(response, { status: 400, code: 'MALFORMED_REQUEST', detail, instance: '/settings' });
     }
   });
 });

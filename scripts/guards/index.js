@@ -1,3 +1,4 @@
+import { NOTIFICATION_GUARDS } from './notifications.js';
 import { READ_GUARDS } from './reads.js';
 import { REQUEST_GUARDS } from './requests.js';
 import { WRITE_GUARDS } from './writes.js';
@@ -14,4 +15,4 @@ import { WRITE_GUARDS } from './writes.js';
  */
 
 /** @type {readonly Guard[]} */
-export const GUARDS = [...READ_GUARDS, ...WRITE_GUARDS, ...REQUEST_GUARDS];
+export const GUARDS = [...READ_GUARDS, ...WRITE_GUARDS, ...REQUEST_GUARDS, ...NOTIFICATION_GUARDS];

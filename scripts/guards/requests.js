@@ -1,4 +1,5 @@
 const INSTANTIATE = 'src/common/fields/instantiate.ts';
+const JSON_BODY = 'src/common/http/json-body.ts';
 const ISOLATED = 'src/common/tenancy/isolated.ts';
 const QUERY_STRING = 'src/common/http/query-string.ts';
 const SCOPE = 'src/common/tenancy/tenant-scope.ts';
@@ -97,6 +98,34 @@ export const REQUEST_GUARDS = [
     guard: 'if (pairs.length > MAX_PARAMETERS) return TOO_LONG;',
     without: '',
     tests: ['query-string'],
+  },
+  {
+    name: 'bodies are checked',
+    file: 'src/common/http/body-parsing.ts',
+    guard: 'if (request.routeOptions.config.carriedBody === undefined) checkHarmless(value);',
+    without: '',
+    tests: ['names-in-open-objects'],
+  },
+  {
+    name: 'no prototype in a body',
+    file: JSON_BODY,
+    guard: "if (Object.hasOwn(current, '__proto__')) throw malformed();",
+    without: '',
+    tests: ['names-in-open-objects'],
+  },
+  {
+    name: 'harmful names in a body',
+    file: JSON_BODY,
+    guard: 'isHarmful || depth > MAX_DEPTH',
+    without: '(isHarmful && false) || depth > MAX_DEPTH',
+    tests: ['names-in-open-objects'],
+  },
+  {
+    name: 'depth of a body',
+    file: JSON_BODY,
+    guard: ' || depth > MAX_DEPTH',
+    without: '',
+    tests: ['names-in-open-objects'],
   },
   {
     name: 'harmful names in bulk',
