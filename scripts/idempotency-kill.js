@@ -82,6 +82,8 @@ const figures = { requests: 0, lost: 0, inFlight: 0, replayed: 0 };
 const faults = [];
 /** What clients were told of each key, by its number: the first answer. */
 const told = new Map();
+/** What became of the requests with each key, by its number. */
+const uses = new Map();
 
 function freshDatabase(uri) {
   const fresh = new URL(uri);
@@ -136,23 +138,49 @@ async function send(number) {
   return { status: response.status, text, headers: response.headers };
 }
 
+/**
+ * The requests with a key: how many were sent and are in flight, and when the last one ended without an answer for good. That one
+ * may have left the key in use.
+ */
+function useOf(number) {
+  const use = uses.get(number) ?? { sent: 0, inFlight: 0, leftAt: -Infinity };
+  uses.set(number, use);
+  return use;
+}
+
+/** Sends a request, and notes a key that is in use though nobody uses it. */
+async function attempt(number) {
+  const use = useOf(number);
+  const isFirst = use.inFlight === 0;
+  const place = ++use.sent;
+  const waited = Date.now() - use.leftAt;
+  use.inFlight++;
+  const answer = await send(number).catch(() => undefined);
+  use.inFlight--;
+  if (answer === undefined || answer.status >= 500) use.leftAt = Date.now();
+  // Any other request, also one that came later, may use the key by right.
+  else if (isInUse(answer) && isFirst && use.sent === place && waited > FREE_MS) {
+    faults.push(`key ${number} is not free ${waited} ms after its last use`);
+  }
+  return answer;
+}
+
+function isInUse({ text }) {
+  return text.includes('IDEMPOTENCY_KEY_IN_USE');
+}
+
 /** Sends a request until it is answered for good, and compares the answer with what other clients were told. */
 async function insist(number) {
-  let waitingSince;
   for (;;) {
     await run.up;
-    const answer = await send(number).catch(() => undefined);
+    const answer = await attempt(number);
     if (answer === undefined) {
       figures.lost++;
-      waitingSince = undefined;
       await pause(20);
       continue;
     }
-    if (answer.status >= 500 || answer.text.includes('IDEMPOTENCY_KEY_IN_USE')) {
+    if (answer.status >= 500 || isInUse(answer)) {
       figures.inFlight++;
-      waitingSince ??= Date.now();
-      const waited = Date.now() - waitingSince;
-      if (waited > FREE_MS) faults.push(`key ${number} is not free after ${waited} ms`);
       await pause(100 + random() * 300);
       continue;
     }
