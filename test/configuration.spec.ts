@@ -33,7 +33,7 @@ describe('the environment', () => {
       bodyLimit: 1_048_576,
       trustedProxies: [],
       maxRunningRequests: 128,
-      maxWaitMs: 500,
+      maxWaitMs: 750,
       maxEventLoopDelayMs: 2_000,
       rateLimitTenant: 600_000,
       rateLimitAddress: 600_000,

@@ -38,7 +38,7 @@ export interface Environment {
   readonly trustedProxies: string[];
   /** Requests that are carried out at a time; others take turns. @default 128 */
   readonly maxRunningRequests: number;
-  /** A request that would probably wait longer for its turn is refused. Unit: milliseconds. @default 500 */
+  /** A request that would probably wait longer for its turn is refused. Unit: milliseconds. @default 750 */
   readonly maxWaitMs: number;
   /** Average delay of the event loop above which requests are refused; 0 is no bound. Unit: milliseconds. @default 2000 */
   readonly maxEventLoopDelayMs: number;
@@ -91,7 +91,7 @@ export function readEnvironment(
     bodyLimit: read.wholeNumber('BODY_LIMIT', 1_048_576, 1, 1_073_741_824),
     trustedProxies: read.networks('TRUSTED_PROXIES'),
     maxRunningRequests: read.wholeNumber('MAX_RUNNING_REQUESTS', 128, 8, 100_000),
-    maxWaitMs: read.wholeNumber('MAX_WAIT_MS', 500, 1, 4_000),
+    maxWaitMs: read.wholeNumber('MAX_WAIT_MS', 750, 1, 4_000),
     maxEventLoopDelayMs: read.wholeNumber('MAX_EVENT_LOOP_DELAY_MS', 2_000, 0, 60_000),
     rateLimitTenant: read.wholeNumber('RATE_LIMIT_TENANT', 600_000, 0, 1_000_000_000),
     rateLimitAddress: read.wholeNumber('RATE_LIMIT_ADDRESS', 600_000, 0, 1_000_000_000),

@@ -116,7 +116,7 @@ export class FairQueue {
   private next(): void {
     let held = 0;
     while (this.running < this.options.maxRunningRequests && held < this.turns.size) {
-      const [client] = this.turns as Set<Client> & Iterable<Client>;
+      const [client] = this.turns;
       if (!client) return;
       // Whoever had a turn goes to the end.
       this.turns.delete(client);
