@@ -100,6 +100,21 @@ export const REQUEST_GUARDS = [
     tests: ['query-string'],
   },
   {
+    name: 'a parameter is given once',
+    file: 'src/common/http/strict-query.ts',
+    guard:
+      "if (typeof value !== 'string') return [{ parameter: name, detail: errorMessages.repeatedParameter(name) }];",
+    without: '',
+    tests: ['own-action-queries'],
+  },
+  {
+    name: 'parameters are declared ones',
+    file: 'src/common/http/strict-query.ts',
+    guard: 'if (allowed && !allowed.includes(name))',
+    without: 'if (allowed && !name)',
+    tests: ['own-action-queries'],
+  },
+  {
     name: 'bodies are checked',
     file: 'src/common/http/body-parsing.ts',
     guard: 'if (request.routeOptions.config.carriedBody === undefined) checkHarmless(value);',

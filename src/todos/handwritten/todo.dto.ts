@@ -18,7 +18,7 @@ export class TodoRecord extends TodoInput {
 
   // Every todo has it: a create that leaves it out gets the default.
   @ApiProperty({ required: true })
-  override completed?: boolean;
+  override completed?: boolean = false;
 
   @ApiProperty({ format: 'date-time' })
   createdAt?: Date;
