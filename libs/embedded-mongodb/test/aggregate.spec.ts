@@ -77,7 +77,7 @@ describe('compilePipeline', () => {
     [{ $group: { _id: 1, n: { $foo: 1 } } }, 115],
     [{ $limit: 0 }, 15958],
     [{ $project: {} }, 51272],
-    [{ $addFields: { a: { $divide: ['$_id', 0] } } }, 2],
+    [{ $addFields: { a: { $divide: [1, 0] } } }, 115],
     [{ $addFields: { a: '$$x' } }, 17276],
     [{ $addFields: { a: { $dateTrunc: {} } } }, 115],
     [{ $unwind: 'a' }, 28818],

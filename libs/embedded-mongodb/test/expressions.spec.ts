@@ -67,11 +67,13 @@ describe('expressions', () => {
 
   // MongoDB computes these before it reads a document, which decides about types, rounding and which errors show.
   it.each<Document>([
+    { $add: [] },
     { $add: [1, 2] },
     { $add: ['$n', 1, 2] },
     { $concat: ['a', 'b', '$text'] },
     { $eq: [[1, { a: 1 }], { $literal: 2 }] },
     { $size: [[1, 2]] },
+    { $and: [] },
     { $and: ['$n', false] },
     { $or: [true, '$n'] },
     { $cond: [true, '$n', 2] },

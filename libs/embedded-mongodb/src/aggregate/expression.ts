@@ -59,9 +59,8 @@ function compileOperator(name: string, expression: BsonDocument): Expression {
 
 /** MongoDB computes such constants beforehand, and that may decide about types, rounding and which errors show. */
 function refuseComputable(name: string, operands: readonly Expression[]): void {
-  const [first] = operands;
-  const computable = operands.some((each, position) => each.constant && operands[position + 1]?.constant);
-  if (computable || (operands.length === 1 && first?.constant))
+  const sideBySide = operands.some((each, position) => each.constant && operands[position + 1]?.constant);
+  if (sideBySide || operands.every((each) => each.constant))
     throw unsupported(`The expression ${name} over constants, one beside the other or alone,`);
 }
 

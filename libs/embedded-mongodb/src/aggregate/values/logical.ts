@@ -8,7 +8,8 @@ export function logicalOperator(name: '$and' | '$or', decisive: boolean): Specia
   return {
     compile(argument, compile) {
       const operands = listOf(argument).map((each) => compile(each));
-      if (operands.some((each) => each.constant)) throw unsupported(`A constant in the expression ${name}`);
+      if (operands.length === 0 || operands.some((each) => each.constant))
+        throw unsupported(`The expression ${name} of nothing or of a constant`);
       return (document) => operands.some((each) => isTruthy(each(document)) === decisive) === decisive;
     },
   };
