@@ -189,6 +189,22 @@ describe('a second start on the same folder', () => {
 });
 
 describe('the command line', () => {
+  it('warns of a journal that is damaged', async () => {
+    const first = await startProcess('--dir', dir);
+    await add(first.uri, 'ada');
+    await first.end('SIGKILL');
+    const journal = join(dir, 'lmdb', 'journal');
+    const bytes = readFileSync(journal);
+    bytes.writeUInt8(bytes.readUInt8(20) ^ 1, 20);
+    writeFileSync(journal, bytes);
+    const child = spawn(process.execPath, [cli, '--dir', dir], { stdio: 'pipe' });
+    const exited = once(child, 'exit');
+    const [text] = (await once(child.stderr, 'data')) as [Buffer];
+    expect(String(text)).toContain(`The journal ${journal} has a record at byte 0 that is damaged`);
+    child.kill('SIGKILL');
+    await exited;
+  });
+
   it('says what it takes', async () => {
     const child = spawn(process.execPath, [cli, '--port', 'many', '--memory'], { stdio: 'pipe' });
     const [[text], [code]] = await Promise.all([once(child.stderr, 'data'), once(child, 'exit')]);

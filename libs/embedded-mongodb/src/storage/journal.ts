@@ -55,10 +55,12 @@ export class Journal {
   private flushTimer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
   private nextFlush: Promise<void> | undefined;
+  /** Whether this process has written frames: those before are of one that may have ended in between. */
+  private written = false;
 
   /** @param volatile Never wait for the disk: the journal is not to outlive the process. */
   constructor(
-    path: string,
+    private readonly path: string,
     private readonly volatile: boolean,
   ) {
     this.file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
@@ -121,6 +123,7 @@ export class Journal {
     if (this.filled === headerLength) return;
     const frame = this.frame.subarray(0, this.filled);
     this.discard();
+    this.written = true;
     this.salt.copy(frame);
     frame.writeUInt32LE(frame.length - headerLength, saltLength);
     const checksum = checksumOf(frame, this.checksum);
@@ -167,10 +170,19 @@ export class Journal {
     if (!header?.subarray(0, saltLength).equals(this.salt)) return undefined;
     const length = headerLength + header.readUInt32LE(saltLength);
     const frame = this.read(this.end, length);
-    if (!frame || checksumOf(frame, this.checksum) !== frame.readUInt32LE(saltLength + 4)) return undefined;
+    if (!frame || checksumOf(frame, this.checksum) !== frame.readUInt32LE(saltLength + 4)) {
+      if (!this.written) this.reportDamage();
+      return undefined;
+    }
     this.end += length;
     this.checksum = frame.readUInt32LE(saltLength + 4);
     return frame.subarray(headerLength);
+  }
+
+  private reportDamage(): void {
+    process.emitWarning(
+      `The journal ${this.path} has a record at byte ${this.end} that is damaged or was cut short: it counts for nothing, and so does all behind it.`,
+    );
   }
 
   /** Undefined where the file ends before. */
