@@ -14,7 +14,7 @@ describe('compileUpdate', () => {
   it.each<[Plain, Plain, Plain]>([
     [{ $set: { b: 1, a: 1 } }, { _id: 1 }, { _id: 1, a: 1, b: 1 }],
     [{ $set: { 'a.b.c': 1 } }, {}, { a: { b: { c: 1 } } }],
-    [{ $set: { 'a.1': 1 } }, { a: [0] }, { a: [0, 1] }],
+    [{ $set: { 'a.3': 1 } }, { a: [0] }, { a: [0, null, null, 1] }],
     [{ $unset: { 'a.0': 1, b: 1 } }, { a: [1], b: 1 }, { a: [null] }],
     [{ $inc: { a: 1 } }, {}, { a: 1 }],
     [{ $mul: { a: 2 } }, {}, { a: 0 }],
@@ -104,7 +104,7 @@ describe('compileUpdate', () => {
     [{ $set: { 'a.$': 1 } }, {}, 115],
     [{ $set: { 'a.$[]': 1 } }, {}, 115],
     [{ $bit: { a: { or: 1 } } }, {}, 115],
-    [{ $set: { 'a.3': 1 } }, { a: [0] }, 115],
+    [{ $set: { 'a.10002': 1 } }, { a: [0] }, 115],
     [{ $push: { a: { $each: [3, 1], $sort: 1 } } }, { a: [2] }, 115],
     [{ $currentDate: { a: { $type: 'timestamp' } } }, {}, 115],
   ])('refuses %j on %j with %d', (update, document, code) => {

@@ -3,7 +3,7 @@ import { Binary, Double } from 'bson';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { toDouble } from '../bson/numbers.js';
-import type { BsonArray, BsonDocument, BsonNumber, BsonValue } from '../bson/types.js';
+import { type BsonArray, type BsonDocument, type BsonNumber, type BsonValue, toBson } from '../bson/types.js';
 import { idIndex, type IndexDefinition, storedIndex } from '../index/definition.js';
 import { Index, type IndexTraits } from '../index/index.js';
 import { Collection } from './collection.js';
@@ -168,12 +168,13 @@ export class Catalog {
 
   private save(collection: Collection): void {
     if (collection.dropped) return;
-    const entry: BsonDocument = new Map<string, BsonValue>([
-      ['table', new Double(collection.table)],
-      ['uuid', new Binary(collection.uuid, Binary.SUBTYPE_UUID)],
-      ['options', collection.options],
-      ['indexes', collection.indexes.map(describeIndex)],
-    ]);
+    const { table, uuid, options, indexes } = collection;
+    const entry = toBson({
+      table: new Double(table),
+      uuid: new Binary(uuid, Binary.SUBTYPE_UUID),
+      options,
+      indexes: indexes.map(describeIndex),
+    });
     this.put(keyOf.collection(collection.namespace), encodeDocument(entry));
   }
 
@@ -243,14 +244,8 @@ export class Catalog {
   }
 }
 
-function describeIndex(index: Index): BsonDocument {
-  return new Map<string, BsonValue>([
-    ['table', new Double(index.table)],
-    ['given', index.definition.given],
-    ['arrays', index.traits.arrays],
-    ['cut', index.traits.cut],
-    ['ready', index.ready],
-  ]);
+function describeIndex({ table, definition, traits, ready }: Index): BsonDocument {
+  return toBson({ table: new Double(table), given: definition.given, ...traits, ready });
 }
 
 function traitsOf(entry: BsonDocument): IndexTraits {

@@ -3,7 +3,7 @@ import { compilePipeline, type Pipeline } from '../pipeline/pipeline.js';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { describe } from '../bson/describe.js';
-import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber, toBson, typeName } from '../bson/types.js';
 import { failure, failureAt, typeMismatch, unsupported } from '../errors.js';
 import { toDouble } from '../bson/numbers.js';
 import { Query } from '../planner/query.js';
@@ -58,11 +58,8 @@ export async function aggregate(command: Command, engine: Engine): Promise<Reply
   if (counts) {
     const n = await counted(command, query);
     const found = isNumber(n) && toDouble(n) > 0;
-    const result: BsonDocument = new Map([
-      ['_id', new Int32(1)],
-      ['n', n],
-    ]);
-    return cursorReply('firstBatch', found ? [encodeDocument(result)] : [], 0n, namespace);
+    const result = found ? [encodeDocument(toBson({ _id: 1, n }))] : [];
+    return cursorReply('firstBatch', result, 0n, namespace);
   }
   const results = encoded(pipeline.run(decoded(query)));
   const cursor = new Cursor(namespace, results, query.scan);

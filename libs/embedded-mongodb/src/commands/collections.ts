@@ -1,10 +1,10 @@
-import { Binary, Double, Int32 } from 'bson';
+import { Binary, Double } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
-import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
+import { type BsonDocument, isDocument, toBson } from '../bson/types.js';
 import { failure, unsupported } from '../errors.js';
 import { compileFilter } from '../query/filter.js';
 import type { Collection } from '../catalog/collection.js';
-import type { Reply, ReplyValue } from '../wire/reply.js';
+import { type Reply, replyOf } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine, isSimple, namespaceOf } from './context.js';
 import { cursorReply } from './cursors.js';
 
@@ -49,10 +49,7 @@ export async function drop(command: Command, { store, catalog }: Engine): Promis
     if (!collection) return new Map();
     const indexes = collection.indexes.length;
     catalog.drop(collection);
-    return new Map<string, ReplyValue>([
-      ['nIndexesWas', new Int32(indexes)],
-      ['ns', namespace],
-    ]);
+    return replyOf({ nIndexesWas: indexes, ns: namespace });
   });
 }
 
@@ -61,7 +58,7 @@ export async function dropDatabase({ database }: Command, { store, catalog }: En
   return store.write(() => {
     const collections = catalog.list(database);
     for (const collection of collections) catalog.drop(collection);
-    return new Map<string, ReplyValue>(collections.length > 0 ? [['dropped', database]] : []);
+    return replyOf({ dropped: collections.length > 0 ? database : undefined });
   });
 }
 
@@ -110,17 +107,11 @@ function describeCollection(
   nameOnly: boolean,
 ): BsonDocument {
   const name = namespace.slice(namespace.indexOf('.') + 1);
-  const short: [string, BsonValue][] = [
-    ['name', name],
-    ['type', 'collection'],
-  ];
-  if (nameOnly) return new Map(short);
-  const info: BsonDocument = new Map<string, BsonValue>([
-    ['readOnly', false],
-    ['uuid', new Binary(uuid, Binary.SUBTYPE_UUID)],
-  ]);
-  const idIndex = indexes.find((index) => index.name === '_id_')?.definition.spec ?? new Map();
-  return new Map<string, BsonValue>([...short, ['options', options], ['info', info], ['idIndex', idIndex]]);
+  const short = { name, type: 'collection' };
+  if (nameOnly) return toBson(short);
+  const info = { readOnly: false, uuid: new Binary(uuid, Binary.SUBTYPE_UUID) };
+  const idIndex = indexes.find((index) => index.name === '_id_')?.definition.spec;
+  return toBson({ ...short, options, info, idIndex });
 }
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/listDatabases/ */
@@ -130,21 +121,15 @@ export function listDatabases(command: Command, { catalog }: Engine): Reply {
   const names = [
     ...new Set(catalog.list().map(({ namespace }) => namespace.slice(0, namespace.indexOf('.')))),
   ];
-  const databases = names.sort().map((name): BsonDocument => {
-    if (nameOnly) return new Map([['name', name]]);
-    return new Map<string, BsonValue>([
-      ['name', name],
-      ['sizeOnDisk', new Double(sizeOf(catalog.list(name)))],
-      ['empty', false],
-    ]);
-  });
-  const total: [string, BsonValue][] = nameOnly ? [] : [['totalSize', new Double(sizeOf(catalog.list()))]];
-  return new Map<string, BsonValue>([
-    ['databases', databases.filter((each) => filter.matches(each))],
-    ...total,
-  ]) as Reply;
+  const databases = names
+    .sort()
+    .map((name) =>
+      toBson(nameOnly ? { name } : { name, sizeOnDisk: sizeOf(catalog.list(name)), empty: false }),
+    )
+    .filter((each) => filter.matches(each));
+  return replyOf({ databases, totalSize: nameOnly ? undefined : sizeOf(catalog.list()) });
 }
 
-function sizeOf(collections: readonly Collection[]): number {
-  return collections.reduce((sum, { counters }) => sum + counters.size, 0);
+function sizeOf(collections: readonly Collection[]): Double {
+  return new Double(collections.reduce((sum, { counters }) => sum + counters.size, 0));
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Long } from 'bson';
 import { badValue, failure } from '../errors.js';
-import { RawArray, type Reply } from '../wire/reply.js';
+import { RawArray, type Reply, replyOf } from '../wire/reply.js';
 import type { Pausable, Pauses } from './pauses.js';
 
 /** How long an unused cursor is kept. Unit: milliseconds. */
@@ -157,14 +157,5 @@ export function cursorReply(
   id: bigint,
   namespace: string,
 ): Reply {
-  return new Map([
-    [
-      'cursor',
-      new Map<string, Long | string | RawArray>([
-        [name, new RawArray(documents)],
-        ['id', Long.fromBigInt(id)],
-        ['ns', namespace],
-      ]) as Reply,
-    ],
-  ]);
+  return replyOf({ cursor: { [name]: new RawArray(documents), id: Long.fromBigInt(id), ns: namespace } });
 }

@@ -1,9 +1,9 @@
-import { Double, Int32 } from 'bson';
-import { type BsonDocument, type BsonValue, isDocument, toBsonValue } from '../bson/types.js';
+import { Double } from 'bson';
+import { type BsonDocument, type BsonValue, toBson, toBsonValue } from '../bson/types.js';
 import { typeMismatch, unsupported } from '../errors.js';
 import type { Access, IndexScan } from '../planner/plan.js';
 import { Query, type QueryRequest } from '../planner/query.js';
-import type { Reply } from '../wire/reply.js';
+import { type Reply, replyOf } from '../wire/reply.js';
 import { aggregation } from './aggregate.js';
 import { Command, type Engine } from './context.js';
 import { countQuery, distinctQuery } from './count.js';
@@ -50,20 +50,18 @@ async function explanation(
     command.connectionId,
   );
   const { query, above } = explainedQuery(explained, engine);
-  const planner: BsonDocument = new Map<string, BsonValue>([
-    ['namespace', explained.namespace],
-    ['indexFilterSet', false],
-    ['parsedQuery', query.request.filter],
-    ['winningPlan', winningPlan(query, above)],
-    ['rejectedPlans', []],
-  ]);
-  const reply: Reply = new Map<string, BsonValue>([
-    ['explainVersion', '1'],
-    ['queryPlanner', planner],
-  ]) as Reply;
-  if (executes) reply.set('executionStats', await execution(command, query, above));
-  reply.set('command', inner);
-  return reply;
+  return replyOf({
+    explainVersion: '1',
+    queryPlanner: {
+      namespace: explained.namespace,
+      indexFilterSet: false,
+      parsedQuery: query.request.filter,
+      winningPlan: winningPlan(query, above),
+      rejectedPlans: [],
+    },
+    executionStats: executes ? await execution(command, query, above) : undefined,
+    command: inner,
+  });
 }
 
 function explainedQuery(command: Command, engine: Engine): Explained {
@@ -102,8 +100,8 @@ function explainedQuery(command: Command, engine: Engine): Explained {
   }
 }
 
-function planStage(stage: string, fields: Record<string, BsonValue>): PlanStage {
-  return new Map<string, BsonValue>([['stage', stage], ...Object.entries(fields)]);
+function planStage(stage: string, fields: Record<string, unknown>): PlanStage {
+  return toBson({ stage, ...fields });
 }
 
 function winningPlan({ plan, request }: Query, above: readonly string[]): PlanStage {
@@ -142,7 +140,7 @@ function indexStage(stage: string, { index, reverse }: IndexScan): PlanStage {
     isUnique: unique,
     isSparse: sparse,
     isPartial: partial !== undefined,
-    indexVersion: new Int32(2),
+    indexVersion: 2,
     direction: reverse ? 'backward' : 'forward',
   });
 }
@@ -159,14 +157,14 @@ async function execution({ pauses }: Command, query: Query, above: readonly stri
     }
   }
   const { keysExamined, docsExamined } = query.scan.work;
-  const plan = winningPlan(query, above);
-  plan.set('nReturned', toBsonValue(returned));
-  return new Map<string, BsonValue>([
-    ['executionSuccess', true],
-    ['nReturned', toBsonValue(returned)],
-    ['executionTimeMillis', new Double(Math.round(performance.now() - began))],
-    ['totalKeysExamined', toBsonValue(keysExamined)],
-    ['totalDocsExamined', toBsonValue(docsExamined)],
-    ['executionStages', isDocument(plan) ? plan : new Map()],
-  ]);
+  const stages = winningPlan(query, above);
+  stages.set('nReturned', toBsonValue(returned));
+  return toBson({
+    executionSuccess: true,
+    nReturned: returned,
+    executionTimeMillis: new Double(Math.round(performance.now() - began)),
+    totalKeysExamined: keysExamined,
+    totalDocsExamined: docsExamined,
+    executionStages: stages,
+  });
 }

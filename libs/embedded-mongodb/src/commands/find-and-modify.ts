@@ -1,11 +1,10 @@
-import { Int32 } from 'bson';
 import { decodeDocument } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import { failure } from '../errors.js';
 import type { QueryRequest } from '../planner/query.js';
 import { compileProjection } from '../query/projection.js';
 import { compileUpdate } from '../update/update.js';
-import { RawDocument, type Reply, type ReplyValue } from '../wire/reply.js';
+import { RawDocument, type Reply, replyOf, type ReplyValue } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
 import { hintOf } from './find.js';
 import { changeOne } from './modify.js';
@@ -58,11 +57,10 @@ export async function findAndModify(command: Command, engine: Engine): Promise<R
     : projection
       ? new RawDocument(encodeDocument(projection.apply(decodeDocument(shown))))
       : new RawDocument(shown);
-  const figures: [string, ReplyValue][] = [['n', new Int32(done ? 1 : 0)]];
-  if (!removes) figures.push(['updatedExisting', done !== undefined && done.upserted === undefined]);
-  if (done?.upserted !== undefined) figures.push(['upserted', done.upserted]);
-  return new Map<string, ReplyValue>([
-    ['lastErrorObject', new Map(figures) as Reply],
-    ['value', value],
-  ]);
+  const lastErrorObject = {
+    n: done ? 1 : 0,
+    updatedExisting: removes ? undefined : done !== undefined && done.upserted === undefined,
+    upserted: done?.upserted,
+  };
+  return replyOf({ lastErrorObject, value });
 }

@@ -5,7 +5,7 @@ import { type BsonValue } from '../bson/types.js';
 import { badValue, failure, typeMismatch } from '../errors.js';
 import { Query } from '../planner/query.js';
 import { compileProjection, type Projection } from '../query/projection.js';
-import type { Reply } from '../wire/reply.js';
+import { type Reply, replyOf } from '../wire/reply.js';
 import { type Command, type Engine, namespaceOf } from './context.js';
 import { Cursor, defaultBatch } from './cursors.js';
 
@@ -53,13 +53,12 @@ export async function getMore(command: Command, { cursors }: Engine): Promise<Re
 export function killCursors(command: Command, { cursors }: Engine): Reply {
   const ids = (command.array('cursors') ?? []).filter((id): id is Long => id instanceof Long);
   const killed = ids.filter((id) => cursors.kill(id.toBigInt()));
-  const none: BsonValue[] = [];
-  return new Map<string, BsonValue>([
-    ['cursorsKilled', killed],
-    ['cursorsNotFound', ids.filter((id) => !killed.includes(id))],
-    ['cursorsAlive', none],
-    ['cursorsUnknown', none],
-  ]) as Reply;
+  return replyOf({
+    cursorsKilled: killed,
+    cursorsNotFound: ids.filter((id) => !killed.includes(id)),
+    cursorsAlive: [],
+    cursorsUnknown: [],
+  });
 }
 
 function limitOf(command: Command): number {

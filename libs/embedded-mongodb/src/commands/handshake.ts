@@ -1,7 +1,6 @@
-import { Double, Int32, Long } from 'bson';
-import type { BsonValue } from '../bson/types.js';
+import { Double, Long } from 'bson';
 import { maxMessageBytes } from '../wire/frames.js';
-import type { Reply, ReplyValue } from '../wire/reply.js';
+import { type Reply, replyOf } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
 import { maxBatch, maxDocumentBytes } from './insert.js';
 
@@ -19,19 +18,19 @@ const startedAt = Date.now();
  * @see https://www.mongodb.com/docs/manual/reference/command/hello/
  */
 export function hello({ name, connectionId }: Command): Reply {
-  return new Map<string, ReplyValue>([
-    ['helloOk', true],
-    [name === 'hello' ? 'isWritablePrimary' : 'ismaster', true],
-    ['maxBsonObjectSize', new Int32(maxDocumentBytes)],
-    ['maxMessageSizeBytes', new Int32(maxMessageBytes)],
-    ['maxWriteBatchSize', new Int32(maxBatch)],
-    ['localTime', new Date()],
-    ['logicalSessionTimeoutMinutes', new Int32(sessionMinutes)],
-    ['connectionId', new Int32(connectionId)],
-    ['minWireVersion', new Int32(0)],
-    ['maxWireVersion', new Int32(maxWireVersion)],
-    ['readOnly', false],
-  ]);
+  return replyOf({
+    helloOk: true,
+    [name === 'hello' ? 'isWritablePrimary' : 'ismaster']: true,
+    maxBsonObjectSize: maxDocumentBytes,
+    maxMessageSizeBytes: maxMessageBytes,
+    maxWriteBatchSize: maxBatch,
+    localTime: new Date(),
+    logicalSessionTimeoutMinutes: sessionMinutes,
+    connectionId,
+    minWireVersion: 0,
+    maxWireVersion,
+    readOnly: false,
+  });
 }
 
 /** Nothing to do, and that done. */
@@ -41,32 +40,30 @@ export function ok(): Reply {
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/buildInfo/ */
 export function buildInfo(): Reply {
-  return new Map<string, BsonValue>([
-    ['version', version.slice(0, 3).join('.')],
-    ['gitVersion', 'embedded'],
-    ['modules', []],
-    ['allocator', 'system'],
-    ['javascriptEngine', 'none'],
-    ['versionArray', version.map((part) => new Int32(part))],
-    ['storageEngines', ['lmdb']],
-    ['bits', new Int32(64)],
-    ['debug', false],
-    ['maxBsonObjectSize', new Int32(maxDocumentBytes)],
-  ]) as Reply;
+  return replyOf({
+    version: version.slice(0, 3).join('.'),
+    gitVersion: 'embedded',
+    modules: [],
+    allocator: 'system',
+    javascriptEngine: 'none',
+    versionArray: version,
+    storageEngines: ['lmdb'],
+    bits: 64,
+    debug: false,
+    maxBsonObjectSize: maxDocumentBytes,
+  });
 }
 
 /** What a monitor looks at. @see https://www.mongodb.com/docs/manual/reference/command/serverStatus/ */
 export function serverStatus(_command: Command, { cursors }: Engine): Reply {
-  const open = new Map<string, BsonValue>([['total', Long.fromNumber(cursors.count)]]);
-  const cursor = new Map<string, BsonValue>([['open', open]]);
-  return new Map<string, BsonValue>([
-    ['host', 'localhost'],
-    ['version', version.slice(0, 3).join('.')],
-    ['process', 'embedded-mongodb'],
-    ['pid', Long.fromNumber(process.pid)],
-    ['uptime', new Double((Date.now() - startedAt) / 1000)],
-    ['localTime', new Date()],
-    ['storageEngine', new Map<string, BsonValue>([['name', 'lmdb']])],
-    ['metrics', new Map<string, BsonValue>([['cursor', cursor]])],
-  ]) as Reply;
+  return replyOf({
+    host: 'localhost',
+    version: version.slice(0, 3).join('.'),
+    process: 'embedded-mongodb',
+    pid: Long.fromNumber(process.pid),
+    uptime: new Double((Date.now() - startedAt) / 1000),
+    localTime: new Date(),
+    storageEngine: { name: 'lmdb' },
+    metrics: { cursor: { open: { total: Long.fromNumber(cursors.count) } } },
+  });
 }

@@ -1,4 +1,3 @@
-import { Int32 } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import { describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
@@ -8,7 +7,7 @@ import { alreadyExists, type IndexDefinition, isIdKey, parseIndex } from '../ind
 import type { Index } from '../index/index.js';
 import type { Collection } from '../catalog/collection.js';
 import { recordOf } from '../storage/layout.js';
-import type { Reply, ReplyValue } from '../wire/reply.js';
+import { type Reply, replyOf } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
 import { cursorReply } from './cursors.js';
 
@@ -40,13 +39,12 @@ export async function createIndexes(command: Command, engine: Engine): Promise<R
     await engine.store.write(() => added.forEach((index) => engine.catalog.dropIndex(collection, index)));
     throw error;
   }
-  const note: [string, ReplyValue][] = added.length === 0 ? [['note', 'all indexes already exist']] : [];
-  return new Map<string, ReplyValue>([
-    ['numIndexesBefore', new Int32(before)],
-    ['numIndexesAfter', new Int32(collection.indexes.length)],
-    ['createdCollectionAutomatically', !existed],
-    ...note,
-  ]);
+  return replyOf({
+    numIndexesBefore: before,
+    numIndexesAfter: collection.indexes.length,
+    createdCollectionAutomatically: !existed,
+    note: added.length === 0 ? 'all indexes already exist' : undefined,
+  });
 }
 
 async function addIndex(
@@ -181,9 +179,8 @@ export async function dropIndexes(command: Command, { store, catalog }: Engine):
     if (!collection) throw failure('NamespaceNotFound', `ns not found ${namespace}`);
     const before = collection.indexes.length;
     for (const index of namedIndexes(collection, wanted)) catalog.dropIndex(collection, index);
-    const note: [string, ReplyValue][] =
-      wanted === '*' ? [['msg', 'non-_id indexes dropped for collection']] : [];
-    return new Map<string, ReplyValue>([['nIndexesWas', new Int32(before)], ...note]);
+    const msg = wanted === '*' ? 'non-_id indexes dropped for collection' : undefined;
+    return replyOf({ nIndexesWas: before, msg });
   });
 }
 

@@ -1,4 +1,4 @@
-import { Int32, ObjectId } from 'bson';
+import { ObjectId } from 'bson';
 import { decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonValue } from '../bson/types.js';
@@ -40,7 +40,7 @@ export async function insert(command: Command, engine: Engine): Promise<Reply> {
       }
     });
   }
-  return batchReply({ n: new Int32(inserted) }, errors);
+  return batchReply({ n: inserted }, errors);
 }
 
 /** @throws CommandError InvalidLength (16) on a batch that is empty or too large */

@@ -3,9 +3,8 @@ import { decodeDocument, decodeField } from '../bson/decode.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { CommandError } from '../errors.js';
-import type { Match } from '../planner/scan.js';
 import { Query, type QueryRequest } from '../planner/query.js';
-import type { Collection } from '../catalog/collection.js';
+import type { Collection, StoredDocument } from '../catalog/collection.js';
 import { asBuffer } from '../bson/raw.js';
 import { storedLevels } from '../bson/validate.js';
 import { upsertDocument } from '../update/upsert.js';
@@ -52,7 +51,7 @@ export function changeOne(
   });
 }
 
-function first(query: Query): Match | undefined {
+function first(query: Query): StoredDocument | undefined {
   for (const match of query.matches()) if (match) return match;
   return undefined;
 }
@@ -120,7 +119,11 @@ function changeSome(
   return undefined;
 }
 
-function apply(collection: Collection, { record, bytes }: Match, change: Update | undefined): ChangeResult {
+function apply(
+  collection: Collection,
+  { record, bytes }: StoredDocument,
+  change: Update | undefined,
+): ChangeResult {
   if (!change) {
     collection.remove({ record, bytes });
     return { before: bytes };

@@ -1,11 +1,11 @@
-import { Double, Int32 } from 'bson';
+import { Double } from 'bson';
 import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
-import { type BsonValue, isDocument, isNumber, toBsonValue } from '../bson/types.js';
+import { type BsonValue, isDocument, isNumber } from '../bson/types.js';
 import { CommandError, badValue, failure, unknownField, unsupported } from '../errors.js';
 import '../operators/index.js';
 import type { Dispatch } from '../wire/connection.js';
-import type { Reply, ReplyValue } from '../wire/reply.js';
+import { type Reply, replyOf } from '../wire/reply.js';
 import { aggregate } from './aggregate.js';
 import * as collections from './collections.js';
 import { Command, type Engine, type Handler } from './context.js';
@@ -173,15 +173,11 @@ function isKnown(field: string, { name }: Command, fields: ReadonlySet<string> |
 
 function errorReply(error: unknown): Reply {
   const known = error instanceof CommandError ? error : undefined;
-  const extra = Object.entries(known?.extra ?? {}).map(([name, value]): [string, BsonValue] => [
-    name,
-    toBsonValue(value),
-  ]);
-  return new Map<string, ReplyValue>([
-    ['ok', new Double(0)],
-    ['errmsg', error instanceof Error ? error.message : String(error)],
-    ['code', new Int32(known?.code ?? 1)],
-    ['codeName', known?.codeName ?? 'InternalError'],
-    ...extra,
-  ]);
+  return replyOf({
+    ok: new Double(0),
+    errmsg: error instanceof Error ? error.message : String(error),
+    code: known?.code ?? 1,
+    codeName: known?.codeName ?? 'InternalError',
+    ...known?.extra,
+  });
 }

@@ -1,4 +1,3 @@
-import { Int32 } from 'bson';
 import { readDocument } from '../bson/validate.js';
 import { describe } from '../bson/describe.js';
 import { toDouble } from '../bson/numbers.js';
@@ -79,7 +78,7 @@ export async function update(command: Command, engine: Engine): Promise<Reply> {
   command.refuse('bypassDocumentValidation');
   const { namespace } = command;
   const errors: BsonValue[] = [];
-  const upserted: BsonValue[] = [];
+  const upserted: { index: number; _id: BsonValue }[] = [];
   let matched = 0;
   let modified = 0;
   for (const [index, statement] of statementsOf(command, 'updates').entries()) {
@@ -92,12 +91,7 @@ export async function update(command: Command, engine: Engine): Promise<Reply> {
         const done = await changeOne(engine, namespace, request, change, upsert);
         if (done) tally.matched = 1;
         if (done?.upserted !== undefined) {
-          upserted.push(
-            new Map<string, BsonValue>([
-              ['index', new Int32(index)],
-              ['_id', done.upserted],
-            ]),
-          );
+          upserted.push({ index, _id: done.upserted });
         } else if (done && !done.unchanged) tally.modified = 1;
       }
       matched += tally.matched;
@@ -107,7 +101,7 @@ export async function update(command: Command, engine: Engine): Promise<Reply> {
       if (command.flag('ordered', true)) break;
     }
   }
-  const figures = { n: new Int32(matched), nModified: new Int32(modified) };
+  const figures = { n: matched, nModified: modified };
   return batchReply(upserted.length > 0 ? { ...figures, upserted } : figures, errors);
 }
 
@@ -144,7 +138,7 @@ export async function del(command: Command, engine: Engine): Promise<Reply> {
       if (command.flag('ordered', true)) break;
     }
   }
-  return batchReply({ n: new Int32(removed) }, errors);
+  return batchReply({ n: removed }, errors);
 }
 
 function checkShape(

@@ -2,7 +2,7 @@ import { BSONRegExp, Int32 } from 'bson';
 import { describe, describeDocument } from '../bson/describe.js';
 import { valuesEqual } from '../bson/compare.js';
 import { toDouble } from '../bson/numbers.js';
-import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
+import { type BsonDocument, type BsonValue, isDocument, isNumber, toBson, typeName } from '../bson/types.js';
 import { CommandError, badValue, failure, typeMismatch, unsupported } from '../errors.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import type { KeyField } from './keys.js';
@@ -27,23 +27,13 @@ export interface IndexDefinition {
 }
 
 /** The options of an index; the last four change nothing here, and are kept so that listIndexes shows them. */
-const knownOptions = new Set([
-  ...['v', 'key', 'name', 'unique', 'sparse', 'expireAfterSeconds', 'partialFilterExpression', 'collation'],
-  ...['background', 'storageEngine', 'dropDups', 'ns'],
-]);
+const knownOptions = new Set(
+  'v key name unique sparse expireAfterSeconds partialFilterExpression collation background storageEngine dropDups ns'.split(
+    ' ',
+  ),
+);
 /** Operators that a partialFilterExpression may use. */
-const partialOperators = new Set([
-  '$eq',
-  '$gt',
-  '$gte',
-  '$lt',
-  '$lte',
-  '$in',
-  '$type',
-  '$exists',
-  '$and',
-  '$or',
-]);
+const partialOperators = new Set('$eq $gt $gte $lt $lte $in $type $exists $and $or'.split(' '));
 
 /**
  * @throws CommandError CannotCreateIndex (67), FailedToParse (9) and others, as MongoDB words them.
@@ -96,11 +86,7 @@ export function isIdKey(key: BsonDocument): boolean {
 /** The index that every collection has. */
 export function idIndex(): IndexDefinition {
   const key: BsonDocument = new Map([['_id', new Int32(1)]]);
-  const spec: BsonDocument = new Map<string, BsonValue>([
-    ['v', new Int32(2)],
-    ['key', key],
-    ['name', '_id_'],
-  ]);
+  const spec = toBson({ v: 2, key, name: '_id_' });
   return {
     name: '_id_',
     given: spec,
@@ -156,19 +142,16 @@ function sameSignature(a: IndexDefinition, b: IndexDefinition): boolean {
 function checkKey(key: BsonDocument): void {
   if (key.size === 0) throw failure('CannotCreateIndex', 'Index keys cannot be empty.');
   for (const [path, order] of key) {
-    if (isNumber(order)) {
-      const direction = toDouble(order);
-      if (Number.isNaN(direction))
-        throw failure('CannotCreateIndex', 'Values in the index key pattern cannot be NaN.');
-      if (direction === 0) throw failure('CannotCreateIndex', 'Values in the index key pattern cannot be 0.');
-    } else if (typeof order !== 'string') {
+    if (typeof order === 'string') throw unsupported(`The index type ${order}`);
+    if (!isNumber(order)) {
       throw failure(
         'CannotCreateIndex',
         `Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`,
       );
-    } else {
-      throw unsupported(`The index type ${order}`);
     }
+    const direction = toDouble(order);
+    if (Number.isNaN(direction) || direction === 0)
+      throw failure('CannotCreateIndex', `Values in the index key pattern cannot be ${direction}.`);
     checkPath(path);
   }
 }

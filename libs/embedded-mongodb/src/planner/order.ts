@@ -1,13 +1,14 @@
 import { CommandError } from '../errors.js';
 import { sortKeys } from '../index/sort-order.js';
 import type { SortField } from '../query/sort.js';
-import type { Match, Scan } from './scan.js';
+import type { StoredDocument } from '../catalog/collection.js';
+import type { Scan } from './scan.js';
 
 /** Most memory that the documents of one sort may take, as in MongoDB without the disk. Unit: bytes. */
 const maxSortBytes = 100 * 1024 * 1024;
 
 /** A document that is sorted, as it was when it was read. */
-interface Sorted extends Match {
+interface Sorted extends StoredDocument {
   /** Sortable bytes. */
   key: Buffer;
 }
@@ -24,7 +25,7 @@ export function* sortMatches(
   fields: readonly SortField[],
   keep: number,
   most = maxSortBytes,
-): Generator<Match | undefined> {
+): Generator<StoredDocument | undefined> {
   const keyOf = sortKeys(fields);
   let found: Sorted[] = [];
   let size = 0;

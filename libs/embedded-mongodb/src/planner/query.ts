@@ -2,9 +2,9 @@ import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { compileFilter, type Filter } from '../query/filter.js';
 import { parseSort } from '../query/sort.js';
 import type { Index } from '../index/index.js';
-import type { Collection } from '../catalog/collection.js';
+import type { Collection, StoredDocument } from '../catalog/collection.js';
 import type { Store } from '../storage/store.js';
-import { type Match, Scan } from './scan.js';
+import { Scan } from './scan.js';
 import { sortMatches } from './order.js';
 import { naturalOrder } from './natural.js';
 import { plan, type Plan } from './plan.js';
@@ -53,7 +53,7 @@ export class Query {
   }
 
   /** The matches in order, without those skipped and behind the limit; `undefined` is a chance to pause. */
-  *matches(): Generator<Match | undefined> {
+  *matches(): Generator<StoredDocument | undefined> {
     const { skip = 0, limit = 0 } = this.request;
     let toSkip = skip;
     let left = limit > 0 ? limit : Infinity;
@@ -100,7 +100,7 @@ export class Query {
     yield count;
   }
 
-  private ordered(keep: number): Generator<Match | undefined> {
+  private ordered(keep: number): Generator<StoredDocument | undefined> {
     const { sort } = this.request;
     if (this.plan.sorted || !sort) return this.scan.matches();
     return sortMatches(this.scan, parseSort(sort), keep);

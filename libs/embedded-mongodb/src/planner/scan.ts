@@ -2,16 +2,10 @@ import { decodeDocument } from '../bson/decode.js';
 import { failure } from '../errors.js';
 import type { Index } from '../index/index.js';
 import type { Filter } from '../query/filter.js';
-import type { Collection } from '../catalog/collection.js';
+import type { Collection, StoredDocument } from '../catalog/collection.js';
 import { recordOf, tableBytes } from '../storage/layout.js';
 import type { Entry, KeyRange, Store, StoreCursor } from '../storage/store.js';
 import type { Access, IndexScan, Plan } from './plan.js';
-
-/** A document that a query found. */
-export interface Match {
-  record: number;
-  bytes: Buffer;
-}
 
 /** Work done so far, for `explain`. */
 export interface Work {
@@ -99,7 +93,7 @@ export class Scan {
     if (gone) throw failure('QueryPlanKilled', `query plan killed :: index '${gone.name}' dropped`);
   }
 
-  *matches(): Generator<Match | undefined> {
+  *matches(): Generator<StoredDocument | undefined> {
     if (!this.collection) return;
     const { access } = this.plan;
     let idle = 0;
@@ -127,7 +121,7 @@ export class Scan {
     return exact && !(access.kind === 'ixscan' && access.index.multikey);
   }
 
-  private examine({ record, bytes }: Found): Match | undefined {
+  private examine({ record, bytes }: Found): StoredDocument | undefined {
     const document = bytes ?? this.collection?.get(record);
     if (!document) return undefined;
     this.work.docsExamined++;

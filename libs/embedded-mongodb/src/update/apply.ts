@@ -14,6 +14,9 @@ export interface Step {
   after?: Step;
 }
 
+/** Elements that may be added to an array by naming a position behind its end. */
+const largestPadding = 10_000;
+
 /**
  * Adds a path to those that an update touches.
  *
@@ -98,6 +101,7 @@ function withChild(value: BsonValue, name: string, child: BsonValue | typeof rem
   if (Array.isArray(value)) {
     const position = arrayPosition(name) as number;
     const copy = [...value];
+    while (copy.length < position) copy.push(null);
     copy[position] = child === remove ? null : child;
     return copy;
   }
@@ -126,7 +130,8 @@ function checkViable(value: BsonValue, name: string, parent: string): void {
       `Cannot create field '${name}' in element {${describeField(parent, value)}}`,
     );
   }
-  if (position > value.length) throw unsupported('Setting an element of an array behind its end');
+  if (position - value.length > largestPadding)
+    throw unsupported(`Setting an element more than ${largestPadding} places behind the end of an array`);
 }
 
 function nest(leaf: BsonValue, names: readonly string[]): BsonValue {

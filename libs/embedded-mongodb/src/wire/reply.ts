@@ -1,5 +1,5 @@
 import { encodeDocument } from '../bson/encode.js';
-import { BsonType, type BsonDocument, type BsonValue } from '../bson/types.js';
+import { BsonType, type BsonDocument, type BsonValue, toBson } from '../bson/types.js';
 
 /** Stored documents inside a reply, as an array: they are copied, never decoded. */
 export class RawArray {
@@ -16,6 +16,11 @@ export type ReplyValue = BsonValue | RawArray | RawDocument | Reply;
 
 /** What a command answers. */
 export type Reply = Map<string, ReplyValue>;
+
+/** A reply of plain values: whole numbers become Int32, and fields that are undefined are left out. */
+export function replyOf(fields: Record<string, unknown>): Reply {
+  return toBson(fields);
+}
 
 /** The bytes of a reply. */
 export function encodeReply(reply: Reply): Buffer {
