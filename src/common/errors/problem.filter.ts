@@ -61,7 +61,7 @@ export function problemAnswer(
     code: error.code,
     ...(error instanceof TooManyRequestsError && { limit: error.limit }),
   };
-  if (status >= 500 && !isRefusal(error) && !request.raw.aborted) {
+  if (status >= 500 && !isRefusal(error) && !request.raw.socket.destroyed) {
     logger.error({ requestId: request.id, code: error.code, ...causeOf(error) }, error.detail);
   }
   const problem = toProblem(error, { path: pathOf(request), id: request.id });

@@ -14,7 +14,9 @@ export type QueueRefusal = 'overloaded' | 'client';
 
 /** A place in the queue. */
 export interface Place {
-  /** Gives it to the next one, whether its request has begun or waits; a second call changes nothing. */
+  /** Calls a function, at once or when it is its turn. */
+  take(start: () => void): void;
+  /** Gives the place to the next one, whether its turn has come or not; a second call changes nothing. */
   leave(): void;
 }
 
@@ -70,33 +72,44 @@ export class FairQueue {
     return hasCompany && own > this.share ? 'client' : 'overloaded';
   }
 
-  /** Carries a request out, at once or when it is its turn. */
-  enter(name: string, start: () => void): Place {
+  /** A place for a request of a client. */
+  placeFor(name: string): Place {
     const client = this.clients.get(name) ?? new Client(name);
     this.clients.set(name, client);
     this.notice(name);
+    let taken: (() => void) | undefined;
+    const take = (start: () => void) => {
+      taken = start;
+      this.take(client, start);
+    };
+    const leave = () => {
+      const start = taken;
+      taken = undefined;
+      if (start) this.leave(client, start);
+    };
+    return { take, leave };
+  }
+
+  private take(client: Client, start: () => void): void {
     if (client.waiting.size === 0 && this.mayRun(client)) {
       this.run(client, start, false);
-      return this.placeOf(client, start);
+      return;
     }
     client.waiting.add(start);
     this.waiting += 1;
     this.turns.add(client);
-    return this.placeOf(client, start);
   }
 
-  private placeOf(client: Client, start: () => void): Place {
-    let left = false;
-    const leave = () => {
-      if (left) return;
-      left = true;
-      if (client.waiting.delete(start)) this.waiting -= 1;
-      else this.end(client);
-      if (client.waiting.size === 0) this.turns.delete(client);
-      if (client.running + client.waiting.size === 0) this.clients.delete(client.name);
-      this.next();
-    };
-    return { leave };
+  private leave(client: Client, start: () => void): void {
+    if (client.waiting.delete(start)) {
+      this.waiting -= 1;
+    } else {
+      client.running -= 1;
+      this.running -= 1;
+    }
+    if (client.waiting.size === 0) this.turns.delete(client);
+    if (client.running + client.waiting.size === 0) this.clients.delete(client.name);
+    this.next();
   }
 
   private run(client: Client, start: () => void, waited: boolean): void {
@@ -106,11 +119,6 @@ export class FairQueue {
     client.running += 1;
     this.running += 1;
     start();
-  }
-
-  private end(client: Client): void {
-    client.running -= 1;
-    this.running -= 1;
   }
 
   private next(): void {

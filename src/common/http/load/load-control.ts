@@ -62,12 +62,13 @@ export async function useLoadControl(fastify: FastifyInstance, options: LoadOpti
   fastify.addHook('preHandler', (request, reply, done) => {
     if (!isControlled(request) || request.routeOptions.config.underLoad === 'stream') return done();
     const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
-    const place = queue.enter(clientOf(request), () => {
-      // Its turn may come when nobody waits for it any more, or has been told to try again.
-      if (reply.sent || request.raw.destroyed) leave(request);
+    const place = queue.placeFor(clientOf(request));
+    request.load = { place, deadline };
+    place.take(() => {
+      // Nobody may wait for it any more when its turn comes.
+      if (request.raw.socket.destroyed) leave(request);
       else done();
     });
-    request.load = { place, deadline };
   });
   fastify.addHook('onSend', (request, _reply, _payload, done) => {
     leave(request);

@@ -10,8 +10,6 @@ export interface RateLimitOptions {
   readonly rateLimitBadTokens: number;
 }
 
-/** Addresses and tenants that are counted at a time. */
-const MAX_COUNTED = 20_000;
 const WINDOW_MS = 60_000;
 
 type Limiter = ReturnType<FastifyInstance['createRateLimit']>;
@@ -36,7 +34,7 @@ export class RateLimits {
     options: RateLimitOptions,
     tenantOf: TenantOf,
   ): Promise<RateLimits> {
-    await fastify.register(fastifyRateLimit, { global: false, timeWindow: WINDOW_MS, cache: MAX_COUNTED });
+    await fastify.register(fastifyRateLimit, { global: false, timeWindow: WINDOW_MS });
     return new RateLimits(fastify, options, tenantOf);
   }
 
