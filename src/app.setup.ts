@@ -6,6 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type ApiDescription, postsAndTodosApi, useExplorer } from './app.explorer.js';
 import { ProblemFilter } from './common/errors/index.js';
 import {
+  type ConnectionLimits,
   createHttpAdapter,
   createLog,
   PinoLogger,
@@ -22,15 +23,17 @@ export interface AppOptions {
   log?: ReturnType<typeof createLog>;
   /** What its explorer says. @default that of posts and todos */
   api?: ApiDescription;
+  /** How long its clients may take. */
+  limits?: Partial<ConnectionLimits>;
 }
 
 /** Creates the application of a root module, configured and ready to listen. The tests use it, too. */
 export async function createApp(
   root: Type<unknown> | DynamicModule,
   environment: Environment,
-  { log, api }: AppOptions = {},
+  { log, api, limits }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
-  const app = await createBareApp(root, environment, log);
+  const app = await createBareApp(root, environment, { log, limits });
   useExplorer(app, api ?? postsAndTodosApi(environment));
   return app;
 }
@@ -39,12 +42,13 @@ export async function createApp(
 export async function createBareApp(
   root: Type<unknown> | DynamicModule,
   environment: Environment,
-  log = createLog(environment.logLevel),
+  { log = createLog(environment.logLevel), limits }: Omit<AppOptions, 'api'> = {},
 ): Promise<NestFastifyApplication> {
   const adapter = createHttpAdapter({
     bodyLimit: environment.bodyLimit,
     trustedProxies: environment.trustedProxies,
     logger: log,
+    limits,
   });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new PinoLogger(log),

@@ -70,6 +70,15 @@ describe('bytes that are not HTTP', () => {
     ['another protocol', 'SSH-2.0-client\r\n\r\n'],
     ['an unknown method', `STEAL /todos HTTP/1.1\r\n${host}\r\n`],
     ['an unknown version', `GET /todos HTTP/9.9\r\n${host}\r\n`],
+    ['HTTP/0.9', 'GET /todos\r\n\r\n'],
+    ['version 0.9', `GET /todos HTTP/0.9\r\n${host}\r\n`],
+    ['two Hosts', `GET /todos HTTP/1.1\r\n${host}Host: elsewhere\r\n\r\n`],
+    ['a Host with a user', 'GET /todos HTTP/1.1\r\nHost: a@localhost\r\nConnection: close\r\n\r\n'],
+    ['a Host with a path', 'GET /todos HTTP/1.1\r\nHost: localhost/x\r\nConnection: close\r\n\r\n'],
+    [
+      'two tokens',
+      `GET /todos HTTP/1.1\r\n${host}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`,
+    ],
     ['no Host', 'GET /todos HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['a space in the path', `GET /to dos HTTP/1.1\r\n${host}\r\n`],
     ['a header without a colon', `GET /todos HTTP/1.1\r\n${host}Broken\r\n\r\n`],
@@ -87,6 +96,10 @@ describe('bytes that are not HTTP', () => {
     [
       'a chunk of no size',
       `POST /todos HTTP/1.1\r\n${host}${type}Transfer-Encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n`,
+    ],
+    [
+      'a compressed transfer',
+      `POST /todos HTTP/1.1\r\n${host}${type}Transfer-Encoding: gzip, chunked\r\n\r\nd\r\n${body}\r\n0\r\n\r\n`,
     ],
     [
       'an unknown transfer encoding',

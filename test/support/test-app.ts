@@ -3,7 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import mongoose from 'mongoose';
 import { AppModule } from '../../src/app.module.js';
-import { type ApiDescription, createApp } from '../../src/app.setup.js';
+import { type ApiDescription, type AppOptions, createApp } from '../../src/app.setup.js';
 import { DatabaseServer } from '../../src/common/database/index.js';
 import { createLog } from '../../src/common/http/index.js';
 import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
@@ -122,6 +122,8 @@ export interface TestAppOptions {
   root?: (environment: Environment, database: DatabaseServer) => DynamicModule;
   /** What the explorer says. @default that of the service */
   api?: ApiDescription;
+  /** How long clients may take. */
+  limits?: AppOptions['limits'];
 }
 
 /** Starts a service on a free port and a database of its own. */
@@ -129,6 +131,7 @@ export async function createTestApp({
   env = {},
   root = AppModule.forRoot,
   api,
+  limits,
 }: TestAppOptions = {}): Promise<TestApp> {
   const uri = env.MONGODB_URI ?? freshDatabaseUri();
   const environment = readEnvironment({
@@ -142,6 +145,7 @@ export async function createTestApp({
   const app = await createApp(root(environment, new DatabaseServer({ uri })), environment, {
     log: createLog(environment.logLevel, collecting(logLines)),
     api,
+    limits,
   });
   try {
     await app.listen(environment.port, environment.host);

@@ -23,6 +23,7 @@ export const ERROR_TABLE = {
   BODY_TOO_LARGE: { status: 413, title: 'Body too large' },
   URI_TOO_LONG: { status: 414, title: 'URI too long' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
+  EXPECTATION_FAILED: { status: 417, title: 'Expectation failed' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'Idempotency key reused' },
   TOO_MANY_REQUESTS: { status: 429, title: 'Too many requests' },
   TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },
@@ -49,6 +50,9 @@ export const errorMessages = {
   malformedUrl: 'The URL is not valid. Percent-encode its special characters in UTF-8.',
   malformedRequest: 'The request could not be read. Check its body, headers and encoding.',
   malformedHttp: 'The request is not valid HTTP/1.1.',
+  unknownTransferCoding: '"Transfer-Encoding" can only be chunked. Send the body without another coding.',
+  repeatedHeader: (name: string) => `The header "${name}" must be given once.`,
+  tooManyChunks: 'The body comes in too many small chunks. Send fewer and larger ones.',
   validationFailed: (count: number, first: string) =>
     count === 1
       ? `The request is not valid: ${first}`
@@ -135,6 +139,9 @@ export const errorMessages = {
   bodyTooLarge: (limit: number) => `The body is larger than ${limit} bytes. Send less at a time.`,
   uriTooLong: 'A part of the path is too long.',
   unsupportedMediaType: (allowed: readonly string[]) => `The content type must be ${allowed.join(' or ')}.`,
+  unsupportedContentCoding:
+    'The body must not be compressed or coded otherwise. Leave "Content-Encoding" out.',
+  expectationFailed: 'The only expectation that a request may have is 100-continue. Leave "Expect" out.',
   headersTooLarge: 'The request headers are too large.',
   internalError: 'Something went wrong on our side. Quote the requestId when you report it.',
   authenticationUnavailable: 'The keys that verify tokens cannot be fetched. Try again later.',

@@ -34,6 +34,7 @@ export * from './too-many-requests.error.js';
 export * from './too-many-streams.error.js';
 export * from './unauthenticated.error.js';
 export * from './unknown-event.error.js';
+export * from './unsupported-content-coding.error.js';
 export * from './unsupported-media-type.error.js';
 export * from './validation.error.js';
 export * from './write-conflict.error.js';

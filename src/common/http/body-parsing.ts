@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { UnsupportedMediaTypeError } from '../errors/index.js';
+import { UnsupportedContentCodingError, UnsupportedMediaTypeError } from '../errors/index.js';
 import { hasBody } from './body-timeout.js';
 import { NDJSON_TYPE } from './carried-body.js';
 import { checkHarmless, parseJson } from './json-body.js';
+import { readBody, streamBody } from './read-body.js';
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
@@ -27,29 +28,34 @@ function bodyTypesOf({ method, routeOptions }: FastifyRequest): readonly string[
 
 /** Reads JSON bodies, strictly: the declared type, well-formed UTF-8, no `__proto__`; an absent body is undefined. */
 export function useBodyParsing(fastify: FastifyInstance): void {
-  fastify.addHook('preParsing', (request, _reply, _payload, done) => done(mediaTypeFault(request)));
+  fastify.addHook('preParsing', (request, _reply, _payload, done) => {
+    done(mediaTypeFault(request) ?? codingFault(request));
+  });
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser(
-    [JSON_TYPE, MERGE_PATCH_TYPE],
-    { parseAs: 'buffer' },
-    (request, body, done) => {
-      if (body.length === 0) return done(null, undefined);
-      if (request.headers['idempotency-key'] !== undefined) {
-        request.bodyHash = createHash('sha256').update(body).digest('hex');
-      }
+  fastify.addContentTypeParser([JSON_TYPE, MERGE_PATCH_TYPE], (request, payload, done) => {
+    readBody(payload, request.routeOptions.bodyLimit, (error, body) => {
+      if (!body || body.length === 0) return done(error, undefined);
       try {
-        const value = parseJson(body as Buffer);
-        if (request.routeOptions.config.carriedBody === undefined) checkHarmless(value);
-        done(null, value);
+        done(null, valueOf(body, request));
       } catch (error) {
         done(error as Error);
       }
-    },
-  );
+    });
+  });
   // Without a limit in all: the handler reads it as it comes, line by line.
-  fastify.addContentTypeParser(NDJSON_TYPE, (_request, payload, done) => done(null, payload));
+  fastify.addContentTypeParser(NDJSON_TYPE, (_request, payload, done) => done(null, streamBody(payload)));
   // Only a body of no bytes gets here in another type; it says nothing, whatever its type.
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
+  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+}
+
+/** @throws MalformedRequestError */
+function valueOf(body: Buffer, request: FastifyRequest): unknown {
+  if (request.headers['idempotency-key'] !== undefined) {
+    request.bodyHash = createHash('sha256').update(body).digest('hex');
+  }
+  const value = parseJson(body);
+  if (request.routeOptions.config.carriedBody === undefined) checkHarmless(value);
+  return value;
 }
 
 function mediaTypeFault(request: FastifyRequest): Error | undefined {
@@ -65,4 +71,10 @@ function mediaTypeFault(request: FastifyRequest): Error | undefined {
   const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
   // A content type without a body describes nothing; some clients send it with every request.
   return fits || !hasBody(request) ? undefined : new UnsupportedMediaTypeError(allowed);
+}
+
+function codingFault(request: FastifyRequest): Error | undefined {
+  const coding = request.headers['content-encoding'];
+  const fits = coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(request);
+  return fits ? undefined : new UnsupportedContentCodingError();
 }

@@ -1,19 +1,21 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** How long a body may take to arrive. Unit: milliseconds. */
-const BODY_TIMEOUT_MS = 60_000;
-
 /**
  * Gives up requests whose body does not arrive in time. Node's own limit would hold for streams of lines, too, which may take
  * as long as they like if they go on.
+ *
+ * @param limitMs how long a body may take in all. Unit: milliseconds.
  */
-export function useBodyTimeout(fastify: FastifyInstance, giveUp: (socket: Socket) => void): void {
+export function useBodyTimeout(
+  fastify: FastifyInstance,
+  limitMs: number,
+  giveUp: (socket: Socket) => void,
+): void {
   const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>();
   fastify.addHook('preParsing', (request, _reply, _payload, done) => {
-    const { socket } = request.raw;
-    if (request.routeOptions.config.carriedBody === 'lines') request.raw.setTimeout(BODY_TIMEOUT_MS);
-    else if (hasBody(request)) timers.set(request, setTimeout(giveUp, BODY_TIMEOUT_MS, socket));
+    const isStream = request.routeOptions.config.carriedBody === 'lines';
+    if (!isStream && hasBody(request)) timers.set(request, setTimeout(giveUp, limitMs, request.raw.socket));
     done();
   });
   const arrived = (request: FastifyRequest) => clearTimeout(timers.get(request));

@@ -1,26 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
-  errorMessages,
-  FrameworkError,
   MalformedRequestError,
   PathNotFoundError,
-  PROBLEM_CONTENT_TYPE,
   sendProblem,
   ServerRefusalError,
-  toProblem,
 } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
 import { useBodyTimeout } from './body-timeout.js';
+import { answerBrokenRequest, answerUnknownExpectation } from './broken-requests.js';
 import { CarriedRequests } from './carried-requests.js';
+import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
 import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
+import { headFault } from './request-head.js';
 import { useRequestLog } from './request-log.js';
+import { useStagedClose } from './staged-close.js';
 
 /** Settings of the HTTP server. */
 interface HttpOptions {
@@ -29,12 +28,19 @@ interface HttpOptions {
   /** Proxies whose `X-Forwarded-For` says where a request comes from: addresses, or ranges of them. */
   trustedProxies: string[];
   logger: FastifyBaseLogger;
+  limits?: Partial<ConnectionLimits>;
 }
 
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** The Fastify server that Nest runs on. Every error, down to a broken request line, is a problem (RFC 9457). */
-export function createHttpAdapter({ bodyLimit, trustedProxies, logger }: HttpOptions): FastifyAdapter {
+export function createHttpAdapter({
+  bodyLimit,
+  trustedProxies,
+  logger,
+  limits,
+}: HttpOptions): FastifyAdapter {
+  const { headersMs, bodyMs, stallMs } = { ...CONNECTION_LIMITS, ...limits };
   const adapter = new HttpAdapter({
     bodyLimit,
     trustProxy: trustedProxies.length > 0 && trustedProxies,
@@ -42,8 +48,13 @@ export function createHttpAdapter({ bodyLimit, trustedProxies, logger }: HttpOpt
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     routerOptions: { querystringParser: parseQueryString },
     return503OnClosing: false,
-    // Node's own answer would have no body; the hook below refuses in its place.
-    http: { requireHostHeader: false },
+    http: {
+      // Node's own answer would have no body; the hook below refuses in its place.
+      requireHostHeader: false,
+      headersTimeout: headersMs,
+      connectionsCheckingInterval: headersMs / 5,
+    },
+    connectionTimeout: stallMs,
     forceCloseConnections: 'idle',
     genReqId: ({ headers }: IncomingMessage) => {
       const sent = headers['x-request-id'];
@@ -60,12 +71,16 @@ export function createHttpAdapter({ bodyLimit, trustedProxies, logger }: HttpOpt
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
-    const lacksHost = request.headers.host === undefined && request.raw.httpVersion === '1.1';
-    done(lacksHost ? new MalformedRequestError(errorMessages.malformedHttp) : undefined);
+    const fault = headFault(request.raw);
+    done(fault === undefined ? undefined : new MalformedRequestError(fault));
   });
+  fastify.server.on('checkExpectation', answerUnknownExpectation);
   useRequestLog(fastify);
-  useBodyTimeout(fastify, (socket) => answerBrokenRequest({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
+  useBodyTimeout(fastify, bodyMs, (socket) =>
+    answerBrokenRequest({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket),
+  );
   useBodyParsing(fastify);
+  useStagedClose(fastify);
   return adapter;
 }
 
@@ -90,30 +105,4 @@ class HttpAdapter extends FastifyAdapter {
       ? error
       : new ServerRefusalError(mapped.getStatus(), error);
   }
-}
-
-/** Answers bytes that Node cannot read as HTTP; there is no request object to answer through. */
-function answerBrokenRequest(cause: { code?: string }, socket: Socket): void {
-  if (cause.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const error = brokenRequestError(cause.code);
-  const { status } = error;
-  const body = JSON.stringify(toProblem(error, { path: '', id: randomUUID() }));
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-}
-
-function brokenRequestError(code: string | undefined): FrameworkError {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge);
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new FrameworkError('REQUEST_TIMEOUT', errorMessages.requestTimeout);
-  return new FrameworkError('MALFORMED_REQUEST', errorMessages.malformedHttp);
 }

@@ -1,3 +1,4 @@
+export type { ConnectionLimits } from './connection-limits.js';
 export { createHttpAdapter } from './http-adapter.js';
 export { CarriesBodies, type CarriedBody, NDJSON_TYPE } from './carried-body.js';
 export type { CarriedAnswer, CarriedRequest, Carry } from './carried-requests.js';

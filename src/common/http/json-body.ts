@@ -28,16 +28,20 @@ export function parseJson(bytes: Uint8Array): unknown {
  * @throws MalformedRequestError
  */
 export function checkHarmless(value: unknown): void {
-  const rest: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  const rest: { value: object; depth: number }[] = isObject(value) ? [{ value, depth: 0 }] : [];
   for (let next = rest.pop(); next; next = rest.pop()) {
     const { value: current, depth } = next;
-    if (typeof current !== 'object' || current === null) continue;
     if (Object.hasOwn(current, '__proto__')) throw malformed();
     // At the top an unknown field is refused by its name, whatever that is.
     const isHarmful = depth > 0 && HARMFUL_NAMES.some((name) => Object.hasOwn(current, name));
     if (isHarmful || depth > MAX_DEPTH) throw new MalformedRequestError(errorMessages.harmfulJson);
-    for (const child of Object.values(current)) rest.push({ value: child, depth: depth + 1 });
+    const children: readonly unknown[] = Array.isArray(current) ? current : Object.values(current);
+    for (const child of children) if (isObject(child)) rest.push({ value: child, depth: depth + 1 });
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function malformed(): MalformedRequestError {

@@ -18,10 +18,16 @@ export function importLines(items: Items, service: AnyService): Readable {
   const { closing } = items.request.server.carriedRequests;
   const lines = new LineReader(bodyLimit, () => closing.aborted && !body.readableEnded);
   async function* results(): AsyncGenerator<string, void, undefined> {
-    for await (const read of lines.read(untilClosing(body, closing))) {
-      const operations = read.map((line) => operationOf(line, bodyLimit));
-      const answered = await carryOut(operations, items, service);
-      yield answered.map((result, i) => textOf(read[i]?.number, result)).join('');
+    try {
+      for await (const read of lines.read(untilClosing(body, closing))) {
+        const operations = read.map((line) => operationOf(line, bodyLimit));
+        const answered = await carryOut(operations, items, service);
+        yield answered.map((result, i) => textOf(read[i]?.number, result)).join('');
+      }
+    } catch (error) {
+      // Of an answer that has not begun, the error is the whole.
+      if (!(error instanceof MalformedRequestError) || lines.number === 0) throw error;
+      yield textOf(lines.number + 1, items.refuse(error));
     }
     if (closing.aborted && !body.readableEnded) {
       yield textOf(lines.number + 1, items.refuse(new ShuttingDownError()));
@@ -39,6 +45,8 @@ function untilClosing(body: Readable, closing: AbortSignal): PassThrough {
   };
   if (closing.aborted) cut();
   closing.addEventListener('abort', cut, { once: true });
+  // What is wrong with the body as a whole.
+  body.once('error', (error) => bytes.destroy(error));
   bytes.once('close', () => closing.removeEventListener('abort', cut));
   // A client that goes away ends no stream: without this, its last line would be waited for.
   body.once('close', () => {

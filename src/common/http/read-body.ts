@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { BodyTooLargeError, errorMessages, MalformedRequestError } from '../errors/index.js';
+
+/** Chunks that a body may have whatever their size. */
+const FREE_CHUNKS = 4_096;
+
+/** What the chunks of a body with more of them must have on average. Unit: bytes. */
+const MIN_CHUNK = 16;
+
+/** Chunks that are kept before they become one: Node gives each a buffer of its own, which takes some 400 bytes more. */
+const MAX_PARTS = 256;
+
+/** Bytes that come in chunks, held in few buffers however small the chunks are. */
+class Gathered {
+  length = 0;
+  private chunks = 0;
+  private parts: Buffer[] = [];
+  /** Number of parts at the end that are chunks as they came. */
+  private fresh = 0;
+
+  get isEmpty(): boolean {
+    return this.parts.length === 0;
+  }
+
+  /** @throws MalformedRequestError if there are too many small chunks: each takes time, too */
+  add(chunk: Buffer): void {
+    this.length += chunk.length;
+    this.chunks += 1;
+    if (this.chunks > FREE_CHUNKS + this.length / MIN_CHUNK)
+      throw new MalformedRequestError(errorMessages.tooManyChunks);
+    this.parts.push(chunk);
+    this.fresh += 1;
+    if (this.fresh < MAX_PARTS) return;
+    this.parts.push(Buffer.concat(this.parts.splice(-MAX_PARTS)));
+    this.fresh = 0;
+  }
+
+  /** All bytes since the last time. */
+  take(): Buffer {
+    const [first = Buffer.alloc(0)] = this.parts;
+    const bytes = this.parts.length > 1 ? Buffer.concat(this.parts) : first;
+    [this.parts, this.fresh] = [[], 0];
+    return bytes;
+  }
+}
+
+/**
+ * Reads a body to its end.
+ *
+ * @param limit largest body. Unit: bytes.
+ * @param done is called once with the bytes, or with a BodyTooLargeError or MalformedRequestError as soon as one is due
+ */
+export function readBody(
+  payload: IncomingMessage,
+  limit: number,
+  done: (error: Error | null, body?: Buffer) => void,
+): void {
+  const gathered = new Gathered();
+  const onData = (chunk: Buffer) => {
+    try {
+      gathered.add(chunk);
+      if (gathered.length > limit) throw new BodyTooLargeError(limit);
+    } catch (error) {
+      stopReading(payload);
+      end(error as Error);
+    }
+  };
+  const onEnd = () => end(null, gathered.take());
+  function end(error: Error | null, body?: Buffer): void {
+    payload.off('data', onData).off('end', onEnd).off('error', end);
+    done(error, body);
+  }
+  if (Number(payload.headers['content-length']) > limit) done(new BodyTooLargeError(limit));
+  else payload.on('data', onData).on('end', onEnd).on('error', end);
+}
+
+/**
+ * A body as a stream in chunks that are no smaller than they must be: what arrives together is one chunk. No more is read
+ * from the socket than is taken from the stream.
+ *
+ * Its error is a MalformedRequestError if the body comes in too many small chunks.
+ */
+export function streamBody(payload: IncomingMessage): Readable {
+  const gathered = new Gathered();
+  let flushing: NodeJS.Immediate | undefined;
+  const flush = () => {
+    clearImmediate(flushing);
+    flushing = undefined;
+    if (!gathered.isEmpty && !body.push(gathered.take())) stopReading(payload);
+  };
+  const body = new Readable({
+    read() {
+      payload.socket.resume();
+      payload.resume();
+    },
+    destroy(error, done) {
+      clearImmediate(flushing);
+      done(error);
+    },
+  });
+  payload.on('data', (chunk: Buffer) => {
+    try {
+      gathered.add(chunk);
+      flushing ??= setImmediate(flush);
+    } catch (error) {
+      stopReading(payload);
+      body.destroy(error as Error);
+    }
+  });
+  payload.on('end', () => {
+    flush();
+    body.push(null);
+  });
+  // A client that goes away ends no stream.
+  payload.on('close', () => {
+    if (!payload.readableEnded) body.destroy();
+  });
+  return body;
+}
+
+/** A message that is paused still takes 16 KiB of chunks from its socket, which may be as many. */
+function stopReading(payload: IncomingMessage): void {
+  payload.pause();
+  payload.socket.pause();
+}

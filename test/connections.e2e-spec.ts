@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { eventually } from './support/eventually.js';
+import { expectProblem } from './support/problems.js';
+import { sendBytes, sendRaw } from './support/raw-http.js';
+import { createTestApp, type TestApp } from './support/test-app.js';
+
+const HOST = 'Host: localhost\r\n';
+const JSON_TYPE = 'Content-Type: application/json\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked\r\n';
+const REQUEST_TIMEOUT = {
+  status: 408,
+  code: 'REQUEST_TIMEOUT',
+  detail: 'The request did not arrive in time. Send it again.',
+} as const;
+
+const chunks = (text: string, size: number) =>
+  (text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? [])
+    .map((part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`)
+    .join('');
+
+describe('a body in chunks', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  const tooMany = {
+    status: 400,
+    code: 'MALFORMED_REQUEST',
+    detail: 'The body comes in too many small chunks. Send fewer and larger ones.',
+  } as const;
+
+  it.each([1, 7, 4_000])('is read as one that is not: chunks of %d bytes', async (size) => {
+    const todo = { title: 'Feed the cat', description: 'x'.repeat(3_000) };
+    const head = `POST /todos HTTP/1.1\r\n${HOST}Connection: close\r\n${JSON_TYPE}Prefer: return=representation\r\n${CHUNKED}\r\n`;
+    const { status, body } = await sendBytes(
+      app.url,
+      `${head}${chunks(JSON.stringify(todo), size)}0\r\n\r\n`,
+    );
+    expect([status, body]).toEqual([201, expect.objectContaining(todo)]);
+  });
+
+  it('is a 400 as soon as there are too many small ones, and its rest is not read', async () => {
+    const head = `POST /todos HTTP/1.1\r\n${HOST}${JSON_TYPE}${CHUNKED}\r\n`;
+    expectBroken(await sendBytes(app.url, head + '1\r\n \r\n'.repeat(6_000)), '/todos');
+  });
+
+  it('is one of an import, too', async () => {
+    const head = `POST /todos/import HTTP/1.1\r\n${HOST}Content-Type: application/x-ndjson\r\n${CHUNKED}\r\n`;
+    expectBroken(await sendBytes(app.url, head + '1\r\n \r\n'.repeat(6_000)), '/todos/import');
+  });
+
+  it('ends an import that has results with a problem in the place of the next one', async () => {
+    const head = `POST /todos/import HTTP/1.1\r\n${HOST}Content-Type: application/x-ndjson\r\n${CHUNKED}\r\n`;
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    socket.on('error', () => undefined);
+    socket.write(`${head}${chunks('{"title":"Sweep"}\n', 100)}`);
+    await eventually(() => expect(answer).toContain('"status":201'));
+    socket.write('1\r\n \r\n'.repeat(6_000));
+    await eventually(() => expect(answer).toContain('"line":2'));
+    expect(answer).toContain(tooMany.detail);
+    socket.destroy();
+  });
+
+  function expectBroken(response: Awaited<ReturnType<typeof sendBytes>>, instance: string): void {
+    expectProblem(response, { ...tooMany, instance });
+    expect(response.headers.get('connection')).toBe('close');
+  }
+});
+
+describe('a body that nobody reads', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    ['POST', '/nothing', 404],
+    ['PUT', '/todos', 405],
+    ['GET', '/todos/count', 200],
+    ['GET', '/todos/7', 400],
+    ['POST', '/todos', 413],
+  ])('is not waited for, and the answer can be read: %s %s', async (method, path, status) => {
+    const head = `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${CHUNKED}\r\n`;
+    const response = await sendBytes(app.url, head + chunks('x'.repeat(4_000_000), 65_536));
+    expect(response.status).toBe(status);
+    expect(response.headers.get('connection')).toBe('close');
+  });
+
+  it('leaves the connection open if it has arrived', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const answers = collect(socket);
+    for (let i = 1; i <= 2; i++) {
+      socket.write(`POST /nothing HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 2\r\n\r\n{}`);
+      await eventually(() => expect(answers().match(/HTTP\/1.1 404/g)).toHaveLength(i));
+    }
+    socket.destroy();
+  });
+
+  it('is a 415 if it is compressed', async () => {
+    for (const path of ['/todos', '/todos/import']) {
+      const response = await sendRaw(app.url, {
+        method: 'POST',
+        path,
+        headers: {
+          'Content-Type': path === '/todos' ? 'application/json' : 'application/x-ndjson',
+          'Content-Encoding': 'gzip',
+        },
+        body: gzipSync('{"title":"x"}'),
+      });
+      expectProblem(response, {
+        status: 415,
+        code: 'UNSUPPORTED_MEDIA_TYPE',
+        detail: 'The body must not be compressed or coded otherwise. Leave "Content-Encoding" out.',
+        instance: path,
+      });
+      expect(response.headers.get('accept-encoding')).toBe('identity');
+    }
+    const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'identity' };
+    const plain = { method: 'POST', path: '/todos', headers, body: '{"title":"x"}' };
+    expect((await sendRaw(app.url, plain)).status).toBe(201);
+  });
+
+  it('of an expectation that is not known is a 417 with a problem', async () => {
+    const headers = { 'Content-Type': 'application/json', Expect: '200-ok' };
+    const response = await sendRaw(app.url, { method: 'POST', path: '/todos', headers, body: '{}' });
+    expect(response.body).toMatchObject({ status: 417, code: 'EXPECTATION_FAILED' });
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+  });
+});
+
+describe('a client that takes its time', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ limits: { headersMs: 500, bodyMs: 600, stallMs: 2_000 } });
+    const description = 'x'.repeat(10_000);
+    const records = Array.from({ length: 1_500 }, () => ({ title: 'x', description, createdAt: new Date() }));
+    await app.database.collection('todos').insertMany(records);
+  });
+  afterAll(() => app.close());
+
+  it('gets a 408 for a head that does not end', async () => {
+    expect((await sendBytes(app.url, 'GET /todos HTTP/1.1\r\nHost:')).body).toMatchObject(REQUEST_TIMEOUT);
+  });
+
+  it('gets a 408 for a body that does not end, whatever comes of it', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const answers = collect(socket);
+    socket.write(`POST /todos HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 100000\r\n\r\n{`);
+    const dripping = setInterval(() => socket.write(' '), 50);
+    await once(socket, 'end');
+    clearInterval(dripping);
+    expect(answers()).toMatch(/^HTTP\/1.1 408 /);
+    expect(answers()).toContain('REQUEST_TIMEOUT');
+    socket.destroy();
+  });
+
+  it('may take longer for an import', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const answers = collect(socket);
+    socket.write(
+      `POST /todos/import HTTP/1.1\r\n${HOST}Content-Type: application/x-ndjson\r\n${CHUNKED}\r\n`,
+    );
+    let line = 0;
+    const dripping = setInterval(() => socket.write(chunks(`{"title":"${line++}"}\n`, 100)), 100);
+    await eventually(() => expect(answers().match(/"status":201/g)?.length).toBeGreaterThan(12));
+    clearInterval(dripping);
+    socket.destroy();
+  });
+
+  it('is cut off if it takes nothing of an answer', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    socket.write(`GET /todos HTTP/1.1\r\n${HOST}\r\n`);
+    await once(socket, 'readable');
+    const { server } = app.app.getHttpAdapter().getInstance();
+    await eventually(async () => {
+      const count = await new Promise((resolve) =>
+        server.getConnections((_: unknown, n: number) => resolve(n)),
+      );
+      expect(count).toBe(0);
+    }, 15_000);
+    socket.destroy();
+  }, 30_000);
+});
+
+/** All that a socket has received so far. */
+function collect(socket: Socket): () => string {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+  socket.on('error', () => undefined);
+  return () => text;
+}
