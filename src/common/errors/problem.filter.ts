@@ -67,7 +67,7 @@ export function problemAnswer(
   const problem = toProblem(error, { path: pathOf(request), id: request.id });
   return {
     status,
-    headers: { ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE },
+    headers: { ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     // As bytes: to a string Fastify adds a charset, a parameter that the media type does not have.
     body: Buffer.from(JSON.stringify(problem)),
   };

@@ -13,6 +13,7 @@ import {
 import { useBodyParsing } from './body-parsing.js';
 import { useBodyTimeout } from './body-timeout.js';
 import { answerBrokenRequest, answerUnknownExpectation } from './broken-requests.js';
+import { useCacheControl } from './cache-control.js';
 import { CarriedRequests } from './carried-requests.js';
 import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
 import { KnownPaths } from './known-paths.js';
@@ -81,6 +82,7 @@ export function createHttpAdapter({
   );
   useBodyParsing(fastify);
   useStagedClose(fastify);
+  useCacheControl(fastify);
   return adapter;
 }
 
