@@ -34,7 +34,7 @@ export async function createApp(
   { log, api, limits }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
   const app = await createBareApp(root, environment, { log, limits });
-  useExplorer(app, api ?? postsAndTodosApi(environment));
+  if (environment.docs === 'on') useExplorer(app, api ?? postsAndTodosApi(environment));
   return app;
 }
 

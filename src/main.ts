@@ -9,5 +9,7 @@ await start({ portVariable: 'PORT' }, async (environment, database) => {
   const app = await createApp(AppModule.forRoot(environment, database), environment);
   shutDownOnSignal(app);
   await app.listen(environment.port, environment.host);
-  new Logger('Main').log(`Listening on ${await app.getUrl()}; the explorer is at ${await app.getUrl()}/docs`);
+  const url = await app.getUrl();
+  const explorer = environment.docs === 'on' ? `is at ${url}/docs` : 'is off';
+  new Logger('Main').log(`Listening on ${url}; the explorer ${explorer}`);
 });

@@ -18,6 +18,7 @@ describe('the environment', () => {
       port: 3000,
       host: '127.0.0.1',
       mongodbUri: undefined,
+      mongodbAllowPlain: false,
       dataDir: './data',
       jwtSecret: undefined,
       jwtJwksUrl: undefined,
@@ -39,6 +40,7 @@ describe('the environment', () => {
       rateLimitAddress: 600_000,
       rateLimitBadTokens: 600,
       hookWarnMs: 50,
+      docs: 'on',
     });
   });
 
@@ -73,6 +75,25 @@ describe('the environment', () => {
     [{ RATE_LIMIT_TENANT: '6000' }, { rateLimitTenant: 6_000 }],
     [{ RATE_LIMIT_ADDRESS: '0' }, { rateLimitAddress: 0 }],
     [{ RATE_LIMIT_BAD_TOKENS: '10' }, { rateLimitBadTokens: 10 }],
+    [{ DOCS: 'off' }, { docs: 'off' }],
+    ...[
+      'mongodb://db.example.com/?tls=true',
+      'mongodb+srv://db.example.com/app',
+      'mongodb://localhost,[::1]:27018/app',
+      'mongodb://%2Ftmp%2Fmongodb-27017.sock/app',
+    ].map((uri): [Variables, object] => [
+      { NODE_ENV: 'production', MONGODB_URI: uri, JWT_SECRET: TEST_SECRET },
+      { mongodbUri: uri },
+    ]),
+    [
+      {
+        NODE_ENV: 'production',
+        MONGODB_URI: 'mongodb://db.internal',
+        MONGODB_ALLOW_PLAIN: 'true',
+        JWT_SECRET: TEST_SECRET,
+      },
+      { mongodbAllowPlain: true },
+    ],
   ])('takes %j', (variables, expected) => {
     expect(readEnvironment(variables)).toMatchObject(expected);
   });

@@ -1,7 +1,7 @@
 import { All, Controller, Delete, Get, Head, Module, Options, Patch, Post, Put } from '@nestjs/common';
 import { ApiBearerAuth } from '@nestjs/swagger';
 import { createResourceApp } from './support/resource-app.js';
-import type { TestApp } from './support/test-app.js';
+import { createTestApp, type TestApp } from './support/test-app.js';
 
 @Controller('shelves')
 class ShelvesController {
@@ -72,5 +72,15 @@ describe('the OpenAPI document', () => {
       delete: [],
       options: [],
     });
+  });
+});
+
+describe('the explorer of a service that has none', () => {
+  it('is not there with DOCS=off', async () => {
+    const app = await createTestApp({ env: { DOCS: 'off' } });
+    for (const path of ['/docs', '/docs/openapi.json', '/docs/openapi.yaml'])
+      expect((await fetch(app.url + path)).status).toBe(404);
+    expect((await fetch(`${app.url}/todos`)).status).toBe(200);
+    await app.close();
   });
 });

@@ -11,6 +11,8 @@ export interface Environment {
   readonly host: string;
   /** Connection string of a MongoDB; unset means the embedded default. */
   readonly mongodbUri?: string;
+  /** Whether production may talk to a MongoDB elsewhere without TLS. @default false */
+  readonly mongodbAllowPlain: boolean;
   /** Folder of what the service keeps on disk: the development secret, the embedded default's files. @default "./data" */
   readonly dataDir: string;
   /** Shared secret of HS256 tokens, at least 32 bytes. */
@@ -50,6 +52,8 @@ export interface Environment {
   readonly rateLimitBadTokens: number;
   /** A hook that takes longer is logged as slow. Unit: milliseconds. @default 50 */
   readonly hookWarnMs: number;
+  /** Whether the explorer and the OpenAPI document are served. @default "on" */
+  readonly docs: 'on' | 'off';
 }
 
 /** What a process does with its settings. */
@@ -76,6 +80,7 @@ export function readEnvironment(
     port: read.port('PORT') ?? 3000,
     host: read.text('HOST') ?? '127.0.0.1',
     mongodbUri: read.mongodbUri('MONGODB_URI'),
+    mongodbAllowPlain: read.flag('MONGODB_ALLOW_PLAIN'),
     dataDir: read.text('DATA_DIR') ?? './data',
     jwtSecret: read.secret('JWT_SECRET', 32),
     jwtJwksUrl: read.url('JWT_JWKS_URL'),
@@ -97,6 +102,7 @@ export function readEnvironment(
     rateLimitAddress: read.wholeNumber('RATE_LIMIT_ADDRESS', 600_000, 0, 1_000_000_000),
     rateLimitBadTokens: read.wholeNumber('RATE_LIMIT_BAD_TOKENS', 600, 0, 1_000_000_000),
     hookWarnMs: read.wholeNumber('HOOK_WARN_MS', 50, 0, 600_000),
+    docs: read.oneOf('DOCS', ['on', 'off'], 'on'),
   };
   refuseContradictions(environment);
   if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
@@ -119,6 +125,12 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
       'is required in production: a mongodb:// or mongodb+srv:// URI',
     );
   }
+  if (!environment.mongodbAllowPlain && isPlain(environment.mongodbUri)) {
+    throw new ConfigurationError(
+      'MONGODB_URI',
+      'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without',
+    );
+  }
   if (environment.webhookAllowPrivate) {
     throw new ConfigurationError(
       'WEBHOOK_ALLOW_PRIVATE',
@@ -131,6 +143,14 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
       'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes',
     );
   }
+}
+
+/** Whether a connection leaves this host without TLS. */
+function isPlain(uri: string): boolean {
+  const { hosts, srvHost, tls } = new mongo.MongoClient(uri).options;
+  const isHere = ({ host, socketPath }: mongo.HostAddress) =>
+    socketPath !== undefined || /^(localhost|127\.[\d.]+|::1)$/.test(host ?? '');
+  return !tls && (srvHost !== undefined || !hosts.every(isHere));
 }
 
 /** Reads one variable a call and refuses what does not fit. */
