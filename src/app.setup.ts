@@ -11,6 +11,7 @@ import {
   createLog,
   PinoLogger,
   StrictQueryInterceptor,
+  type TransferLimits,
   useLoadControl,
 } from './common/http/index.js';
 import type { Environment } from './config/index.js';
@@ -23,8 +24,8 @@ export interface AppOptions {
   log?: ReturnType<typeof createLog>;
   /** What its explorer says. @default that of posts and todos */
   api?: ApiDescription;
-  /** How long its clients may take. */
-  limits?: Partial<ConnectionLimits>;
+  /** How long its clients may take, and how many whole lists are read at a time. */
+  limits?: Partial<ConnectionLimits & TransferLimits>;
 }
 
 /** Creates the application of a root module, configured and ready to listen. The tests use it, too. */

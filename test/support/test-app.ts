@@ -122,7 +122,7 @@ export interface TestAppOptions {
   root?: (environment: Environment, database: DatabaseServer) => DynamicModule;
   /** What the explorer says. @default that of the service */
   api?: ApiDescription;
-  /** How long clients may take. */
+  /** How long clients may take, and how many lists are read at a time. */
   limits?: AppOptions['limits'];
 }
 

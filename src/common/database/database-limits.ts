@@ -41,5 +41,11 @@ export const OPEN_RETRY_MS = 1_000;
 /** How often a process tries to run the embedded default after another one's end. Unit: milliseconds. */
 export const TAKE_OVER_RETRY_MS = 250;
 
+/** Records of a batch that are made of their bytes at a time. Unit: records. */
+export const MADE_AT_A_TIME = 16;
+
 /** Records fetched from the server at a time while a list is streamed: what a stream holds in memory. Unit: records. */
 export const STREAM_BATCH = 500;
+
+/** What such a batch should not be much larger than. Unit: bytes. */
+export const STREAM_BATCH_BYTES = 1_048_576;

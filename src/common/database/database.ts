@@ -10,6 +10,7 @@ import {
   CALL_DEADLINE_MS,
   CONNECTION_LIMITS,
   DURABLE_WRITES,
+  MADE_AT_A_TIME,
   OPEN_RETRY_MS,
   OPERATION_LIMITS,
   PROBE_MS,
@@ -82,16 +83,22 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /**
    * Iterates the driver's cursor under that of a lean query, each step within the deadline; closes it when the reader
    * stops early.
+   *
+   * @param sample is given a record of each batch
    */
-  async *iterate<T>(open: () => LeanCursor<T>): AsyncGenerator<T, void, undefined> {
+  async *iterate<T>(
+    open: () => LeanCursor<T>,
+    sample?: (record: T) => void,
+  ): AsyncGenerator<T, void, undefined> {
     const cursor = await this.call(() => (open() as LeanCursor<T> & WithDriverCursor<T>).getDriverCursor());
     try {
       for (;;) {
         const item = await this.call(() => cursor.next());
         if (item === null) return;
+        sample?.(item);
         yield item;
-        // The rest of the batch has arrived with it and can neither fail nor wait.
-        yield* cursor.readBufferedDocuments();
+        // The rest of the batch has arrived with it and can neither fail nor wait; made all at once, it would take long.
+        while (cursor.bufferedCount() > 0) yield* cursor.readBufferedDocuments(MADE_AT_A_TIME);
       }
     } finally {
       // Not awaited: a database that hangs must not hold up the error, and the server ends idle cursors by itself.

@@ -159,6 +159,8 @@ export const errorMessages = {
   },
   deadlineExceeded:
     'The request could not be answered in time. Of a write, look whether it was carried out before you try again.',
+  tooManyLists: (max: number) =>
+    `You read ${max} whole lists at the same time, which is the maximum. Read pages, or try again later.`,
   overloaded: 'This process has as much to do as it can. Try again later.',
   shuttingDown: 'This process is shutting down. Try again.',
 };

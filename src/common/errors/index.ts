@@ -31,6 +31,7 @@ export * from './still-referenced.error.js';
 export * from './tenant-required.error.js';
 export * from './to-domain-error.js';
 export * from './too-many-requests.error.js';
+export * from './too-many-lists.error.js';
 export * from './too-many-streams.error.js';
 export * from './unauthenticated.error.js';
 export * from './unknown-event.error.js';

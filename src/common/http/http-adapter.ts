@@ -21,6 +21,7 @@ import { parseQueryString } from './query-string.js';
 import { headFault } from './request-head.js';
 import { useRequestLog } from './request-log.js';
 import { useStagedClose } from './staged-close.js';
+import { type TransferLimits, Transfers } from './transfers.js';
 
 /** Settings of the HTTP server. */
 interface HttpOptions {
@@ -29,7 +30,7 @@ interface HttpOptions {
   /** Proxies whose `X-Forwarded-For` says where a request comes from: addresses, or ranges of them. */
   trustedProxies: string[];
   logger: FastifyBaseLogger;
-  limits?: Partial<ConnectionLimits>;
+  limits?: Partial<ConnectionLimits & TransferLimits>;
 }
 
 const REQUEST_ID = /^[\w.-]{1,64}$/;
@@ -83,6 +84,7 @@ export function createHttpAdapter({
   useBodyParsing(fastify);
   useStagedClose(fastify);
   useCacheControl(fastify);
+  new Transfers(fastify, limits);
   return adapter;
 }
 

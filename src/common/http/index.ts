@@ -8,3 +8,5 @@ export { OpenConnections } from './open-connections.js';
 export * from './pino-logger.js';
 export type { QueryParameters } from './query-string.js';
 export * from './strict-query.js';
+export type { Reservation } from './byte-budget.js';
+export type { Place, TransferLimits } from './transfers.js';

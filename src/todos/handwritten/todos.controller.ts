@@ -8,12 +8,13 @@ import {
   Patch,
   Post,
   Query,
+  Req,
   Res,
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   ApiCreateBody,
   ApiFields,
@@ -102,13 +103,20 @@ export class TodosController {
   @ApiOperation({ operationId: 'todos_list', summary: 'List todos, newest first' })
   @ApiPaging()
   @ApiSuccess('list', PATH, ANSWERS)
-  @ApiProblems('VALIDATION_FAILED', ...LOAD_ERRORS, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR')
+  @ApiProblems(
+    'VALIDATION_FAILED',
+    'TOO_MANY_STREAMS',
+    ...LOAD_ERRORS,
+    'DATABASE_UNAVAILABLE',
+    'INTERNAL_ERROR',
+  )
   async list(
     @Query(PageQueryPipe) query: PagePosition | undefined,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile | TodoPage> {
     if (!query) {
-      const stream = await streamJsonArray(this.todos.list(), TodoRecord.from);
+      const stream = await streamJsonArray(this.todos.list(), TodoRecord.from, request);
       return new StreamableFile(stream, { type: 'application/json; charset=utf-8' });
     }
     const { results, count } = await this.todos.page(query);

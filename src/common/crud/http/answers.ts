@@ -3,7 +3,7 @@ import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
-import type { QueryParameters } from '../../http/index.js';
+import type { Place, QueryParameters } from '../../http/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { NDJSON_TYPE } from '../../http/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
@@ -19,7 +19,8 @@ import type { Expansion } from '../service/expansion.js';
 import { preferredType } from './accept.js';
 import { bulkAnswer } from './bulk-answer.js';
 import { prefersRepresentation } from './prefer.js';
-import { each, inBatches, JSON_ARRAY, NDJSON, streamRecords } from './record-stream.js';
+import { isLargePage, notePage } from './page-memory.js';
+import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
 import { varyBy } from './vary-by.js';
 
 /** What each kind of handler gives, in the store's terms. */
@@ -73,9 +74,13 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const links = result.links(pathOf(request), request.query as QueryParameters);
     if (links !== '') reply.header('Link', links);
     const { count, cursors = { next: null, prev: null } } = result;
+    notePage(context, result.results);
     const results = await showAll(result.results, context);
-    if (type === NDJSON_TYPE) return file(each(results), type);
-    return { results, ...(count !== undefined && { count }), ...cursors };
+    const place = request.server.transfers.pagePlace();
+    if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
+    const rest = { ...(count !== undefined && { count }), ...cursors };
+    if (isLargePage(request)) return file(each(results), type, pageOf(rest), place);
+    return { results, ...rest };
   },
   count: (count) => ({ count }),
   get: async (record, context) => {
@@ -150,19 +155,21 @@ function listType({ route, request, reply }: AnswerContext): ListType {
 }
 
 function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
-  if (!context.expansion) return file(records, type, (record) => show(record, context));
-  return file(
-    inBatches(records, (batch) => showAll(batch, context)),
-    type,
-  );
+  const place = context.request.server.transfers.listPlace(context.request);
+  const framing = type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
+  if (!context.expansion) return file(records, type, framing, place, (record) => show(record, context));
+  const shown = inBatches(records, (batch) => showAll(batch, context));
+  return file(shown, type, framing, place);
 }
 
 async function file<T extends object>(
   records: AsyncIterable<T>,
   type: ListType,
+  framing: Framing,
+  place: Place,
   present = (record: T): object => record,
 ) {
-  const body = await streamRecords(records, present, type === NDJSON_TYPE ? NDJSON : JSON_ARRAY);
+  const body = await streamRecords(records, present, framing, place);
   return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
 

@@ -16,6 +16,7 @@ import { CrudRegistry } from '../service/crud.registry.js';
 import { Expansion } from '../service/expansion.js';
 import { requireTags } from '../service/preconditions.js';
 import { placeCreate } from '../service/turns.js';
+import { reservePage } from './page-memory.js';
 import { resourceOf } from './resource-metadata.js';
 
 /**
@@ -39,6 +40,7 @@ export class CrudInterceptor implements NestInterceptor {
       let result: unknown;
       try {
         await this.read(request, definition, route);
+        await reservePage(request, reply, definition);
         result = await lastValueFrom(next.handle(), { defaultValue: undefined });
       } catch (error) {
         result = await this.recall(error, request, definition, route);

@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import type { Place } from '../../http/index.js';
 
 /** Text gathered before it is handed to the socket. Unit: characters. */
 const CHUNK = 32_768;
@@ -7,7 +9,7 @@ const CHUNK = 32_768;
 const BATCH = 100;
 
 /** What stands around records in a body. */
-interface Framing {
+export interface Framing {
   readonly open: string;
   /** Stands between two records. */
   readonly between: string;
@@ -19,13 +21,19 @@ interface Framing {
 /** One JSON array (RFC 8259). */
 export const JSON_ARRAY: Framing = { open: '[', between: ',', after: '', close: ']' };
 
+/** A page: its records, and what follows them. */
+export function pageOf(rest: object): Framing {
+  const members = JSON.stringify(rest).slice(1);
+  return { ...JSON_ARRAY, open: '{"results":[', close: members === '}' ? ']}' : `],${members}` };
+}
+
 /** One record a line, as `application/x-ndjson`; no record is an empty body. */
 export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' };
 
 /**
  * Records as a byte stream: they are read as the client takes them, so that memory stays flat, and reading ends when the
  * client goes away. The first record is awaited here, so that a database that does not answer can still become an error
- * response; an error after it breaks the transfer.
+ * response; an error after it breaks the transfer. Streams take turns, and so leave room for other requests.
  *
  * @param present what a client sees of a record
  */
@@ -33,9 +41,15 @@ export async function streamRecords<T>(
   records: AsyncIterable<T>,
   present: (record: T) => object,
   { open, between, after, close }: Framing,
+  place: Place,
 ): Promise<Readable> {
   const iterator = records[Symbol.asyncIterator]();
-  let step = await iterator.next();
+  let step = await place
+    .turn(() => iterator.next())
+    .catch((error: unknown) => {
+      place.leave();
+      throw error;
+    });
   let before = open;
 
   async function nextChunk(): Promise<string> {
@@ -50,7 +64,7 @@ export async function streamRecords<T>(
 
   return new Readable({
     read() {
-      nextChunk().then(
+      place.turn(nextChunk).then(
         (chunk) => {
           this.push(chunk);
           if (step.done) this.push(null);
@@ -59,6 +73,7 @@ export async function streamRecords<T>(
       );
     },
     destroy(error, done) {
+      place.leave();
       const ended = iterator.return?.() ?? Promise.resolve();
       ended.then(
         () => done(error),
@@ -68,12 +83,17 @@ export async function streamRecords<T>(
   });
 }
 
-/** {@link streamRecords} as one JSON array, for hand-written controllers. */
+/**
+ * {@link streamRecords} as one JSON array, for hand-written controllers.
+ *
+ * @throws TooManyListsError, OverloadedError if the client of the request, or the process, sends too many lists
+ */
 export function streamJsonArray<T>(
   records: AsyncIterable<T>,
   present: (record: T) => object,
+  request: FastifyRequest,
 ): Promise<Readable> {
-  return streamRecords(records, present, JSON_ARRAY);
+  return streamRecords(records, present, JSON_ARRAY, request.server.transfers.listPlace(request));
 }
 
 /** What a function makes of records, in batches as they are read: no more than one batch is held at a time. */

@@ -76,7 +76,7 @@ export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
     reads: 'list',
     answer: 'list',
     summary: ({ name }) => `List ${name}, newest first`,
-    errors: [],
+    errors: ['TOO_MANY_STREAMS'],
   },
   count: {
     action: 'count',

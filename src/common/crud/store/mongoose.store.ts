@@ -1,6 +1,7 @@
 import { type Model, mongo } from 'mongoose';
-import { type Database, OPERATION_LIMITS, STREAM_BATCH } from '../../database/index.js';
+import { type Database, OPERATION_LIMITS, STREAM_BATCH, STREAM_BATCH_BYTES } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
+import { bytesOf, followSize } from '../definition/bytes-of.js';
 import type { Stored } from '../options/records.js';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { applyChange } from './apply-change.js';
@@ -31,6 +32,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly transforms: boolean;
   private readonly inserts: GatheredInserts;
   private readonly plain?: PlainRecords;
+  /** What a record of a list takes. Unit: bytes. */
+  private recordBytes?: number;
 
   /** @param search what is searched, of a model whose schema has its words */
   constructor(
@@ -146,8 +149,17 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     // A stream as a whole may take longer than one operation; its steps have the socket's limit each. Nor has it a
     // limit of 0: the driver would count batches against it and ask for ever larger ones.
     if (limit !== undefined) query.setOptions({ maxTimeMS, skip, limit });
-    const batchSize = limit === undefined ? STREAM_BATCH : limit + 1;
-    return this.database.iterate<Stored<Entity>>(() => query.cursor({ batchSize }) as never);
+    const batchSize = limit === undefined ? this.streamBatch() : limit + 1;
+    return this.database.iterate<Stored<Entity>>(
+      () => query.cursor({ batchSize }) as never,
+      fields ? undefined : (record) => (this.recordBytes = followSize(this.recordBytes, bytesOf(record))),
+    );
+  }
+
+  /** Each list that is sent holds a batch, for as long as its client takes. */
+  private streamBatch(): number {
+    const fitting = Math.floor(STREAM_BATCH_BYTES / (this.recordBytes ?? 1));
+    return Math.min(Math.max(fitting, 1), STREAM_BATCH);
   }
 
   count(filter: StoreFilter): Promise<number> {

@@ -1,0 +1,104 @@
+import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Installation, rssOf } from '../../bench/support/installation.js';
+import { metered } from './support/meter.js';
+import { normalClients, quantile, told } from './support/normal-client.js';
+import { openSockets } from './support/sockets.js';
+import { storeTodos } from './support/todos.js';
+
+const MAX_GET_MS = 50;
+const MAX_CONNECTION_MS = 200;
+/** On a machine that is busy otherwise, times are compared with those of the service alone. */
+const MAX_TIMES_ALONE = 3;
+/** When stalled readers must have been cut off. Unit: milliseconds. */
+const CUT_OFF_MS = 75_000;
+
+/** Whole lists that are read at full speed, or not at all, beside normal clients. */
+export default async function lists({ short }) {
+  const installation = new Installation();
+  const service = await installation.startService('off');
+  const { url } = installation;
+  const figures = {};
+  const failures = [];
+  const ms = short ? 5_000 : 20_000;
+  try {
+    const todo = url + (await storeTodos(url, short ? 10_000 : 30_000, 'x'.repeat(500)));
+    await normalClients(todo, 2_000);
+    const alone = await normalClients(todo, ms);
+    figures.alone = told(alone);
+    const check = (name, seen) => {
+      figures[name] = told(seen);
+      for (const [kind, target] of [
+        ['gets', MAX_GET_MS],
+        ['connections', MAX_CONNECTION_MS],
+      ]) {
+        const [p99, limit] = [
+          quantile(seen[kind], 0.99),
+          Math.max(target, MAX_TIMES_ALONE * quantile(alone[kind], 0.99)),
+        ];
+        if (p99 > limit)
+          failures.push(`${name}: p99 of ${kind} is ${p99.toFixed(0)} ms, more than ${limit.toFixed(0)} ms`);
+      }
+      if (seen.failed > 0) failures.push(`${name}: ${seen.failed} requests failed`);
+    };
+
+    const readers = new Readers(`${url}/todos`, 50);
+    const beside = await metered(service, () => normalClients(todo, ms));
+    readers.stop();
+    check('beside 50 readers', beside.result);
+    figures['lists read meanwhile'] = `${readers.whole} whole, ${readers.refused} refused`;
+    figures['memory of them'] = `+${beside.grownMiB.toFixed(0)} MiB`;
+    if (readers.whole === 0) failures.push('no list was read');
+
+    const request = 'GET /todos HTTP/1.1\r\nHost: drill\r\n\r\n';
+    const stalled = await openSockets(url, short ? 200 : 1_000, request);
+    for (const socket of stalled) socket.pause();
+    check(`beside ${stalled.length} stalled readers`, await normalClients(todo, ms));
+    figures['memory with stalled readers'] = `${rssOf(service).toFixed(0)} MiB`;
+    if (!short) {
+      await pause(CUT_OFF_MS - ms);
+      // One that was cut off is refused when it sends.
+      for (const socket of stalled) socket.resume();
+      await pause(2_000);
+      const left = stalled.filter(({ isOpen }) => isOpen).length;
+      figures['stalled readers left'] = left;
+      if (left > 0) failures.push(`${left} stalled readers are not cut off`);
+    }
+    for (const socket of stalled) socket.destroy();
+  } finally {
+    await installation.remove();
+  }
+  return { figures, failures };
+}
+
+/** Clients that read a list again and again, and wait a second if they are refused. */
+class Readers {
+  whole = 0;
+  refused = 0;
+  isStopped = false;
+
+  constructor(url, count) {
+    for (let i = 0; i < count; i++) void this.read(url);
+  }
+
+  stop() {
+    this.isStopped = true;
+  }
+
+  async read(url) {
+    while (!this.isStopped) {
+      const status = await new Promise((resolve) => {
+        const sent = request(url, { agent: false }, (answer) => {
+          answer.resume().on('end', () => resolve(answer.statusCode));
+          answer.on('error', () => resolve(0));
+        });
+        sent.on('error', () => resolve(0)).end();
+      });
+      if (status === 200) this.whole += 1;
+      else {
+        this.refused += 1;
+        await pause(1_000);
+      }
+    }
+  }
+}

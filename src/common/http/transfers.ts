@@ -1,0 +1,109 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { OverloadedError, TooManyListsError } from '../errors/index.js';
+import { ByteBudget } from './byte-budget.js';
+import { clientOf } from './client-of.js';
+
+/** Bounds of the lists that are read while they are sent. */
+export interface TransferLimits {
+  /** Lists at a time in this process. @default 64 */
+  readonly maxInAll: number;
+  /** Lists at a time of one client: of its tenant or, without a token, its address. @default 16 */
+  readonly maxPerClient: number;
+}
+
+const LIMITS: TransferLimits = { maxInAll: 64, maxPerClient: 16 };
+
+/** Parts of lists that are made at a time: while one waits for the database, another one is written. */
+const PARTS_AT_A_TIME = 2;
+
+/** After so long a part no longer keeps others waiting, such as one of a source that is slow. Unit: milliseconds. */
+const MAX_PART_MS = 50;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    transfers: Transfers;
+  }
+}
+
+/** What an answer that is made while it is sent needs. */
+export interface Place {
+  /** Makes a part of the answer when it is its turn; between two parts, whatever else has arrived is handled. */
+  turn<T>(make: () => Promise<T>): Promise<T>;
+  /** Gives the place back. Only its first call does anything. */
+  leave(): void;
+}
+
+/** The long answers of this process. They take turns, so that other requests need not wait for them. */
+export class Transfers {
+  /** Memory of those that are held as a whole while they are sent. */
+  readonly budget = new ByteBudget();
+  private readonly limits: TransferLimits;
+  /** Number of lists by client. */
+  private readonly taken = new Map<string, number>();
+  private takenInAll = 0;
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(fastify: FastifyInstance, limits: Partial<TransferLimits> = {}) {
+    this.limits = { ...LIMITS, ...limits };
+    fastify.decorate('transfers', { getter: (): never => this as never });
+  }
+
+  /**
+   * Takes a place for a whole list.
+   *
+   * @throws TooManyListsError, OverloadedError if there is none
+   */
+  listPlace(request: FastifyRequest): Place {
+    const client = clientOf(request);
+    const taken = this.taken.get(client) ?? 0;
+    if (taken >= this.limits.maxPerClient) throw new TooManyListsError(this.limits.maxPerClient);
+    if (this.takenInAll >= this.limits.maxInAll) throw new OverloadedError();
+    this.taken.set(client, taken + 1);
+    this.takenInAll += 1;
+    return this.place(() => {
+      this.takenInAll -= 1;
+      const left = (this.taken.get(client) ?? 1) - 1;
+      if (left > 0) this.taken.set(client, left);
+      else this.taken.delete(client);
+    });
+  }
+
+  /** A place for a page, of which there are any number. */
+  pagePlace(): Place {
+    return this.place(() => undefined);
+  }
+
+  private place(release: () => void): Place {
+    let isTaken = true;
+    const leave = () => {
+      if (isTaken) release();
+      isTaken = false;
+    };
+    return { turn: (make) => this.turn(make), leave };
+  }
+
+  private async turn<T>(make: () => Promise<T>): Promise<T> {
+    if (this.running >= PARTS_AT_A_TIME) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.running += 1;
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      setImmediate(() => this.next());
+    };
+    const timer = setTimeout(end, MAX_PART_MS);
+    try {
+      return await make();
+    } finally {
+      clearTimeout(timer);
+      end();
+    }
+  }
+
+  private next(): void {
+    const proceed = this.waiting.shift();
+    if (proceed) proceed();
+    else this.running -= 1;
+  }
+}

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { eventually } from './support/eventually.js';
+import { expectProblem } from './support/problems.js';
+import { createTestApp, type TestApp } from './support/test-app.js';
+
+const RECORDS = 2_000;
+const TENANT = '665f1c2ab7e3a90d4c8b0001';
+
+describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
+  let app: TestApp;
+  const open: ClientRequest[] = [];
+  beforeAll(async () => {
+    app = await createTestApp({ env: { TODOS_API: form }, limits: { maxInAll: 3, maxPerClient: 2 } });
+    const description = 'x'.repeat(10_000);
+    const records = Array.from({ length: RECORDS }, () => ({
+      title: 'x',
+      description,
+      createdAt: new Date(),
+      updatedAt: new Date(),
+      __v: 0,
+    }));
+    await app.database.collection('todos').insertMany(records);
+  });
+  afterEach(() => open.splice(0).forEach((sent) => sent.destroy()));
+  afterAll(() => app.close());
+
+  /** Begins to read a list, and stops. */
+  async function stall(): Promise<IncomingMessage> {
+    const sent = request(`${app.url}/todos`).end();
+    open.push(sent);
+    sent.on('error', () => undefined);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return response;
+  }
+
+  it('are read at a time as often as a client may; what is short is not bounded', async () => {
+    const first = await stall();
+    await stall();
+    const refused = await app.get('/todos');
+    expectProblem(refused, {
+      status: 429,
+      code: 'TOO_MANY_STREAMS',
+      detail:
+        'You read 2 whole lists at the same time, which is the maximum. Read pages, or try again later.',
+      instance: '/todos',
+    });
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect((await app.get('/todos?limit=1')).status).toBe(200);
+    first.resume();
+    await once(first, 'end');
+    await eventually(async () => expect((await fetch(`${app.url}/todos?limit=1`)).status).toBe(200));
+    const again = await stall();
+    expect(again.statusCode).toBe(200);
+  });
+
+  it('give their place back when their client goes away', async () => {
+    for (let i = 0; i < 4; i++) {
+      await eventually(async () => {
+        const response = await stall();
+        if (response.statusCode !== 200) response.resume();
+        expect(response.statusCode).toBe(200);
+      });
+      open.splice(0).forEach((sent) => sent.destroy());
+    }
+  });
+
+  it('in an order that is refused take no place', async () => {
+    for (let i = 0; i < 4; i++) expect((await app.get('/todos?limit=x')).status).toBe(400);
+    expect((await stall()).statusCode).toBe(200);
+  });
+});
+
+describe('a large page', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+    const content = 'x'.repeat(100_000);
+    const createdAt = new Date();
+    await app.database
+      .collection('posts')
+      .insertMany(
+        Array.from({ length: 60 }, (_, i) => ({ title: `${i}`, content, tenant: TENANT, createdAt, __v: 0 })),
+      );
+  });
+  afterAll(() => app.close());
+
+  it('is the same JSON as a small one', async () => {
+    const large = await app.get('/posts/api?limit=50&offset=5');
+    const small = await app.get('/posts/api?limit=50&offset=5&fields=title');
+    expect(Object.keys(large.body)).toEqual(['results', 'count', 'next', 'prev']);
+    expect(large.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(large.body.results.map(({ title }: { title: string }) => title)).toEqual(
+      small.body.results.map(({ title }: { title: string }) => title),
+    );
+    expect(large.body.results[49].content).toHaveLength(100_000);
+    expect([large.body.count, large.body.prev, large.body.next].map((value) => typeof value)).toEqual([
+      'number',
+      'string',
+      'string',
+    ]);
+    expect(large.headers.get('link')?.split('&fields').join('')).toContain('rel="next"');
+    const { body } = await app.get('/posts/api?limit=50&count=none');
+    expect(Object.keys(body)).toEqual(['results', 'next', 'prev']);
+  });
+
+  it('is sent to many at a time, and each gets all of it', async () => {
+    const read = async () => (await fetch(`${app.url}/posts/api?limit=20`)).json();
+    const pages = (await Promise.all(Array.from({ length: 20 }, read))) as { results?: unknown[] }[];
+    expect(pages.map(({ results }) => results?.length)).toEqual(Array.from({ length: 20 }, () => 20));
+  });
+});
