@@ -1,5 +1,7 @@
-import type { INestApplication } from '@nestjs/common';
+import { type INestApplication, Logger } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE, sendProblem } from './common/errors/index.js';
 import type { Environment } from './config/index.js';
 
 type PathItem = OpenAPIObject['paths'][string];
@@ -20,7 +22,7 @@ export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
     title: 'Posts and todos',
     description:
       'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant ' +
-      '(in development: `npm run token -- --tenant <24 hex digits>`). Every error is `application/problem+json`.',
+      '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`.',
     tags: {
       CMS: 'Posts: public reads, writes within the tenant',
       Todos: `Todos, in the ${todosApi} form`,
@@ -48,13 +50,34 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
   return explicit(SwaggerModule.createDocument(app, builder.build()));
 }
 
+/** Hides Swagger's own top bar, and the choice among one server. */
+const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers { display: none }';
+
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
 export function useExplorer(app: INestApplication, api: ApiDescription): void {
+  leadToExplorer(app);
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
     yamlDocumentUrl: 'docs/openapi.yaml',
     customSiteTitle: `${api.title}: API explorer`,
-    swaggerOptions: { persistAuthorization: true, tryItOutEnabled: true, displayRequestDuration: true },
+    customCss: PAGE_STYLES,
+    swaggerOptions: {
+      persistAuthorization: true,
+      tryItOutEnabled: true,
+      displayRequestDuration: true,
+      // The schemas are folded: each operation shows those that it uses.
+      defaultModelsExpandDepth: 0,
+    },
+  });
+}
+
+/** Leads a browser that asks for `/` to the explorer; for every other client the path does not exist. */
+function leadToExplorer(app: INestApplication): void {
+  const logger = new Logger('Explorer');
+  app.getHttpAdapter().get('/', (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('Vary', 'Accept');
+    if (request.headers.accept?.includes('text/html')) void reply.redirect('/docs');
+    else sendProblem(new PathNotFoundError(), request, reply, logger);
   });
 }
 
@@ -70,14 +93,28 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
     const { properties = {} } = schema as { properties?: object };
     if ('properties' in schema) schema.additionalProperties = Object.keys(properties).length === 0;
   }
-  for (const path of Object.values(document.paths)) {
-    for (const operation of Object.values(path)) {
-      if (isOperation(operation)) operation.security ??= [];
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const operation of Object.values(item)) {
+      if (!isOperation(operation)) continue;
+      operation.security ??= [];
+      nameInstance(operation, path);
     }
   }
   const paths = sorted(document.paths, byName);
   document.paths = Object.fromEntries(paths.map(([path, item]) => [path, inOrder(item)]));
   return document;
+}
+
+/** Sets the path of the request in the examples of errors, which are made before a route knows its path. */
+function nameInstance({ responses }: Operation, path: string): void {
+  const instance = path.replaceAll(/\{[^}]+\}/g, '665f1c2ab7e3a90d4c8b4567');
+  for (const response of Object.values(responses)) {
+    const examples =
+      response && 'content' in response ? response.content?.[PROBLEM_CONTENT_TYPE]?.examples : undefined;
+    for (const example of Object.values(examples ?? {})) {
+      if ('value' in example) example.value = { ...(example.value as Problem), instance };
+    }
+  }
 }
 
 function inOrder(path: PathItem): PathItem {

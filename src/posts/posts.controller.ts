@@ -10,7 +10,7 @@ export class PostsController extends CrudController(postsCrud, PostsService) {
     method: 'DELETE',
     path: ':id',
     isolatedAs: 'del',
-    summary: 'Archive a post',
+    summary: 'Archive a post; the answer is the same if your tenant has no such post',
     response: ArchivedResult,
     errors: [],
   })

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import {
   ApiExtraModels,
@@ -9,6 +8,7 @@ import {
 } from '@nestjs/swagger';
 import { ERROR_TABLE, type ErrorCode } from './error-messages.js';
 import { PROBLEM_CONTENT_TYPE } from './problem.js';
+import { type ExampleContext, nameOfProblem, problemExample } from './problem-examples.js';
 
 /** One fault of a request, as the explorer shows it. */
 class ProblemViolation {
@@ -93,25 +93,32 @@ const PROBLEM_HEADERS: Readonly<
 };
 
 /**
- * Documents the errors that a handler answers with, one response a status. A number is the status of an exception of the
- * feature's own, such as 402 for a `PaymentRequired`.
+ * Documents the errors that a handler answers with, one response a status, with an example of each. A number is the status of an
+ * exception of the feature's own, such as 402 for a `PaymentRequired`.
  */
 export function ApiProblems(...problems: (ErrorCode | number)[]): MethodDecorator {
-  const rows = problems.map((problem) =>
-    typeof problem === 'number'
-      ? { status: problem, title: STATUS_CODES[problem] ?? 'Error' }
-      : ERROR_TABLE[problem],
-  );
+  return ApiProblemsOf({}, ...problems);
+}
+
+/** The same, with examples that speak of a resource. */
+export function ApiProblemsOf(context: ExampleContext, ...problems: (ErrorCode | number)[]): MethodDecorator {
+  const rows = problems.map((problem) => ({
+    ...nameOfProblem(problem),
+    value: problemExample(problem, context),
+  }));
   const statuses = [...new Set(rows.map(({ status }) => status))].sort();
   return applyDecorators(
     ApiExtraModels(ProblemBody),
     ...statuses.map((status) => {
-      const titles = rows.filter((row) => row.status === status).map(({ title }) => title);
+      const same = rows.filter((row) => row.status === status);
+      const examples = Object.fromEntries(
+        same.map(({ name, title, value }) => [name, { summary: title, value }]),
+      );
       return ApiResponse({
         status,
-        description: [...new Set(titles)].join(', or '),
+        description: [...new Set(same.map(({ title }) => title))].join(', or '),
         headers: PROBLEM_HEADERS[status],
-        content: { [PROBLEM_CONTENT_TYPE]: { schema: PROBLEM_SCHEMA } },
+        content: { [PROBLEM_CONTENT_TYPE]: { schema: PROBLEM_SCHEMA, examples } },
       });
     }),
   );

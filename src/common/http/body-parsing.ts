@@ -7,7 +7,7 @@ import { checkHarmless, parseJson } from './json-body.js';
 import { readBody, streamBody } from './read-body.js';
 
 const JSON_TYPE = 'application/json';
-const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
 declare module 'fastify' {
   interface FastifyRequest {

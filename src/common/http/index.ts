@@ -1,3 +1,4 @@
+export { MERGE_PATCH_TYPE } from './body-parsing.js';
 export type { ConnectionLimits } from './connection-limits.js';
 export { createHttpAdapter } from './http-adapter.js';
 export { CarriesBodies, type CarriedBody, NDJSON_TYPE } from './carried-body.js';

@@ -44,7 +44,7 @@ import {
   type UpdatedResult,
   varyBy,
 } from '../../common/crud/index.js';
-import { ApiProblems, LOAD_ERRORS } from '../../common/errors/index.js';
+import { ApiProblemsOf, LOAD_ERRORS } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
 import { TakesQuery } from '../../common/http/index.js';
 import {
@@ -60,6 +60,10 @@ const PATH = 'todos';
 const ANSWERS = { record: TodoRecord, page: TodoPage };
 const FIELDS = ['_id', ...fieldsOf(TodoInput).map(({ name }) => name), 'createdAt', 'updatedAt'];
 
+/** What the examples of errors say of a todo. */
+const EXAMPLES = { label: 'Todo' };
+const UPDATE_EXAMPLES = { ...EXAMPLES, contentTypes: ['application/merge-patch+json', 'application/json'] };
+
 /** The todo API, written by hand: the same answers as the generated one, without the generator. */
 @ApiTags('Todos')
 @Controller(PATH)
@@ -72,7 +76,8 @@ export class TodosController {
   @ApiIdempotencyKey()
   @ApiCreateBody(TodoCreate)
   @ApiSuccess('create', PATH, ANSWERS)
-  @ApiProblems(
+  @ApiProblemsOf(
+    EXAMPLES,
     'VALIDATION_FAILED',
     'MALFORMED_REQUEST',
     'BODY_TOO_LARGE',
@@ -103,7 +108,8 @@ export class TodosController {
   @ApiOperation({ operationId: 'todos_list', summary: 'List todos, newest first' })
   @ApiPaging()
   @ApiSuccess('list', PATH, ANSWERS)
-  @ApiProblems(
+  @ApiProblemsOf(
+    EXAMPLES,
     'VALIDATION_FAILED',
     'TOO_MANY_STREAMS',
     ...LOAD_ERRORS,
@@ -131,9 +137,11 @@ export class TodosController {
   @ApiIfNoneMatch()
   @ApiFields(FIELDS)
   @ApiSuccess('get', PATH, { ...ANSWERS, part: TodoPart })
-  @ApiProblems(
+  @ApiProblemsOf(
+    EXAMPLES,
     'VALIDATION_FAILED',
     'INVALID_ID',
+    'URI_TOO_LONG',
     'RECORD_NOT_FOUND',
     ...LOAD_ERRORS,
     'DATABASE_UNAVAILABLE',
@@ -159,10 +167,12 @@ export class TodosController {
   @ApiIfMatch()
   @ApiUpdateBody(TodoUpdate)
   @ApiSuccess('update', PATH, ANSWERS)
-  @ApiProblems(
+  @ApiProblemsOf(
+    UPDATE_EXAMPLES,
     'VALIDATION_FAILED',
     'MALFORMED_REQUEST',
     'INVALID_ID',
+    'URI_TOO_LONG',
     'RECORD_NOT_FOUND',
     'PRECONDITION_FAILED',
     'BODY_TOO_LARGE',
@@ -190,9 +200,11 @@ export class TodosController {
   @ApiIdParam('Todo')
   @ApiIfMatch()
   @ApiSuccess('del', PATH, ANSWERS)
-  @ApiProblems(
+  @ApiProblemsOf(
+    EXAMPLES,
     'VALIDATION_FAILED',
     'INVALID_ID',
+    'URI_TOO_LONG',
     'RECORD_NOT_FOUND',
     'PRECONDITION_FAILED',
     ...LOAD_ERRORS,

@@ -34,8 +34,9 @@ const ID_EXAMPLE = '665f1c2ab7e3a90d4c8b4567';
 export function ApiIdParam(label: string, name = 'id'): MethodDecorator {
   return ApiParam({
     name,
-    description: `Identifier of the ${label.toLowerCase()}`,
-    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN, example: ID_EXAMPLE },
+    description: `Identifier of the ${label.toLowerCase()}, as its create answers with it`,
+    // Without an example: the explorer would send it, and no record has it.
+    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN },
   });
 }
 
@@ -44,6 +45,10 @@ export function ApiPaging(
   { unpaged, maxLimit }: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum },
 ): MethodDecorator {
   const { offset, limit } = PAGE_LIMITS;
+  const size = Math.min(limit.default, maxLimit);
+  const defaultLimit = unpaged
+    ? `${size} if only another page parameter is there.`
+    : `${size} if it is left out.`;
   const without = unpaged ? ' With it or `limit` the answer is a page; without both, every record.' : '';
   return applyDecorators(
     ApiQuery({
@@ -55,8 +60,14 @@ export function ApiPaging(
     ApiQuery({
       name: 'limit',
       required: false,
-      description: 'Maximum number of records per page.',
-      schema: { ...limit, type: 'integer', maximum: maxLimit, default: Math.min(limit.default, maxLimit) },
+      description: `Maximum number of records per page. ${defaultLimit}`,
+      // A default would be that of every request, also of one without page parameters.
+      schema: {
+        type: 'integer',
+        minimum: limit.minimum,
+        maximum: maxLimit,
+        ...(!unpaged && { default: size }),
+      },
     }),
   );
 }

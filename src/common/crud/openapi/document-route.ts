@@ -9,7 +9,8 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { ApiProblems, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
+import { ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
+import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
@@ -49,9 +50,18 @@ export function documentRoute(
     ...(isBatch(route) ? [documentBatch(route, resource, classes)] : []),
     ...documentConditions(route),
     ...documentAnswer(route, definition, classes),
-    ApiProblems(...problemsOf(route, definition, takesToken)),
+    ApiProblemsOf(
+      { label: definition.label, contentTypes: contentTypesOf(route) },
+      ...problemsOf(route, definition, takesToken),
+    ),
     ...(takesToken ? [ApiBearerAuth()] : []),
   ];
+}
+
+/** The content types that a route takes a body in. */
+function contentTypesOf({ body }: Route): readonly string[] {
+  if (body === 'lines') return [NDJSON_TYPE];
+  return body === 'update' ? [MERGE_PATCH_TYPE, 'application/json'] : ['application/json'];
 }
 
 function isPublic({ action }: Route, { isolation }: CrudDefinition): boolean {
@@ -148,7 +158,7 @@ function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolea
   if ((isRestore || answer === 'archive') && hasUpdateHook(definition)) codes.push('WRITE_CONFLICT');
   if (route.reads === 'list' || route.reads === 'count') codes.push('QUERY_TOO_SLOW');
   if (takesKey(route)) codes.push('IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED');
-  if (hasParams) codes.push('INVALID_ID');
+  if (hasParams) codes.push('INVALID_ID', 'URI_TOO_LONG');
   if (parent && !isBatch(route)) codes.push('RECORD_NOT_FOUND');
   if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');
   if (takesToken || takesArchived(route, definition)) {

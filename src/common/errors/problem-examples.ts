@@ -1,0 +1,105 @@
+import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
+import { AuthenticationUnavailableError } from './authentication-unavailable.error.js';
+import { BodyTooLargeError } from './body-too-large.error.js';
+import { ClaimRequiredError } from './claim-required.error.js';
+import { DatabaseUnavailableError } from './database-unavailable.error.js';
+import { DeadlineExceededError } from './deadline-exceeded.error.js';
+import type { DomainError } from './domain.error.js';
+import { DuplicateValueError } from './duplicate-value.error.js';
+import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
+import { FeatureError } from './feature.error.js';
+import { FrameworkError } from './framework.error.js';
+import { IdempotencyKeyInUseError } from './idempotency-key-in-use.error.js';
+import { IdempotencyKeyReusedError } from './idempotency-key-reused.error.js';
+import { InvalidIdError } from './invalid-id.error.js';
+import { InvalidTokenError } from './invalid-token.error.js';
+import { MalformedRequestError } from './malformed-request.error.js';
+import { MethodNotAllowedError } from './method-not-allowed.error.js';
+import { OverloadedError } from './overloaded.error.js';
+import { PathNotFoundError } from './path-not-found.error.js';
+import { PreconditionFailedError } from './precondition-failed.error.js';
+import { type Problem, toProblem } from './problem.js';
+import { QueryTooSlowError } from './query-too-slow.error.js';
+import { RecordNotFoundError } from './record-not-found.error.js';
+import { ShuttingDownError } from './shutting-down.error.js';
+import { StillReferencedError } from './still-referenced.error.js';
+import { TenantRequiredError } from './tenant-required.error.js';
+import { TooManyRequestsError } from './too-many-requests.error.js';
+import { TooManyStreamsError } from './too-many-streams.error.js';
+import { UnauthenticatedError } from './unauthenticated.error.js';
+import { UnknownEventError } from './unknown-event.error.js';
+import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
+import { ValidationError } from './validation.error.js';
+import { WriteConflictError } from './write-conflict.error.js';
+
+/** What the examples of a route say of it. */
+export interface ExampleContext {
+  /** What a client calls the record. @default "Record" */
+  label?: string;
+  /** The content types of its body. @default JSON */
+  contentTypes?: readonly string[];
+  /** Name of the parameter in its path that carries an identifier. @default "id" */
+  idName?: string;
+}
+
+const REQUEST_ID = '4b5a9a5e-0d0c-4f0e-9a53-4c1f6d1f2b7e';
+
+/** One true error of each code. */
+const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) => DomainError>> = {
+  MALFORMED_REQUEST: () => new MalformedRequestError(errorMessages.malformedJson),
+  VALIDATION_FAILED: () =>
+    new ValidationError([{ parameter: 'colour', detail: errorMessages.unknownParameter('colour', []) }]),
+  INVALID_ID: ({ idName }) => new InvalidIdError(idName),
+  UNKNOWN_EVENT: () => new UnknownEventError(),
+  UNAUTHENTICATED: () => new UnauthenticatedError(),
+  INVALID_TOKEN: () => new InvalidTokenError(),
+  TENANT_REQUIRED: () => new TenantRequiredError('tenant'),
+  CLAIM_REQUIRED: () => new ClaimRequiredError('sub'),
+  RECORD_NOT_FOUND: ({ label }) => new RecordNotFoundError(label),
+  PATH_NOT_FOUND: () => new PathNotFoundError(),
+  METHOD_NOT_ALLOWED: () => new MethodNotAllowedError('DELETE', ['GET', 'HEAD', 'POST']),
+  REQUEST_TIMEOUT: () => new FrameworkError('REQUEST_TIMEOUT', errorMessages.requestTimeout),
+  STILL_REFERENCED: ({ label }) => new StillReferencedError(label.toLowerCase(), 'other records'),
+  WRITE_CONFLICT: () => new WriteConflictError(),
+  IDEMPOTENCY_KEY_IN_USE: () => new IdempotencyKeyInUseError(),
+  DUPLICATE_VALUE: () => new DuplicateValueError(['name']),
+  PRECONDITION_FAILED: () => new PreconditionFailedError(),
+  BODY_TOO_LARGE: () => new BodyTooLargeError(1_048_576),
+  URI_TOO_LONG: () => new FrameworkError('URI_TOO_LONG', errorMessages.uriTooLong),
+  UNSUPPORTED_MEDIA_TYPE: ({ contentTypes }) => new UnsupportedMediaTypeError(contentTypes),
+  EXPECTATION_FAILED: () => new FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed),
+  IDEMPOTENCY_KEY_REUSED: () => new IdempotencyKeyReusedError(),
+  TOO_MANY_REQUESTS: () => new TooManyRequestsError('tenant', 30),
+  TOO_MANY_STREAMS: () => new TooManyStreamsError(10),
+  HEADERS_TOO_LARGE: () => new FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge),
+  INTERNAL_ERROR: () => new FrameworkError('INTERNAL_ERROR', errorMessages.internalError),
+  AUTHENTICATION_UNAVAILABLE: () => new AuthenticationUnavailableError(),
+  DEADLINE_EXCEEDED: () => new DeadlineExceededError(),
+  DATABASE_UNAVAILABLE: () => new DatabaseUnavailableError(),
+  OVERLOADED: () => new OverloadedError(),
+  QUERY_TOO_SLOW: () => new QueryTooSlowError(),
+  SHUTTING_DOWN: () => new ShuttingDownError(),
+};
+
+/**
+ * The body of an error as an example of the document. Its `instance` is empty: the path is known only when the document is put together.
+ *
+ * @param problem a code of the service, or the status of an exception of a feature's own
+ */
+export function problemExample(
+  problem: ErrorCode | number,
+  { label = 'Record', contentTypes = ['application/json'], idName = 'id' }: ExampleContext,
+): Problem {
+  const error =
+    typeof problem === 'number'
+      ? new FeatureError(new HttpException(STATUS_CODES[problem] ?? 'Error', problem))
+      : EXAMPLES[problem]({ label, contentTypes, idName });
+  return toProblem(error, { path: '', id: REQUEST_ID });
+}
+
+/** The name and the summary of an example. */
+export function nameOfProblem(problem: ErrorCode | number): { status: number; title: string; name: string } {
+  if (typeof problem !== 'number') return { ...ERROR_TABLE[problem], name: problem };
+  return { status: problem, title: STATUS_CODES[problem] ?? 'Error', name: problemExample(problem, {}).code };
+}
