@@ -12,4 +12,8 @@ await start({ portVariable: 'PORT' }, async (environment, database) => {
   const url = await app.getUrl();
   const explorer = environment.docs === 'on' ? `is at ${url}/docs` : 'is off';
   new Logger('Main').log(`Listening on ${url}; the explorer ${explorer}`);
+  if (process.stdout.isTTY) {
+    const { bannerOf } = await import('./app.banner.js');
+    process.stdout.write(bannerOf({ url, environment, databaseUri: await database.uri() }));
+  }
 });

@@ -3,11 +3,18 @@ import { SignJWT } from 'jose';
 import { isObjectId } from './common/ids/index.js';
 import { ConfigurationError, jwtSecretOf, readEnvironment } from './config/index.js';
 
-const USAGE = 'Usage: npm run token -- --tenant <24 hexadecimal digits> [--hours <number, default 8>]';
+const USAGE = `Usage: npm run token -- --tenant <24 hexadecimal digits> [--hours <number, default 8>]
+
+Prints a token that acts for the tenant, for example: npm run --silent token -- --tenant 665f1c2ab7e3a90d4c8b0001
+Send it as "Authorization: Bearer <token>". Only for development; docs/tokens.md is about production.`;
 
 /** Prints a development token for a tenant. */
 async function main(): Promise<void> {
-  const { tenant, hours } = readArguments();
+  const { tenant, hours, help } = readArguments();
+  if (help) {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
   const environment = readEnvironment(process.env);
   const secret = jwtSecretOf(environment);
   if (environment.nodeEnv === 'production' || !secret) {
@@ -25,16 +32,22 @@ async function main(): Promise<void> {
   process.stdout.write(`${await token.sign(new TextEncoder().encode(secret))}\n`);
 }
 
-function readArguments(): { tenant: string; hours: number } {
+function readArguments(): { tenant: string; hours: number; help: boolean } {
   const { values } = parseArgs({
-    options: { tenant: { type: 'string' }, hours: { type: 'string', default: '8' } },
+    options: {
+      tenant: { type: 'string' },
+      hours: { type: 'string', default: '8' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
   });
   const hours = Number(values.hours);
+  if (values.help) return { tenant: '', hours, help: true };
   if (!isObjectId(values.tenant) || !(hours > 0)) throw new Error(USAGE);
-  return { tenant: values.tenant, hours };
+  return { tenant: values.tenant, hours, help: false };
 }
 
 main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n${error instanceof ConfigurationError ? '' : `${USAGE}\n`}`);
+  const isWhole = error instanceof ConfigurationError || error.message === USAGE;
+  process.stderr.write(`${error.message}\n${isWhole ? '' : `${USAGE}\n`}`);
   process.exit(1);
 });

@@ -8,7 +8,7 @@ import { buildService, ServiceProcess } from './support/service-process.js';
 import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
-const MONGODB_URI = 'mongodb://127.0.0.1:27017';
+const MONGODB_URI = 'mongodb://127.0.0.1:27017/app';
 const JWKS_URL = 'https://issuer.example.com/keys';
 
 describe('the environment', () => {
@@ -116,6 +116,21 @@ describe('a process', () => {
     ['MONGODB_URI', { MONGODB_URI: 'postgres://db' }, 'must be a mongodb:// or mongodb+srv:// URI.'],
     [
       'MONGODB_URI',
+      { MONGODB_URI: 'mongodb://127.0.0.1:27017' },
+      'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos.',
+    ],
+    [
+      'MONGODB_URI',
+      { MONGODB_URI: 'mongodb://user:secret@a,b/?replicaSet=rs0' },
+      'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos.',
+    ],
+    [
+      'MONGODB_URI',
+      { MONGODB_URI: 'mongodb+srv://db.example.com/' },
+      'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos.',
+    ],
+    [
+      'MONGODB_URI',
       { MONGODB_URI: 'mongodb://db/?maxPoolSize=many' },
       'must be a URI that the MongoDB driver can read: Expected maxPoolSize to be stringified int value, got: many.',
     ],
@@ -153,13 +168,18 @@ describe('a process', () => {
     ],
     [
       'CORS_ORIGINS',
-      { CORS_ORIGINS: 'https://a.example.com/' },
-      'must be a comma-separated list of origins such as https://app.example.com.',
+      { CORS_ORIGINS: 'http://localhost:5173, https://a.example.com/' },
+      'has "https://a.example.com/", which is more than an origin or written otherwise than browsers send it. Write https://a.example.com.',
+    ],
+    [
+      'CORS_ORIGINS',
+      { CORS_ORIGINS: 'localhost:5173' },
+      'has "localhost:5173", which is not an origin such as https://app.example.com.',
     ],
     [
       'CORS_ORIGINS',
       { CORS_ORIGINS: '*' },
-      'must be a comma-separated list of origins such as https://app.example.com.',
+      'has "*", which would open the API to every page. List the origins, such as https://app.example.com.',
     ],
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')],
     ['BODY_LIMIT', { BODY_LIMIT: '1MB' }, wholeNumber(1, 1_073_741_824)],
@@ -167,7 +187,7 @@ describe('a process', () => {
     [
       'TRUSTED_PROXIES',
       { TRUSTED_PROXIES: '10.0.0.0/8, proxy.internal' },
-      'must be a comma-separated list of addresses, or ranges such as 10.0.0.0/8.',
+      'has "proxy.internal", which is neither an address nor a range such as 10.0.0.0/8.',
     ],
     ['MAX_RUNNING_REQUESTS', { MAX_RUNNING_REQUESTS: '1' }, wholeNumber(8, 100_000)],
     ['RATE_LIMIT_TENANT', { RATE_LIMIT_TENANT: 'none' }, wholeNumber(0, 1_000_000_000)],
@@ -212,6 +232,15 @@ describe('a process', () => {
     });
     expect([response.status, await response.json()]).toEqual([200, { archived: true }]);
     service.signal('SIGKILL');
+  });
+
+  it('says how to use the token command', async () => {
+    const { code, stdout, stderr } = await ServiceProcess.spawn({}, ['dist/token.js', '--help']).ended();
+    expect([code, stdout, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^Usage: npm run token -- --tenant/),
+      '',
+    ]);
   });
 
   it('refuses to make tokens in production, or without a tenant', async () => {

@@ -200,6 +200,12 @@ class Reader {
       const fault = withoutLogin((error as Error).message, value);
       throw new ConfigurationError(name, `must be a URI that the MongoDB driver can read: ${fault}`);
     }
+    if (!/^[^/]*\/\/[^/]+\/[^/?]/.test(value)) {
+      throw new ConfigurationError(
+        name,
+        'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos',
+      );
+    }
     return value;
   }
 
@@ -223,27 +229,38 @@ class Reader {
   }
 
   origins(name: string): string[] {
-    return this.list(
-      name,
-      (entry) => URL.canParse(entry) && new URL(entry).origin === entry,
-      'origins such as https://app.example.com',
-    );
+    return this.list(name, originFault);
   }
 
   networks(name: string): string[] {
-    return this.list(
-      name,
-      (entry) => ipaddr.isValid(entry) || ipaddr.isValidCIDR(entry),
-      'addresses, or ranges such as 10.0.0.0/8',
-    );
+    return this.list(name, networkFault);
   }
 
-  private list(name: string, fits: (entry: string) => boolean, shape: string): string[] {
+  /** @param faultOf what is wrong with an entry, and what would be right */
+  private list(name: string, faultOf: (entry: string) => string | undefined): string[] {
     const entries = (this.text(name) ?? '').split(',').map((entry) => entry.trim());
-    const filled = entries.filter((entry) => entry !== '');
-    if (filled.every(fits)) return filled;
-    throw new ConfigurationError(name, `must be a comma-separated list of ${shape}`);
+    return entries
+      .filter((entry) => entry !== '')
+      .map((entry) => {
+        const fault = faultOf(entry);
+        if (fault === undefined) return entry;
+        throw new ConfigurationError(name, `has ${JSON.stringify(entry)}, ${fault}`);
+      });
   }
+}
+
+function originFault(entry: string): string | undefined {
+  const origin = URL.canParse(entry) ? new URL(entry).origin : 'null';
+  if (origin === entry) return undefined;
+  if (entry === '*')
+    return 'which would open the API to every page. List the origins, such as https://app.example.com';
+  if (!/^https?:/.test(origin)) return 'which is not an origin such as https://app.example.com';
+  return `which is more than an origin or written otherwise than browsers send it. Write ${origin}`;
+}
+
+function networkFault(entry: string): string | undefined {
+  if (ipaddr.isValid(entry) || ipaddr.isValidCIDR(entry)) return undefined;
+  return 'which is neither an address nor a range such as 10.0.0.0/8';
 }
 
 /** The driver quotes parts of a URI at times; user and password are not for a log. */

@@ -174,7 +174,8 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       this.opened = true;
       if (this.server.canTakeOver) this.connection.on('disconnected', () => this.takeOver());
       this.tasks.start();
-      this.logger.log('The database is open');
+      // The embedded default's own address has no login.
+      this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
     } catch (error) {
       if (error instanceof DamagedDataError) throw error;
       this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened; trying again');

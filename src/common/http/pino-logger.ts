@@ -3,6 +3,25 @@ import { type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
 import { describeError, escapeControls } from './log-text.js';
 
+/** Names under which Nest itself tells at the start of every module and route. */
+const NESTS_OWN = new Set([
+  'NestFactory',
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestApplication',
+]);
+
+/** Lines for a terminal: who logs is in the line itself. */
+const TERMINAL = {
+  colorize: true,
+  sync: true,
+  singleLine: true,
+  translateTime: 'SYS:HH:MM:ss',
+  ignore: 'context',
+  messageFormat: '{if context}{context}: {end}{msg}',
+} as const;
+
 /** The process's log: one JSON object a line, or coloured lines in a terminal. */
 export function createLog(
   level: string,
@@ -24,7 +43,7 @@ export function createLog(
       method.apply(this, args.map(escaped) as typeof args);
     },
   };
-  return pino({ ...options, hooks }, pretty({ colorize: true, destination: out }));
+  return pino({ ...options, hooks }, pretty({ ...TERMINAL, destination: out }));
 }
 
 /** A message is shown as it is in a terminal, where a line break in it would begin a line of its own. */
@@ -37,7 +56,7 @@ export class PinoLogger implements LoggerService {
   constructor(private readonly log_: Logger) {}
 
   log(...args: unknown[]): void {
-    this.write('info', args);
+    this.write(NESTS_OWN.has(String(args.at(-1))) ? 'debug' : 'info', args);
   }
 
   error(...args: unknown[]): void {

@@ -1,0 +1,35 @@
+import type { Environment } from './config/index.js';
+
+/** What a person at a terminal wants to know of a service that has started. */
+export interface Banner {
+  /** Where it listens. */
+  readonly url: string;
+  readonly environment: Environment;
+  /** The connection string of its database. */
+  readonly databaseUri: string;
+}
+
+/** A few lines for the terminal, with addresses and commands to copy. */
+export function bannerOf({ url, environment, databaseUri }: Banner): string {
+  const { mongodbUri, jwtSecret, jwtJwksUrl, nodeEnv, docs } = environment;
+  const signsTokens = nodeEnv !== 'production' && !jwtJwksUrl;
+  const tokens = signsTokens
+    ? `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001${jwtSecret ? ' (with the same JWT_SECRET)' : ''}`
+    : 'from your identity provider, see docs/tokens.md';
+  const rows = [
+    ['API', url],
+    ['Explorer', docs === 'on' ? `${url}/docs` : 'off'],
+    [
+      'Database',
+      mongodbUri ? withoutLogin(databaseUri) : `embedded; for mongosh and Compass: ${databaseUri}`,
+    ],
+    ['Tokens', tokens],
+    ['Stop', 'Ctrl-C'],
+  ];
+  return `\n${rows.map(([name = '', text = '']) => `  ${name.padEnd(10)}${text}`).join('\n')}\n\n`;
+}
+
+/** User, password and options are not for a screen. */
+function withoutLogin(uri: string): string {
+  return uri.replace(/\/\/[^/]*@/, '//').replace(/\?.*$/, '');
+}
