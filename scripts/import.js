@@ -1,0 +1,41 @@
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { fail } from './records/fail.js';
+import { importLines, SERVICE_OPTIONS } from './records/import-lines.js';
+import { startProgress } from './records/progress.js';
+
+/**
+ * `npm run import -- todos < todos.ndjson` creates a record of each line in the running service. The fields that the service sets itself, which an
+ * export has, are left out. Lines that are rejected are listed; then it ends with 1.
+ */
+const SET_BY_SERVICE = ['_id', 'createdAt', 'updatedAt'];
+const { values, positionals } = parseArgs({ options: SERVICE_OPTIONS, allowPositionals: true });
+const [
+  path = fail('Usage: npm run import -- todos [--url http://127.0.0.1:3000] [--token …] < todos.ndjson'),
+] = positionals;
+
+async function* lines() {
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity }))
+    yield `${inputOf(line)}\n`;
+}
+
+/** A line that is not JSON is sent as it is: the service says what is wrong with it. */
+function inputOf(line) {
+  try {
+    const record = JSON.parse(line);
+    for (const name of SET_BY_SERVICE) delete record[name];
+    return JSON.stringify(record);
+  } catch {
+    return line;
+  }
+}
+
+const progress = startProgress('Imported');
+for await (const { line, status, detail } of importLines(values, path, lines())) {
+  if (status === 201) progress.add(1);
+  else {
+    console.error(`Line ${line}: ${detail}`);
+    process.exitCode = 1;
+  }
+}
+progress.end();

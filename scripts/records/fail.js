@@ -1,0 +1,5 @@
+/** Ends a command with a sentence. */
+export function fail(sentence) {
+  console.error(sentence);
+  process.exit(1);
+}
