@@ -1,3 +1,5 @@
+import { digits } from './table.js';
+
 const WIDTH = 520;
 const LABELS = 205;
 const NOTES = 110;
@@ -39,7 +41,7 @@ function row({ label, median, min, max, note, isService }, middle, x) {
     `<text x="${LABELS - 8}" y="${baseline}" text-anchor="end"${weight}>${label}</text>`,
     `<rect x="${from}" y="${middle - BAR / 2}" width="${Math.max(to - from, 1)}" height="${BAR}" fill="var(--${isService ? 'service' : 'peer'})"/>`,
     `<line x1="${x(min)}" x2="${x(max)}" y1="${middle}" y2="${middle}" stroke="var(--ink)" stroke-width="1.5"/>`,
-    `<text x="${WIDTH - NOTES + 8}" y="${baseline}"${weight}>${median.toFixed(2)}</text>`,
+    `<text x="${WIDTH - NOTES + 8}" y="${baseline}"${weight}>${digits(median)}</text>`,
     `<text class="tick" x="${WIDTH - NOTES + 40}" y="${baseline}" font-size="10">${note.replace('requests', 'req').replace(' per request', '')}</text>`,
   ].join('');
 }
