@@ -2,6 +2,9 @@ import { parseArgs } from 'node:util';
 import { OPERATIONS } from './operations.js';
 import { LIMIT, PEERS } from './peers.js';
 
+/** Who takes part unless the command line says otherwise. */
+const USUAL = Object.keys(PEERS).filter((name) => !PEERS[name].onDemand);
+
 /** Reads the options of the command line; ends the process with a sentence if one is wrong. */
 export function readOptions() {
   try {
@@ -10,7 +13,7 @@ export function readOptions() {
         repeats: { type: 'string', default: '5' },
         seconds: { type: 'string', default: '3' },
         connections: { type: 'string', default: '1,8,64' },
-        peers: { type: 'string', default: Object.keys(PEERS).join(',') },
+        peers: { type: 'string', default: USUAL.join(',') },
         operations: { type: 'string', default: Object.keys(OPERATIONS).join(',') },
         todos: { type: 'string', default: '100000' },
         output: { type: 'string', default: 'bench/compare/results' },

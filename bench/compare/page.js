@@ -19,7 +19,7 @@ ${text(machine.processor)}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${
 A bar begins at 1, the hand-written service, and ends at the median; the line on it spans the least to the greatest repeat.</p>
 ${sections(report).map(section).join('\n')}
 <h2>All figures</h2>
-<p>Each cell: ratio of the medians' repeats (least to greatest), and the median itself. CPU in µs per request, latencies in ms.</p>
+<p>Each cell: the median of the ratios (least to greatest), and the median of the figure itself. CPU in µs per request, latencies in ms.</p>
 ${options.operations.map((operation) => cellTable(report, operation)).join('\n')}
 ${memoryTable(report)}
 </main>

@@ -10,7 +10,7 @@ const FOLDER = join(dirname(fileURLToPath(import.meta.url)), 'peers');
 
 /** Starts a peer or the service on the database, and resolves with its process and its URL. */
 export async function startPeer(name, database) {
-  const { folder, file } = PEERS[name];
+  const { folder, file, env: own } = PEERS[name];
   if (folder) prepare(join(FOLDER, folder), file);
   const env = {
     ...process.env,
@@ -18,6 +18,7 @@ export async function startPeer(name, database) {
     HOST: '127.0.0.1',
     PORT: '0',
     ...(folder ? { MONGODB_URI: database.peerUri } : serviceEnv(database)),
+    ...own,
   };
   const path = folder ? join(FOLDER, folder, file) : file;
   const { child, said } = await startServer([path], env, /Listening on (http:[^\s;"]+)/);
