@@ -1,7 +1,13 @@
 import 'reflect-metadata';
+import cluster from 'node:cluster';
+import type { Serving } from './primary.js';
 import { start } from './start.js';
 
 await start({ portVariable: 'PORT' }, async (environment, database) => {
+  if (environment.webConcurrency > 1 && cluster.isPrimary) {
+    const { runPrimary } = await import('./primary.js');
+    return runPrimary(environment, database);
+  }
   const { Logger } = await import('@nestjs/common');
   const { AppModule } = await import('./app.module.js');
   const { createApp } = await import('./app.setup.js');
@@ -10,6 +16,11 @@ await start({ portVariable: 'PORT' }, async (environment, database) => {
   shutDownOnSignal(app);
   await app.listen(environment.port, environment.host);
   const url = await app.getUrl();
+  // The primary tells of all processes at once.
+  if (cluster.isWorker) {
+    process.send?.({ servingAt: url } satisfies Serving);
+    return;
+  }
   const explorer = environment.docs === 'on' ? `is at ${url}/docs` : 'is off';
   new Logger('Main').log(`Listening on ${url}; the explorer ${explorer}`);
   if (process.stdout.isTTY) {

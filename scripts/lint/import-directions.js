@@ -26,10 +26,12 @@ const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$|^examples\
 const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
 
 /**
- * Files that start.ts may open behind a room's door. Loading the whole room first would delay the embedded database, which
- * starts while the rest is loaded.
+ * Files that start.ts and primary.ts may open behind a room's door. Loading the whole room first would delay the embedded database,
+ * which starts while the rest is loaded; the primary of several processes never needs the rest.
  */
-const FIRST_FILES = /^src\/(?:config\/[^/]+|common\/database\/database-server)\.js$/;
+const FIRST_FILES =
+  /^src\/(?:config\/[^/]+|common\/(?:database\/database-server|http\/pino-logger|metrics\/shared-figures))\.js$/;
+const FIRST_IMPORTERS = ['src/start.ts', 'src/primary.ts'];
 
 /** The room of a file, by its path from the root; undefined outside `src` and `examples`. */
 function roomOf(path) {
@@ -58,7 +60,7 @@ function faultOf(file, imported) {
   const [own, other] = [layerOf(from), layerOf(to)];
   if (own === -1 || other === -1) return 'unknown';
   if (other >= own) return 'direction';
-  if (file === 'src/start.ts' && FIRST_FILES.test(imported)) return undefined;
+  if (FIRST_IMPORTERS.includes(file) && FIRST_FILES.test(imported)) return undefined;
   const hasDoor = to.startsWith('common/') || to === 'config';
   return hasDoor && imported !== `src/${to}/index.js` ? 'door' : undefined;
 }

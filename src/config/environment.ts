@@ -9,6 +9,8 @@ export interface Environment {
   readonly port: number;
   /** Address to listen on. @default "127.0.0.1" */
   readonly host: string;
+  /** Number of processes that serve the API, on one port. @default 1 */
+  readonly webConcurrency: number;
   /** Connection string of a MongoDB; unset means the embedded default. */
   readonly mongodbUri?: string;
   /** Whether production may talk to a MongoDB elsewhere without TLS. @default false */
@@ -79,6 +81,7 @@ export function readEnvironment(
     nodeEnv: read.oneOf('NODE_ENV', ['development', 'production', 'test'], 'development'),
     port: read.port('PORT') ?? 3000,
     host: read.text('HOST') ?? '127.0.0.1',
+    webConcurrency: read.wholeNumber('WEB_CONCURRENCY', 1, 1, 128),
     mongodbUri: read.mongodbUri('MONGODB_URI'),
     mongodbAllowPlain: read.flag('MONGODB_ALLOW_PLAIN'),
     dataDir: read.text('DATA_DIR') ?? './data',

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
@@ -29,7 +30,8 @@ export function createLog(
 ): Logger {
   const options: LoggerOptions = {
     level,
-    base: undefined,
+    // Lines of several processes come together.
+    base: cluster.isWorker ? { pid: process.pid } : undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     errorKey: 'error',

@@ -32,7 +32,7 @@ const GAUGES: readonly { name: string; help: string; of: (stats: QueueStats) => 
 ];
 
 /**
- * Shows the queue of the whole installation, whichever process is asked. If the database does not tell, the figures are absent
+ * Shows the queue of the whole installation, whichever process is asked: figures of several processes are not added up. If the database does not tell, the figures are absent
  * and `notifications_queue_up` is 0.
  */
 @Injectable()
@@ -48,6 +48,7 @@ export class QueueGauges {
       name: 'notifications_queue_up',
       help: 'Whether the queue could be read: 1 or 0.',
       registers: [registry],
+      aggregator: 'min',
       async collect() {
         this.set((await latest()) ? 1 : 0);
       },
@@ -57,6 +58,7 @@ export class QueueGauges {
         name,
         help,
         registers: [registry],
+        aggregator: 'max',
         async collect() {
           const stats = await latest();
           if (stats) this.set(of(stats));

@@ -1,0 +1,126 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DatabaseServer } from './common/database/database-server.js';
+import { createLog } from './common/http/pino-logger.js';
+import { gatherFigures } from './common/metrics/shared-figures.js';
+import type { Environment } from './config/environment.js';
+
+/** How long after the end of a process another one starts in its place; doubled if that ends soon, too. Unit: milliseconds. */
+const RESTART_MS = 500;
+const LONGEST_RESTART_MS = 30_000;
+/** A process that has lasted this long did not fail because of how it started. Unit: milliseconds. */
+const STEADY_MS = 60_000;
+/** How long the processes may take to end; then they are cut off. Unit: milliseconds. */
+const END_MS = 9_500;
+
+/** What a process of the API tells the primary as soon as it serves. */
+export interface Serving {
+  readonly servingAt: string;
+}
+
+/** A process of the API. */
+interface Member {
+  readonly pid?: number;
+  /** The URL at which it serves; undefined if it has ended before. */
+  readonly serving: Promise<string | undefined>;
+  readonly ended: Promise<[code: number | null, signal: string | null]>;
+}
+
+/**
+ * Starts the API in `WEB_CONCURRENCY` processes that share one port. This process distributes their connections, runs the embedded
+ * database, replaces a process that ends, and ends all of them in order.
+ */
+export async function runPrimary(environment: Environment, database: DatabaseServer): Promise<void> {
+  // Before the others, which look for the embedded database.
+  await database.uri();
+  gatherFigures();
+  await new Primary(environment, database).start();
+}
+
+class Primary {
+  private readonly log;
+  private stopping = false;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly database: DatabaseServer,
+  ) {
+    this.log = createLog(environment.logLevel).child({ context: 'Primary' });
+  }
+
+  /** Resolves when all processes serve. If one cannot start, it says why by itself, and ends all with 1. */
+  async start(): Promise<void> {
+    const stop = (signal: string) => {
+      if (this.stopping) return;
+      this.log.info(`${signal}: shutting down all processes`);
+      void this.endAll(0);
+    };
+    process.on('SIGTERM', stop).on('SIGINT', stop);
+    const places = Array.from({ length: this.environment.webConcurrency }, (_, place) => place);
+    // The first goes ahead: the others find the collections that it has made, or would fail as it does.
+    const url = await this.take(0);
+    const others =
+      url === undefined ? [] : await Promise.all(places.slice(1).map((place) => this.take(place)));
+    if (this.stopping) return;
+    if (url === undefined || others.includes(undefined)) return this.endAll(1);
+    this.log.info(`Listening on ${url}; the explorer is at ${url}/docs; ${places.length} processes`);
+  }
+
+  /** Starts a process that is replaced as often as it ends, and resolves with its URL; undefined if it cannot start. */
+  private async take(place: number): Promise<string | undefined> {
+    const member = this.fork(place);
+    const url = await member.serving;
+    if (url !== undefined) void this.keep(place, member);
+    return url;
+  }
+
+  private async keep(place: number, first: Member): Promise<void> {
+    let pauseMs = RESTART_MS;
+    for (let member = first; ; member = this.fork(place)) {
+      const begun = performance.now();
+      const [code, signal] = await member.ended;
+      if (performance.now() - begun > STEADY_MS) pauseMs = RESTART_MS;
+      if (this.stopping) return;
+      this.log.error(
+        { pid: member.pid, code, signal },
+        `A process has ended; another starts in ${pauseMs} ms`,
+      );
+      await pause(pauseMs);
+      if (this.stopping) return;
+      pauseMs = Math.min(2 * pauseMs, LONGEST_RESTART_MS);
+    }
+  }
+
+  private fork(place: number): Member {
+    // One of them delivers notifications.
+    const child = cluster.fork({ WORKER: place === 0 ? this.environment.worker : 'off' });
+    const ended = once(child, 'exit') as Member['ended'];
+    const served = new Promise<string>((resolve) => {
+      child.on('message', ({ servingAt }: Partial<Serving>) => {
+        if (servingAt !== undefined) resolve(servingAt);
+      });
+    });
+    return { pid: child.process.pid, ended, serving: Promise.race([served, ended.then(() => undefined)]) };
+  }
+
+  /** Has all processes end in order, then the database, then this process. */
+  private async endAll(code: number): Promise<void> {
+    this.stopping = true;
+    const children = Object.values(cluster.workers ?? {}).filter((child) => child !== undefined);
+    const codes = await Promise.all(children.map(end));
+    await this.database.stop();
+    process.exit(codes.every((one) => one === 0) ? code : 1);
+  }
+}
+
+/** Resolves with the exit code of a process that is told to end. */
+async function end(child: Worker): Promise<number | null> {
+  if (child.isDead()) return child.process.exitCode;
+  const ended = once(child, 'exit') as Member['ended'];
+  const cutOff = setTimeout(() => child.process.kill('SIGKILL'), END_MS);
+  child.process.kill('SIGTERM');
+  const [code] = await ended;
+  clearTimeout(cutOff);
+  return code;
+}
