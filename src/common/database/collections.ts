@@ -1,4 +1,4 @@
-import { type Connection, mongo } from 'mongoose';
+import { type Connection, mongo, type Schema } from 'mongoose';
 
 const NAMESPACE_EXISTS = 48;
 
@@ -16,22 +16,45 @@ export async function prepareCollections(uri: string, models: Connection['models
   const client = new mongo.MongoClient(uri, { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 });
   try {
     await client.connect();
+    const database = client.db();
+    const present = await database.listCollections({}, { nameOnly: true }).toArray();
+    const names = new Set(present.map(({ name }) => name));
     // One after another: collections come into being in a known order, and an error names one model.
     for (const model of Object.values(models)) {
       const { name } = model.collection;
-      await client.db().createCollection(name).catch(ignoreExisting);
-      for (const [keys, options] of model.schema.indexes()) {
-        const { background: _, ...rest } = options as mongo.CreateIndexesOptions;
-        await client
-          .db()
-          .collection(name)
-          .createIndex(keys as mongo.IndexSpecification, rest)
-          .catch((error: unknown) => refuseDifference(error, name, keys));
-      }
+      if (!names.has(name)) await database.createCollection(name).catch(ignoreExisting);
+      await createIndexes(database.collection(name), model.schema.indexes().map(toDescription));
     }
   } finally {
     await client.close();
   }
+}
+
+function toDescription([key, options]: ReturnType<Schema['indexes']>[number]): mongo.IndexDescription {
+  const { background: _, ...rest } = options;
+  return { key, ...rest } as mongo.IndexDescription;
+}
+
+/** All at once, which is one command; one by one if that fails because of one that is there, to find which it is. */
+async function createIndexes(
+  collection: mongo.Collection,
+  descriptions: mongo.IndexDescription[],
+): Promise<void> {
+  if (descriptions.length === 0) return;
+  try {
+    await collection.createIndexes(descriptions);
+  } catch (error) {
+    if (!differs(error)) throw error;
+    for (const description of descriptions) {
+      await collection
+        .createIndexes([description])
+        .catch((cause: unknown) => refuseDifference(cause, collection.collectionName, description.key));
+    }
+  }
+}
+
+function differs(error: unknown): boolean {
+  return error instanceof mongo.MongoServerError && INDEX_DIFFERS.includes(Number(error.code));
 }
 
 function ignoreExisting(error: unknown): void {
@@ -39,7 +62,7 @@ function ignoreExisting(error: unknown): void {
 }
 
 function refuseDifference(error: unknown, collection: string, keys: object): never {
-  if (!(error instanceof mongo.MongoServerError && INDEX_DIFFERS.includes(Number(error.code)))) throw error;
+  if (!differs(error)) throw error;
   const shown = JSON.stringify(keys);
   throw new Error(
     `The index ${shown} of "${collection}" has other options than it should have by now. Run db.getCollection("${collection}").dropIndex(${shown}); it is then made anew.`,

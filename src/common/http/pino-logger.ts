@@ -1,7 +1,8 @@
 import cluster from 'node:cluster';
+import { createRequire } from 'node:module';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
-import pretty from 'pino-pretty';
+import type PinoPretty from 'pino-pretty';
 import { describeError, escapeControls } from './log-text.js';
 
 /** Names under which Nest itself tells at the start of every module and route. */
@@ -45,6 +46,8 @@ export function createLog(
       method.apply(this, args.map(escaped) as typeof args);
     },
   };
+  // Loaded only for a terminal.
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pino({ ...options, hooks }, pretty({ ...TERMINAL, destination: out }));
 }
 
