@@ -11,7 +11,7 @@ import type { ItemResult } from '../batch/items.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
-import { Page } from '../query/page.js';
+import { Page, recordsOf } from '../query/page.js';
 import { project } from '../query/read-fields.js';
 import { type AnswerKind, onceFieldsOf, type Route } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
@@ -74,8 +74,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const links = result.links(pathOf(request), request.query as QueryParameters);
     if (links !== '') reply.header('Link', links);
     const { count, cursors = { next: null, prev: null } } = result;
-    notePage(context, result.results);
-    const results = await showAll(result.results, context);
+    const records = shownOf(result, context);
+    notePage(context, records);
+    const results = await showAll(records, context);
     const place = request.server.transfers.pagePlace();
     if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
     const rest = { ...(count !== undefined && { count }), ...cursors };
@@ -131,6 +132,11 @@ export function answer(result: unknown, context: AnswerContext): unknown {
 
 function show(record: Stored<object>, { definition, request, caller }: AnswerContext): object {
   return project(definition.present(record, caller), request.crudQuery?.fields);
+}
+
+/** The records of a page as an answer shows them: an output is the feature's own code, which may change what it is given. */
+function shownOf(page: Page<Stored<object>>, { definition }: AnswerContext): readonly Stored<object>[] {
+  return definition.options.output === undefined ? recordsOf(page) : page.results;
 }
 
 /** Hidden fields that the handler of a create has given the record, of those that its answer alone shows. */

@@ -1,4 +1,5 @@
 import type { QueryParameters } from '../../http/index.js';
+import { copyOf } from '../store/read-batches.js';
 import type { PageQuery } from './list-query.js';
 
 /** Cursors of the pages beside one; null where there is none. */
@@ -65,6 +66,27 @@ export class Page<Entity> {
       target === undefined ? [] : [[rel, [['offset', target]]] as const],
     );
   }
+}
+
+const shared = new WeakMap<Page<unknown>, readonly unknown[]>();
+
+/** A page of records that other pages have, too: whoever looks at its results gets copies of their own. */
+export function sharedPage<Entity extends object>(
+  records: readonly Entity[],
+  count: number | undefined,
+  query: PageQuery,
+  cursors: PageCursors,
+): Page<Entity> {
+  const page = new Page<Entity>([], count, query, cursors);
+  let own: readonly Entity[] | undefined;
+  Object.defineProperty(page, 'results', { enumerable: true, get: () => (own ??= records.map(copyOf)) });
+  shared.set(page, records);
+  return page;
+}
+
+/** The records of a page for one who only reads them, without copies. */
+export function recordsOf<Entity>(page: Page<Entity>): readonly Entity[] {
+  return (shared.get(page) as readonly Entity[] | undefined) ?? page.results;
 }
 
 /** A relation, and the parameters of the place that it leads to, besides `limit`. */

@@ -30,9 +30,6 @@ export async function readableRecords(
   if (named.length === 0) return [];
   const parentField = definition.parent ? [definition.parent.field as string] : [];
   const fields = idsOnly ? parentField : undefined;
-  const records: Stored<object>[] = [];
-  // By _id, so that no index of another order is walked along to find them.
-  const read = { sort: { _id: 1 }, fields, skip: 0, limit: named.length } as const;
-  for await (const record of store.find({ ...reading, _id: { $in: named } }, read)) records.push(record);
+  const records = await store.findByIds(named, reading, fields);
   return parents.readable(scope, records);
 }

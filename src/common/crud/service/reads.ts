@@ -5,7 +5,7 @@ import { NEWEST_FIRST, sortOf } from '../definition/order.js';
 import type { Stored } from '../options/records.js';
 import { Cursors } from '../query/cursors.js';
 import type { CountMode, ListQuery, PageQuery } from '../query/list-query.js';
-import { Page } from '../query/page.js';
+import { type Page, sharedPage } from '../query/page.js';
 import type { StoreFilter, StoreRead } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
 import { PageReader } from './page-reader.js';
@@ -33,11 +33,16 @@ export class Reads<Entity extends object, Create extends object, Update extends 
     const filter = access.listing('get', scope, query);
     await parents.require('get', scope);
     const order = query.order ?? NEWEST_FIRST;
-    const cursors = new Cursors(this.key, { resource: definition.name, order, filter });
     const { fields } = this.readOf(query);
-    const reader = new PageReader(store, { filter, order, fields, schema: definition.schema }, cursors);
-    const [window, count] = await timed(Promise.all([reader.read(query), this.counted(filter, query.count)]));
-    return new Page(window.results, count, query, window.cursors);
+    const { offset, limit, after, before, count: mode } = query;
+    const how = { order, fields, offset, limit, after, before, mode };
+    const read = () => {
+      const cursors = new Cursors(this.key, { resource: definition.name, order, filter });
+      const reader = new PageReader(store, { filter, order, fields, schema: definition.schema }, cursors);
+      return Promise.all([reader.read(query), this.counted(filter, mode)]);
+    };
+    const [{ results, cursors }, count] = await timed(store.share(filter, how, read));
+    return sharedPage(results, count, query, cursors);
   }
 
   async count(scope: TenantScope, query: ListQuery): Promise<number> {

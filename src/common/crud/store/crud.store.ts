@@ -1,3 +1,4 @@
+import type { Types } from 'mongoose';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from './outbox-entry.js';
 
@@ -50,10 +51,23 @@ export interface CrudStore<Entity> {
   insert(record: object, entry?: OutboxEntry): Promise<Stored<Entity>>;
   /** The record that matches, if there is one. */
   findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined>;
+  /** Those of the records with some identifiers that match, in no order. @param fields as in {@link StoreRead.fields} */
+  findByIds(
+    ids: readonly Types.ObjectId[],
+    predicate?: StoreFilter,
+    fields?: readonly string[],
+  ): Promise<readonly Stored<Entity>[]>;
   /** The matching records, read as they are consumed; ends its cursor when the reader stops early. */
   find(filter: StoreFilter, read?: StoreRead): AsyncIterable<Stored<Entity>>;
   /** How many records match. */
   count(filter: StoreFilter): Promise<number>;
+  /**
+   * Carries out a read once for all who ask for the same before it begins. They share what it gives, so that nobody may change it.
+   *
+   * @param filter of the records that are read
+   * @param how everything else that the read depends on
+   */
+  share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result>;
   /** About how many records there are in all, at no cost. */
   estimatedCount(): Promise<number>;
   /** Whether a record matches. */

@@ -9,6 +9,11 @@ export function exactly(condition: StoreFilter): StoreFilter {
   return condition;
 }
 
+/** Whether a condition must reach the database as it is. */
+export function isExact(condition: StoreFilter): boolean {
+  return exact.has(condition);
+}
+
 /**
  * Gives a query its filter. Mongoose casts it, except for exact conditions: it would run the schema's setters on them, such
  * as `lowercase`, and find what nobody asked for.
@@ -17,8 +22,8 @@ export function exactly(condition: StoreFilter): StoreFilter {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export function filtered<Q extends Query<any, any>>(query: Q, filter: StoreFilter): Q {
   const { $and = [], ...rest } = filter as { $and?: readonly StoreFilter[] };
-  const kept = $and.filter((condition) => exact.has(condition));
-  const others = $and.filter((condition) => !exact.has(condition));
+  const kept = $and.filter(isExact);
+  const others = $and.filter((condition) => !isExact(condition));
   query.setQuery({ ...rest, ...(others.length > 0 && { $and: others }) });
   if (kept.length === 0) return query;
   query.cast(query.model);

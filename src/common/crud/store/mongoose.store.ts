@@ -1,4 +1,4 @@
-import { type Model, mongo } from 'mongoose';
+import { type Model, mongo, Types } from 'mongoose';
 import { type Database, OPERATION_LIMITS, STREAM_BATCH, STREAM_BATCH_BYTES } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { bytesOf, followSize } from '../definition/bytes-of.js';
@@ -13,6 +13,7 @@ import { checkMapNames } from './map-names.js';
 import { hasMiddleware } from './own-code.js';
 import { OUTBOX, type OutboxEntry } from './outbox-entry.js';
 import { type PlainRecord, PlainRecords } from './plain-records.js';
+import { type Lookup, ReadBatches } from './read-batches.js';
 import { schemaRefusal } from './schema-refusal.js';
 import { WordKeeper } from './word-keeper.js';
 
@@ -27,10 +28,12 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly hides: boolean;
   private readonly words?: WordKeeper;
   private readonly hasOutbox: boolean;
+  /** Of the feature's own: it may tell one reader or writer from another, so that nothing goes together. */
   private readonly hasMiddleware: boolean;
   /** Whether the schema shows its records in another form than it stores them in. */
   private readonly transforms: boolean;
   private readonly inserts: GatheredInserts;
+  private readonly reads: ReadBatches<Entity>;
   private readonly plain?: PlainRecords;
   /** What a record of a list takes. Unit: bytes. */
   private recordBytes?: number;
@@ -47,6 +50,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = new GatheredInserts(model);
+    this.reads = new ReadBatches((lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)));
     if (!this.transforms) this.plain = PlainRecords.of(model, [WORDS, OUTBOX]);
     const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
@@ -82,12 +86,57 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined> {
-    const found = await this.database.call(() =>
-      filtered(this.model.findOne({}, this.projectionOf(fields), { ...OPERATION_LIMITS }), filter)
-        .lean()
-        .exec(),
-    );
-    return (found as Stored<Entity> | null) ?? undefined;
+    const { _id, ...predicate } = filter;
+    if (!(_id instanceof Types.ObjectId)) return this.database.call(() => this.findFirst(filter, fields));
+    const [found] = await this.findByIds([_id], predicate, fields);
+    return found;
+  }
+
+  async findByIds(
+    ids: readonly Types.ObjectId[],
+    predicate: StoreFilter = {},
+    fields?: readonly string[],
+  ): Promise<Stored<Entity>[]> {
+    const lookup = { predicate, fields };
+    const found: readonly (Stored<Entity> | undefined)[] = this.hasMiddleware
+      ? await this.database.call(() => this.lookUp(lookup, ids))
+      : await this.database.call(() => this.reads.byIds(lookup, ids));
+    return found.filter((record) => record !== undefined);
+  }
+
+  share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
+    if (this.hasMiddleware) return read();
+    // The deadline of each reader, whatever those before it waited for.
+    return this.database.call(() => this.reads.share(filter, how, read));
+  }
+
+  private async findFirst(
+    filter: StoreFilter,
+    fields?: readonly string[],
+  ): Promise<Stored<Entity> | undefined> {
+    const query = this.model.findOne({}, this.projectionOf(fields), { ...OPERATION_LIMITS });
+    const found = (await filtered(query, filter).lean().exec()) as Stored<Entity> | null;
+    return found ?? undefined;
+  }
+
+  private async lookUp(
+    { predicate, fields }: Lookup,
+    ids: readonly Types.ObjectId[],
+  ): Promise<readonly Stored<Entity>[]> {
+    const [id] = ids;
+    if (ids.length === 1)
+      return [await this.findFirst({ ...predicate, _id: id }, fields)].flatMap((found) => found ?? []);
+    // Told so, the server walks along no index of another field to find them.
+    const options = {
+      ...OPERATION_LIMITS,
+      limit: ids.length,
+      batchSize: ids.length,
+      hint: { _id: 1 } as const,
+    };
+    const query = this.model.find({}, this.projectionOf(fields), options);
+    return (await filtered(query, { ...predicate, _id: { $in: ids } })
+      .lean()
+      .exec()) as Stored<Entity>[];
   }
 
   find(filter: StoreFilter, { ranges, ...read }: StoreRead = {}): AsyncIterable<Stored<Entity>> {
@@ -163,9 +212,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   count(filter: StoreFilter): Promise<number> {
-    return this.database.call(() =>
-      filtered(this.model.countDocuments({}, this.countOptions(filter)), filter).exec(),
-    );
+    const count = () => filtered(this.model.countDocuments({}, this.countOptions(filter)), filter).exec();
+    return this.share(filter, { count: true }, () => this.database.call(count));
   }
 
   estimatedCount(): Promise<number> {

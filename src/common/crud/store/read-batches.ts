@@ -1,0 +1,92 @@
+import { mongo, type Types } from 'mongoose';
+import { Batches, sharing } from '../../database/index.js';
+import type { Stored } from '../options/records.js';
+import type { StoreFilter } from './crud.store.js';
+import { isExact } from './exact-conditions.js';
+
+const { deserialize, serialize } = mongo.BSON;
+
+/** Maximum number of records that one command reads by their identifiers. Unit: records. */
+const MAX_IDS = 1_000;
+
+/** How many commands of a kind read records by their identifiers at a time: while one returns, the other one is out. */
+const AT_ONCE = 2;
+
+/** Records that have one predicate besides their identifiers. */
+export interface Lookup {
+  readonly predicate: StoreFilter;
+  readonly fields?: readonly string[];
+}
+
+/** Reads records by their identifiers with one command. */
+export type ReadByIds<Entity> = (
+  lookup: Lookup,
+  ids: readonly Types.ObjectId[],
+) => Promise<readonly Stored<Entity>[]>;
+
+interface Wanted extends Lookup {
+  readonly id: Types.ObjectId;
+}
+
+/**
+ * Reads of a collection that share commands: what arrives while a command of its kind is in flight goes with the next. Reads by
+ * identifiers are of one kind if they differ in nothing else, other reads if they are equal, so that no scope, filter, order or
+ * projection meets another one.
+ */
+export class ReadBatches<Entity> {
+  private readonly lookups: Batches<Wanted, Stored<Entity> | undefined>;
+  private readonly equals = sharing<unknown>();
+
+  constructor(private readonly readByIds: ReadByIds<Entity>) {
+    this.lookups = new Batches((wanted) => this.lookUp(wanted), { max: MAX_IDS, atOnce: AT_ONCE });
+  }
+
+  /** The records that have the identifiers and match, each the caller's own; undefined in the place of others. */
+  byIds(
+    { predicate, fields }: Lookup,
+    ids: readonly Types.ObjectId[],
+  ): Promise<(Stored<Entity> | undefined)[]> {
+    const kind = kindOf(predicate, { fields });
+    return Promise.all(ids.map((id) => this.lookups.add(kind, { predicate, fields, id })));
+  }
+
+  /** What a read gives, of which the filter and the other parts say all; shared by all who asked for it before it began. */
+  share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
+    return this.equals.add(kindOf(filter, how), read) as Promise<Result>;
+  }
+
+  private async lookUp(wanted: readonly Wanted[]): Promise<(Stored<Entity> | undefined)[]> {
+    const ids = new Map(wanted.map(({ id }) => [id.toHexString(), id] as const));
+    const found = await this.readByIds(wanted[0] as Wanted, [...ids.values()]);
+    const records = new Map(found.map((record) => [record._id.toHexString(), record] as const));
+    const given = new Set<string>();
+    return wanted.map(({ id }) => {
+      const key = id.toHexString();
+      const record = records.get(key);
+      if (!record) return undefined;
+      if (given.has(key)) return copyOf(record);
+      given.add(key);
+      return record;
+    });
+  }
+}
+
+/**
+ * The same text for predicates that ask for the same, in the same way, and for no others: their bytes as the database
+ * gets them, and which of the conditions reach it as they are.
+ */
+function kindOf(filter: StoreFilter, how: object): string {
+  const { $and = [] } = filter as { $and?: readonly StoreFilter[] };
+  const kind = { filter, exact: $and.map(isExact), how };
+  // As the driver does: a member that is undefined is sent, as null.
+  const { buffer, byteOffset, length } = serialize(kind, {
+    ignoreUndefined: false,
+    serializeFunctions: true,
+  });
+  return Buffer.from(buffer, byteOffset, length).toString('latin1');
+}
+
+/** A copy of a record, value for value: a reader may change what it was given. */
+export function copyOf<Record extends object>(record: Record): Record {
+  return deserialize(serialize(record)) as Record;
+}
