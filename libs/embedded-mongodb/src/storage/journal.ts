@@ -55,8 +55,8 @@ export class Journal {
   private flushTimer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
   private nextFlush: Promise<void> | undefined;
-  /** Whether this process has written frames: those before are of one that may have ended in between. */
-  private written = false;
+  /** Whether damage is still to be told: it has not been, and every frame is of an earlier process. */
+  private watchful = true;
 
   /** @param volatile Never wait for the disk: the journal is not to outlive the process. */
   constructor(
@@ -123,7 +123,7 @@ export class Journal {
     if (this.filled === headerLength) return;
     const frame = this.frame.subarray(0, this.filled);
     this.discard();
-    this.written = true;
+    this.watchful = false;
     this.salt.copy(frame);
     frame.writeUInt32LE(frame.length - headerLength, saltLength);
     const checksum = checksumOf(frame, this.checksum);
@@ -171,7 +171,7 @@ export class Journal {
     const length = headerLength + header.readUInt32LE(saltLength);
     const frame = this.read(this.end, length);
     if (!frame || checksumOf(frame, this.checksum) !== frame.readUInt32LE(saltLength + 4)) {
-      if (!this.written) this.reportDamage();
+      if (this.watchful) this.reportDamage();
       return undefined;
     }
     this.end += length;
@@ -180,6 +180,7 @@ export class Journal {
   }
 
   private reportDamage(): void {
+    this.watchful = false;
     process.emitWarning(
       `The journal ${this.path} has a record at byte ${this.end} that is damaged or was cut short: it counts for nothing, and so does all behind it.`,
     );
