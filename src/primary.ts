@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DatabaseServer } from './common/database/database-server.js';
 import { createLog } from './common/http/pino-logger.js';
@@ -19,12 +18,18 @@ export interface Serving {
   readonly servingAt: string;
 }
 
+/** How a process has ended. */
+interface End {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
 /** A process of the API. */
 interface Member {
   readonly pid?: number;
   /** The URL at which it serves; undefined if it has ended before. */
   readonly serving: Promise<string | undefined>;
-  readonly ended: Promise<[code: number | null, signal: string | null]>;
+  readonly ended: Promise<End>;
 }
 
 /**
@@ -64,7 +69,8 @@ class Primary {
       url === undefined ? [] : await Promise.all(places.slice(1).map((place) => this.take(place)));
     if (this.stopping) return;
     if (url === undefined || others.includes(undefined)) return this.endAll(1);
-    this.log.info(`Listening on ${url}; the explorer is at ${url}/docs; ${places.length} processes`);
+    const explorer = this.environment.docs === 'on' ? `is at ${url}/docs` : 'is off';
+    this.log.info(`Listening on ${url}; the explorer ${explorer}; ${places.length} processes`);
   }
 
   /** Starts a process that is replaced as often as it ends, and resolves with its URL; undefined if it cannot start. */
@@ -79,13 +85,10 @@ class Primary {
     let pauseMs = RESTART_MS;
     for (let member = first; ; member = this.fork(place)) {
       const begun = performance.now();
-      const [code, signal] = await member.ended;
+      const how = await member.ended;
       if (performance.now() - begun > STEADY_MS) pauseMs = RESTART_MS;
       if (this.stopping) return;
-      this.log.error(
-        { pid: member.pid, code, signal },
-        `A process has ended; another starts in ${pauseMs} ms`,
-      );
+      this.log.error({ pid: member.pid, ...how }, `A process has ended; another starts in ${pauseMs} ms`);
       await pause(pauseMs);
       if (this.stopping) return;
       pauseMs = Math.min(2 * pauseMs, LONGEST_RESTART_MS);
@@ -95,7 +98,7 @@ class Primary {
   private fork(place: number): Member {
     // One of them delivers notifications.
     const child = cluster.fork({ WORKER: place === 0 ? this.environment.worker : 'off' });
-    const ended = once(child, 'exit') as Member['ended'];
+    const ended = endOf(child);
     const served = new Promise<string>((resolve) => {
       child.on('message', ({ servingAt }: Partial<Serving>) => {
         if (servingAt !== undefined) resolve(servingAt);
@@ -108,19 +111,29 @@ class Primary {
   private async endAll(code: number): Promise<void> {
     this.stopping = true;
     const children = Object.values(cluster.workers ?? {}).filter((child) => child !== undefined);
-    const codes = await Promise.all(children.map(end));
+    const ends = await Promise.all(children.map(end));
     await this.database.stop();
-    process.exit(codes.every((one) => one === 0) ? code : 1);
+    process.exit(ends.every((one) => one.code === 0) ? code : 1);
   }
 }
 
-/** Resolves with the exit code of a process that is told to end. */
-async function end(child: Worker): Promise<number | null> {
-  if (child.isDead()) return child.process.exitCode;
-  const ended = once(child, 'exit') as Member['ended'];
+/** Resolves with how a process ends, which it is told to. */
+async function end(child: Worker): Promise<End> {
+  if (child.isDead()) return { code: child.process.exitCode, signal: child.process.signalCode };
+  const ended = endOf(child);
   const cutOff = setTimeout(() => child.process.kill('SIGKILL'), END_MS);
   child.process.kill('SIGTERM');
-  const [code] = await ended;
+  const how = await ended;
   clearTimeout(cutOff);
-  return code;
+  return how;
+}
+
+function endOf(child: Worker): Promise<End> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.on('error', () => {
+      // Another error is a message to a process that has just ended: it is lost with it.
+      if (child.process.pid === undefined) resolve({ code: null, signal: null });
+    });
+  });
 }

@@ -1,12 +1,14 @@
 import cluster, { type Worker } from 'node:cluster';
 import { randomUUID } from 'node:crypto';
-import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** How long the figures of one process are waited for; then they are left out. Unit: milliseconds. */
-const PATIENCE_MS = 3_500;
+/** How long the primary waits for the figures of one process; then they are left out. Unit: milliseconds. */
+const ONE_MS = 3_000;
+/** How long a process waits for the figures of all; then it shows its own. Unit: milliseconds. */
+const ALL_MS = 4_000;
 
 /** The figures of one process, as data. */
-export type Figures = MetricObjectWithValues<MetricValue<string>>[];
+export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 /** What the processes of a cluster say to each other; each answer has the id of what it answers. */
 type Message = { readonly id: string } & (
@@ -17,8 +19,8 @@ type Message = { readonly id: string } & (
 
 /** Where messages come from: a process of the cluster, or the primary. */
 interface Peer {
-  on(event: 'message', listener: (message: Message) => void): unknown;
-  off(event: 'message', listener: (message: Message) => void): unknown;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+  off(event: 'message', listener: (message: unknown) => void): unknown;
   send?(message: Message): unknown;
 }
 
@@ -34,14 +36,15 @@ export function gatherFigures(): void {
 
 async function figuresOfAll(): Promise<string> {
   const processes = Object.values(cluster.workers ?? {}).filter((one) => one?.isConnected() === true);
-  const answers = await Promise.all(processes.map((one) => ask(one as Worker, 'wanted')));
+  const answers = await Promise.all(processes.map((one) => ask(one as Worker, 'wanted', ONE_MS)));
   const told = answers.flatMap((answer) => (answer?.figures === 'ofOne' ? [answer.values] : []));
   return AggregatorRegistry.aggregate(told).metrics();
 }
 
 /** In a process of the cluster: answers the primary that asks for its figures. */
 export function tellFigures(read: () => Promise<Figures>): void {
-  process.on('message', ({ figures, id }: Message) => {
+  process.on('message', (message) => {
+    const { figures, id } = message as Message;
     if (figures !== 'wanted') return;
     void read().then((values) => process.send?.({ figures: 'ofOne', id, values } satisfies Message));
   });
@@ -49,17 +52,22 @@ export function tellFigures(read: () => Promise<Figures>): void {
 
 /** In a process of the cluster: the figures of all, in the text format; undefined if the primary does not answer. */
 export async function askForFigures(): Promise<string | undefined> {
-  const answer = await ask(process as Peer, 'wantedOfAll');
+  const answer = await ask(process, 'wantedOfAll', ALL_MS);
   return answer?.figures === 'ofAll' ? answer.text : undefined;
 }
 
 /** Sends a question, and resolves with its answer; with nothing if there is none in time. */
-function ask(peer: Peer, figures: 'wantedOfAll' | 'wanted'): Promise<Message | undefined> {
+function ask(
+  peer: Peer,
+  figures: 'wantedOfAll' | 'wanted',
+  patienceMs: number,
+): Promise<Message | undefined> {
   const id = randomUUID();
   return new Promise((resolve) => {
-    const timer = setTimeout(done, PATIENCE_MS);
-    const listen = (message: Message) => {
-      if (message.id === id) done(message);
+    const timer = setTimeout(done, patienceMs);
+    const listen = (message: unknown) => {
+      const answer = message as Message;
+      if (answer.id === id) done(answer);
     };
     function done(message?: Message) {
       clearTimeout(timer);
