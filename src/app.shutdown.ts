@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type INestApplicationContext, Logger } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EntityEventPublisher } from './common/events/index.js';
 import { OpenConnections } from './common/http/index.js';
@@ -75,7 +76,8 @@ async function finishRequests(app: NestFastifyApplication, connections: OpenConn
 /** Undefined with WORKER=off. */
 function inlineWorker(app: NestFastifyApplication): DeliveryWorker | undefined {
   try {
-    return app.get(DeliveryWorker, { strict: false });
+    // Not by the application, which logs what it does not find.
+    return app.get(ModuleRef).get(DeliveryWorker, { strict: false });
   } catch {
     return undefined;
   }
