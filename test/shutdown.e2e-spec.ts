@@ -11,7 +11,7 @@ import { TEST_SECRET } from './support/tenants.js';
 
 const WITHIN_MS = 10_000;
 const CLIENTS = 20;
-const MANY_CLIENTS = 100;
+const MANY_CLIENTS = 50;
 const RECORDS = 3_000;
 
 describe('SIGTERM', () => {
@@ -91,14 +91,13 @@ describe('SIGTERM', () => {
   it('resets no connection of clients that open another one when they are told to', async () => {
     const { service, url } = await start();
     const failures: string[] = [];
-    let served = 0;
-    const clients = Array.from({ length: MANY_CLIENTS }, async () => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const agents = Array.from({ length: MANY_CLIENTS }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    await Promise.all(agents.map((agent) => get(`${url}/health/live`, agent)));
+    const clients = agents.map(async (agent) => {
       try {
-        for (let first = true; ; first = false) {
-          const { status } = await get(`${url}/todos?limit=1`, agent);
+        for (;;) {
+          const { status } = await get(`${url}/todos/count`, agent);
           if (status !== 200) failures.push(String(status));
-          if (first) served += 1;
         }
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
@@ -107,7 +106,6 @@ describe('SIGTERM', () => {
         agent.destroy();
       }
     });
-    await eventually(() => expect(served).toBe(MANY_CLIENTS), 20_000);
     const [ended] = await Promise.all([stop(service), ...clients]);
     expect(failures).toEqual([]);
     expect(ended.code).toBe(0);
