@@ -14,7 +14,7 @@ const BUSY_MS = 500;
 export default async function sigterm({ short }) {
   const rounds = short ? 2 : 100;
   const installation = new Installation();
-  const totals = { answered: 0, broken: {}, errors: {}, slowest: 0 };
+  const totals = { answered: 0, refused: 0, broken: {}, errors: {}, slowest: 0 };
   const failures = [];
   let idleMs;
   try {
@@ -43,6 +43,7 @@ export default async function sigterm({ short }) {
     figures: {
       'signals, each with 200 requests in flight': rounds,
       'requests answered': totals.answered,
+      'of these told to try again later': totals.refused,
       'requests dropped or reset': broken.join(', ') || 0,
       'slowest end': `${totals.slowest.toFixed(0)} ms`,
       'end with nothing in flight': `${idleMs.toFixed(0)} ms`,
@@ -66,11 +67,16 @@ class Client {
     const { totals } = this;
     try {
       for (;;) {
-        const { status, text } = await this.send();
+        const { status, text, headers } = await this.send();
         totals.answered++;
+        this.onServed();
+        if (headers['retry-after']) {
+          totals.refused++;
+          await pause(Number(headers['retry-after']) * 1_000);
+          continue;
+        }
         const error = status >= 400 && `${status} ${JSON.parse(text).code}`;
         if (error) totals.errors[error] = (totals.errors[error] ?? 0) + 1;
-        this.onServed();
       }
     } catch ({ code }) {
       // Nobody listens any more: the client would go elsewhere.
