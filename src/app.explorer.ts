@@ -1,6 +1,6 @@
 import { type INestApplication, Logger } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE, sendProblem } from './common/errors/index.js';
 import type { Environment } from './config/index.js';
 
@@ -56,6 +56,7 @@ const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-u
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
 export function useExplorer(app: INestApplication, api: ApiDescription): void {
   leadToExplorer(app);
+  cacheFiles(app);
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
     yamlDocumentUrl: 'docs/openapi.yaml',
@@ -68,6 +69,19 @@ export function useExplorer(app: INestApplication, api: ApiDescription): void {
       // The schemas are folded: each operation shows those that it uses.
       defaultModelsExpandDepth: 0,
     },
+  });
+}
+
+/** A file of Swagger UI itself, which changes only with the package; the page and its settings are made by the service. */
+const EXPLORER_FILE = /^\/docs\/(?!swagger-ui-init\.js)[\w-]+(?:\.[\w-]+)*\.(?:js|css|png)(?:\?|$)/;
+
+/** Lets browsers keep the files of the explorer for a day, and ask by their ETag afterwards. */
+function cacheFiles(app: INestApplication): void {
+  const fastify = app.getHttpAdapter().getInstance<FastifyInstance>();
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    if (reply.statusCode < 400 && EXPLORER_FILE.test(request.url))
+      reply.header('Cache-Control', 'public, max-age=86400');
+    done(null, payload);
   });
 }
 

@@ -98,6 +98,19 @@ describe('the explorer', () => {
     expect(script.text).toContain('"defaultModelsExpandDepth": 0');
   });
 
+  it('has files that a browser keeps for a day, and a page that it asks for anew', async () => {
+    for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']) {
+      const { status, headers } = await app.get(`/docs/${name}`);
+      expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=86400']);
+      const again = await app.get(`/docs/${name}`, {
+        headers: { 'If-None-Match': headers.get('etag') ?? '' },
+      });
+      expect(again.status).toBe(304);
+    }
+    for (const path of ['/docs', '/docs/swagger-ui-init.js', '/docs/nothing.js'])
+      expect((await app.get(path)).headers.get('cache-control') ?? '').not.toContain('max-age=86400');
+  });
+
   it('is where a browser gets that asks for the root, which does not exist for others', async () => {
     const page = await app.get('/', { headers: { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
     expect([page.status, page.headers.get('location')]).toEqual([302, '/docs']);
