@@ -31,7 +31,7 @@ export default tseslint.config(
     rules: { 'service/import-directions': 'off' },
   },
   {
-    files: ['src/**', 'examples/**', 'libs/*/src/**'],
+    files: ['src/**/*.ts', 'examples/**/*.ts', 'libs/*/src/**/*.ts'],
     // Of two injectables that import each other, one is undefined when the other is decorated.
     rules: { 'import-x/no-cycle': ['error', { ignoreExternal: true }] },
   },

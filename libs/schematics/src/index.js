@@ -1,0 +1,39 @@
+import { format, resolveConfig } from 'prettier';
+import { mergeMap, of } from 'rxjs';
+import { filesOf, register } from './resource.js';
+
+const APP_MODULE = '/src/app.module.ts';
+
+/** The factory of the schematic `resource`, as the Nest CLI calls it; it calls its second argument the path. */
+export function resource({ name, path: fields = '' }) {
+  return async (tree) => {
+    const registered = register(tree.readText(APP_MODULE), name);
+    for (const [file, content] of await filesOf(name, fields.split(/[\s,]+/)))
+      tree.create(`/${file}`, content);
+    tree.overwrite(APP_MODULE, registered);
+  };
+}
+
+/** A schematic of Nest's own, with the formatter's settings of this project, which its option `format` does not find. */
+function formatted(schematic) {
+  return (options) => (tree, context) =>
+    context.engine
+      .createCollection('@nestjs/schematics', context.schematic.collection)
+      .createSchematic(schematic)
+      .call(options, of(tree.branch()), context)
+      .pipe(mergeMap(formatAll));
+}
+
+async function formatAll(tree) {
+  const changed = tree.actions.filter(({ kind, path }) => kind !== 'd' && path.endsWith('.ts'));
+  for (const { path } of changed) {
+    const filepath = path.slice(1);
+    const options = { ...(await resolveConfig(filepath)), filepath };
+    tree.overwrite(path, await format(tree.readText(path), options));
+  }
+  return tree;
+}
+
+export const module = formatted('module');
+export const controller = formatted('controller');
+export const service = formatted('service');

@@ -1,0 +1,114 @@
+import { format, resolveConfig } from 'prettier';
+import { readFields } from './fields.js';
+import { namesOf } from './names.js';
+
+/**
+ * The files of a new resource, formatted.
+ *
+ * @param plural its name, such as `comments`
+ * @param fieldTexts its fields, such as `title:text!`
+ * @returns pairs of path and content
+ * @throws Error with a sentence if the name or a field is wrong
+ */
+export async function filesOf(plural, fieldTexts) {
+  const names = namesOf(plural);
+  const fields = readFields(fieldTexts);
+  const { singular } = names;
+  const files = {
+    [`src/${plural}/dto/${singular}-input.ts`]: inputFile(names, fields),
+    [`src/${plural}/${singular}.schema.ts`]: entityFile(names),
+    [`src/${plural}/${plural}.module.ts`]: moduleFile(names),
+    [`test/${plural}.e2e-spec.ts`]: testFile(names, fields),
+  };
+  return Promise.all(
+    Object.entries(files).map(async ([path, content]) => [
+      path,
+      await format(content, { ...(await resolveConfig(path)), filepath: path }),
+    ]),
+  );
+}
+
+/**
+ * Adds the module of a resource to the text of `app.module.ts`.
+ *
+ * @throws Error with a sentence if it is there already, or the place is not found
+ */
+export function register(appModule, plural) {
+  const { Plural } = namesOf(plural);
+  const line = `import { ${Plural}Module } from './${plural}/${plural}.module.js';`;
+  if (appModule.includes(line)) throw new Error(`src/app.module.ts has ${Plural}Module already.`);
+  const lines = appModule.split('\n');
+  const lastImport = lines.findLastIndex((text) => /^import .* from '\.\/[^']*\.module\.js';$/.test(text));
+  const lastModule = lines.findLastIndex((text) => /^\s+\w+Module,$/.test(text));
+  if (lastImport === -1 || lastModule === -1)
+    throw new Error(
+      `src/app.module.ts has no list of modules that is known. Add ${Plural}Module to its imports.`,
+    );
+  const [indent] = /^\s+/.exec(lines[lastModule]);
+  lines.splice(lastModule + 1, 0, `${indent}${Plural}Module,`);
+  lines.splice(lastImport + 1, 0, line);
+  return lines.join('\n');
+}
+
+function inputFile({ Singular, title }, fields) {
+  const decorators = [...new Set(fields.map(({ decorator }) => decorator))].sort();
+  return `import { ${decorators.join(', ')} } from '../../common/fields/index.js';
+
+/** The fields of ${title.toLowerCase()} that a client may send. */
+export class ${Singular}Input {
+${fields.map(({ code }) => code).join('\n\n')}
+}
+`;
+}
+
+function entityFile({ Singular, singular }) {
+  return `import { Schema } from '@nestjs/mongoose';
+import { ${Singular}Input } from './dto/${singular}-input.js';
+
+/** A record as it is stored. */
+@Schema({ timestamps: true })
+export class ${Singular} extends ${Singular}Input {}
+`;
+}
+
+function moduleFile({ Plural, Singular, plural, singular, title }) {
+  return `import { Module } from '@nestjs/common';
+import { CrudModule } from '../common/crud/index.js';
+import { ${Singular}Input } from './dto/${singular}-input.js';
+import { ${Singular} } from './${singular}.schema.js';
+
+@Module({ imports: [CrudModule.forFeature({ entity: ${Singular}, input: ${Singular}Input, name: '${plural}', tag: '${title}' })] })
+export class ${Plural}Module {}
+`;
+}
+
+function testFile({ plural, Plural }, fields) {
+  const valid = Object.fromEntries(fields.map(({ name, example }) => [name, example]));
+  const invalid = { 'an unknown field': { ...valid, unknownField: true } };
+  for (const { name } of fields.filter(({ required }) => required)) {
+    invalid[`no ${name}`] = Object.fromEntries(Object.entries(valid).filter(([other]) => other !== name));
+  }
+  return `import { describeCrudContract } from '../src/common/crud/testing/index.js';
+import { ${Plural}Module } from '../src/${plural}/${plural}.module.js';
+import { createResourceApp } from './support/resource-app.js';
+import type { TestApp } from './support/test-app.js';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await createResourceApp({ module: ${Plural}Module });
+});
+afterAll(() => app.close());
+
+describeCrudContract('${plural}', {
+  app: () => app.app,
+  path: '/${plural}',
+  valid: ${literalOf(valid)},
+  invalid: ${literalOf(invalid)},
+});
+`;
+}
+
+/** A value as TypeScript writes it: keys without quotes where they can be. */
+function literalOf(value) {
+  return JSON.stringify(value).replaceAll(/"(\w+)":/g, '$1:');
+}
