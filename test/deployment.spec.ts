@@ -1,0 +1,131 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load, loadAll } from 'js-yaml';
+import { readEnvironment, type Variables } from '../src/config/index.js';
+
+interface Container {
+  command?: string[];
+  env?: { name: string; value: string }[];
+  envFrom: { secretRef?: { name: string }; configMapRef?: { name: string } }[];
+  startupProbe: object;
+  livenessProbe: { httpGet: { path: string } };
+  readinessProbe: { httpGet: { path: string } };
+  securityContext: object;
+}
+interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  data?: Record<string, string>;
+  spec?: {
+    selector?: { matchLabels: object };
+    template: { spec: { containers: [Container]; securityContext: object }; metadata: { labels: object } };
+  };
+}
+
+const FOLDER = 'deploy/kubernetes';
+const DATABASE = { MONGODB_URI: 'mongodb+srv://db.example.com/posts-and-todos' };
+const dockerfile = readFileSync('Dockerfile', 'utf8');
+const imageEnvironment = Object.fromEntries(
+  [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]),
+) as Variables;
+
+/** The variables that a process reads; anything else would be a setting without effect. */
+function knownVariables(): Set<string> {
+  const asked = new Set<string>();
+  readEnvironment(new Proxy<Variables>({}, { get: (_target, name) => void asked.add(String(name)) }));
+  return asked;
+}
+
+function expectToStart(variables: Variables, verifiesTokens: boolean): void {
+  const all = { ...imageEnvironment, ...variables };
+  for (const name of Object.keys(all)) expect([...knownVariables()]).toContain(name);
+  expect(readEnvironment(all, { verifiesTokens })).toMatchObject({
+    nodeEnv: 'production',
+    host: '0.0.0.0',
+    port: 3000,
+    workerPort: 3000,
+  });
+}
+
+describe('the manifests for Kubernetes', () => {
+  const { resources } = load(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')) as {
+    resources: string[];
+  };
+  const manifests = resources.flatMap(
+    (name) => loadAll(readFileSync(join(FOLDER, name), 'utf8')) as Manifest[],
+  );
+  const find = (kind: string, name: string) =>
+    manifests.find((one) => one.kind === kind && one.metadata.name === name) as Manifest;
+
+  it('are all in the kustomization', () => {
+    const files = readdirSync(FOLDER).filter((name) => name !== 'kustomization.yaml');
+    expect([...resources].sort()).toEqual(files.sort());
+  });
+
+  it.each([
+    ['api', true],
+    ['worker', false],
+  ])(
+    'start %s with settings that it takes, probes, no rights, and a disruption budget',
+    (name, verifiesTokens) => {
+      const { spec } = find('Deployment', name);
+      const { containers, securityContext } = spec?.template.spec ?? ({} as never);
+      const [container] = containers;
+      const settings = container.envFrom.map(({ configMapRef }) =>
+        configMapRef ? find('ConfigMap', configMapRef.name).data : DATABASE,
+      );
+      const own = Object.fromEntries((container.env ?? []).map(({ name: key, value }) => [key, value]));
+      expectToStart(Object.assign({}, ...settings, own) as Variables, verifiesTokens);
+      expect(container.livenessProbe.httpGet.path).toBe('/health/live');
+      expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
+      expect(container.startupProbe).toBeDefined();
+      expect(securityContext).toMatchObject({ runAsNonRoot: true });
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+      });
+      const { matchLabels } = find('PodDisruptionBudget', name).spec?.selector ?? {};
+      expect(spec?.template.metadata.labels).toMatchObject(matchLabels ?? { missing: true });
+    },
+  );
+});
+
+describe('compose.yml', () => {
+  const { services } = load(readFileSync('compose.yml', 'utf8')) as {
+    services: Record<
+      string,
+      { '<<'?: { environment: Variables }; environment?: Variables & { '<<'?: Variables } }
+    >;
+  };
+  /** The settings of a service, with those that it merges in. */
+  const environmentOf = (name: string): Variables => {
+    const { '<<': base, environment = {} } = services[name] ?? {};
+    const { '<<': shared, ...own } = environment;
+    return { ...base?.environment, ...shared, ...own };
+  };
+
+  it.each([
+    ['api', true],
+    ['worker', false],
+  ])('starts %s with settings that it takes', (name, verifiesTokens) => {
+    const environment = environmentOf(name);
+    if (environment.JWT_SECRET) environment.JWT_SECRET = 'x'.repeat(64);
+    expectToStart(environment, verifiesTokens);
+  });
+});
+
+describe('the Dockerfile', () => {
+  it('copies what is there, runs without root, and checks its health', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    for (const name of copied) expect([name, existsSync(name)]).toEqual([name, true]);
+    const workspaces = readdirSync('libs').map((name) => `libs/${name}/package.json`);
+    expect(copied).toEqual(expect.arrayContaining(workspaces));
+    expect(dockerfile).toMatch(/^USER node$/m);
+    expect(dockerfile).toMatch(/^HEALTHCHECK [^]*\/health\/live/m);
+  });
+});
