@@ -79,7 +79,7 @@ describe('the environment', () => {
     [{ RATE_LIMIT_BAD_TOKENS: '10' }, { rateLimitBadTokens: 10 }],
     [{ DOCS: 'off' }, { docs: 'off' }],
     ...[
-      'mongodb://db.example.com/?tls=true',
+      'mongodb://db.example.com/app?tls=true',
       'mongodb+srv://db.example.com/app',
       'mongodb://localhost,[::1]:27018/app',
       'mongodb://%2Ftmp%2Fmongodb-27017.sock/app',
@@ -90,7 +90,7 @@ describe('the environment', () => {
     [
       {
         NODE_ENV: 'production',
-        MONGODB_URI: 'mongodb://db.internal',
+        MONGODB_URI: 'mongodb://db.internal/app',
         MONGODB_ALLOW_PLAIN: 'true',
         JWT_SECRET: TEST_SECRET,
       },
