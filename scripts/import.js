@@ -19,12 +19,13 @@ async function* lines() {
     yield `${inputOf(line)}\n`;
 }
 
-/** A line that is not JSON is sent as it is: the service says what is wrong with it. */
+/** A line that is not a JSON object is sent as it is: the service says what is wrong with it. */
 function inputOf(line) {
   try {
     const record = JSON.parse(line);
-    for (const name of SET_BY_SERVICE) delete record[name];
-    return JSON.stringify(record);
+    if (typeof record !== 'object' || record === null || Array.isArray(record)) return line;
+    const fields = Object.entries(record).filter(([name]) => !SET_BY_SERVICE.includes(name));
+    return JSON.stringify(Object.fromEntries(fields));
   } catch {
     return line;
   }

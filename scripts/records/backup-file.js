@@ -65,6 +65,7 @@ export async function* readBackup(path) {
 /** Reads a whole backup without using it, so that nothing is stored of a damaged one. */
 export async function checkBackup(path) {
   let count = 0;
-  for await (const _ of readBackup(path)) count += 1;
+  const records = readBackup(path);
+  while (!(await records.next()).done) count += 1;
   return count;
 }

@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+
 const WIDTH = 30;
 const EVERY_MS = 100;
 
