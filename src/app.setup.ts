@@ -1,5 +1,4 @@
 import fastifyCors from '@fastify/cors';
-import fastifyHelmet from '@fastify/helmet';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory, Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -13,6 +12,7 @@ import {
   StrictQueryInterceptor,
   type TransferLimits,
   useLoadControl,
+  useSecurityHeaders,
 } from './common/http/index.js';
 import type { Environment } from './config/index.js';
 
@@ -62,7 +62,7 @@ export async function createBareApp(
 
 /** Everything that all features share: security headers, CORS, bounds of load, strict queries, and errors. */
 async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
-  await app.register(fastifyHelmet, {
+  useSecurityHeaders(app.getHttpAdapter().getInstance(), {
     contentSecurityPolicy: {
       directives: {
         defaultSrc: ["'none'"],
