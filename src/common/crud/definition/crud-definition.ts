@@ -17,6 +17,9 @@ import type { ArchiveDefinition } from './archive.js';
 import type { Presenter } from './presenter.js';
 import type { QueryDefinition } from './query-definition.js';
 
+/** Writes the JSON of a record. */
+export type RecordWriter = (record: object) => string;
+
 /** A reference with its defaults filled in. */
 export interface ReferenceDefinition extends Required<CrudReference> {
   /** Path of the field that holds the identifier, such as `category` or `lines.product`. */
@@ -62,6 +65,11 @@ export interface CrudDefinition {
   readonly shownFields: readonly string[];
   /** Shows a record to a caller. */
   readonly present: (record: object, caller: TenantContext) => Presented<object>;
+  /**
+   * Makes what writes the JSON of a record as anybody sees it, or of some of its fields and the identifier; undefined if the
+   * option `output` says what is shown.
+   */
+  readonly writerOf?: (fields: readonly string[] | undefined) => RecordWriter;
   /** Shows the entity's visible fields; `present` goes on from there by the option `output`. */
   readonly presenter: Presenter;
 }

@@ -163,9 +163,16 @@ function listType({ route, request, reply }: AnswerContext): ListType {
 function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
   const place = context.request.server.transfers.listPlace(context.request);
   const framing = type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
-  if (!context.expansion) return file(records, type, framing, place, (record) => show(record, context));
+  if (!context.expansion) return file(records, type, framing, place, writerOf(context));
   const shown = inBatches(records, (batch) => showAll(batch, context));
   return file(shown, type, framing, place);
+}
+
+/** Writes the JSON of what {@link show} makes. */
+function writerOf(context: AnswerContext): (record: Stored<object>) => string {
+  const { definition, request } = context;
+  const writer = definition.writerOf?.(request.crudQuery?.fields);
+  return writer ?? ((record) => JSON.stringify(show(record, context)));
 }
 
 async function file<T extends object>(
@@ -173,9 +180,9 @@ async function file<T extends object>(
   type: ListType,
   framing: Framing,
   place: Place,
-  present = (record: T): object => record,
+  write = (record: T): string => JSON.stringify(record),
 ) {
-  const body = await streamRecords(records, present, framing, place);
+  const body = await streamRecords(records, write, framing, place);
   return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
 

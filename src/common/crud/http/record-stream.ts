@@ -35,11 +35,11 @@ export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' }
  * client goes away. The first record is awaited here, so that a database that does not answer can still become an error
  * response; an error after it breaks the transfer. Streams take turns, and so leave room for other requests.
  *
- * @param present what a client sees of a record
+ * @param write the JSON of what a client sees of a record
  */
 export async function streamRecords<T>(
   records: AsyncIterable<T>,
-  present: (record: T) => object,
+  write: (record: T) => string,
   { open, between, after, close }: Framing,
   place: Place,
 ): Promise<Readable> {
@@ -55,7 +55,7 @@ export async function streamRecords<T>(
   async function nextChunk(): Promise<string> {
     let chunk = '';
     for (; !step.done && chunk.length < CHUNK; step = await iterator.next()) {
-      chunk += before + JSON.stringify(present(step.value)) + after;
+      chunk += before + write(step.value) + after;
       before = between;
     }
     if (!step.done) return chunk;
@@ -93,7 +93,8 @@ export function streamJsonArray<T>(
   present: (record: T) => object,
   request: FastifyRequest,
 ): Promise<Readable> {
-  return streamRecords(records, present, JSON_ARRAY, request.server.transfers.listPlace(request));
+  const write = (record: T) => JSON.stringify(present(record));
+  return streamRecords(records, write, JSON_ARRAY, request.server.transfers.listPlace(request));
 }
 
 /** What a function makes of records, in batches as they are read: no more than one batch is held at a time. */
