@@ -41,6 +41,7 @@ export function readQuery(
   raw: Readonly<Record<string, unknown>>,
   definition: CrudDefinition,
 ): ListQuery {
+  if (isPlain(kind, raw)) return readPlain(kind, raw, definition);
   const isLive = !asksForArchived(raw);
   const { orders } = isLive ? definition.query.live : definition.query;
   const filters = filtersOf(kind, isLive ? definition.query.live : definition.query);
@@ -80,6 +81,22 @@ export function readQuery(
     ...(order && { order }),
     ...page,
   };
+}
+
+/** Whether a query says nothing, or nothing but the place of a page, as most do: it needs little reading. */
+function isPlain(kind: ReadKind, raw: Readonly<Record<string, unknown>>): raw is PlainQuery {
+  const isPlace = (name: string) => name === 'limit' || name === 'offset';
+  return Object.keys(raw).every((name) => kind === 'list' && isPlace(name) && typeof raw[name] === 'string');
+}
+
+type PlainQuery = Readonly<Partial<Record<'limit' | 'offset', string>>>;
+
+function readPlain(kind: ReadKind, query: PlainQuery, { list }: CrudDefinition): ListQuery {
+  const violations: Violation[] = [];
+  const page = kind === 'list' ? readPage(query, list, violations) : undefined;
+  const [first, ...others] = violations;
+  if (first) throw new ValidationError([first, ...others]);
+  return page ?? {};
 }
 
 /** The filters as a client names them. */
