@@ -77,7 +77,7 @@ const EXPLORER_FILE = /^\/docs\/(?!swagger-ui-init\.js)[\w-]+(?:\.[\w-]+)*\.(?:j
 
 /** Lets browsers keep the files of the explorer for a day, and ask by their ETag afterwards. */
 function cacheFiles(app: INestApplication): void {
-  const fastify = app.getHttpAdapter().getInstance<FastifyInstance>();
+  const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
   fastify.addHook('onSend', (request, reply, payload, done) => {
     if (reply.statusCode < 400 && EXPLORER_FILE.test(request.url))
       reply.header('Cache-Control', 'public, max-age=86400');
