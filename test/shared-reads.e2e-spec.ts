@@ -36,7 +36,7 @@ const options = crudOptions({
   name: 'entries',
   isolationFields: { all: { tenant: currentTenant } },
   archive: { field: 'endedAt' },
-  });
+});
 
 @Schema({ timestamps: true })
 class Draft extends EntryInput {}
@@ -123,7 +123,8 @@ class Ledger {
   async get(tenant: string, record: Known): Promise<void> {
     const before = { ...record };
     const { status, body } = await app.get(`/entries/${record.id}`, { token: tokens[tenant] });
-    if (before.archived || record.tenant !== tenant) this.expect(status === 404, `get of a hidden record: ${status}`);
+    if (before.archived || record.tenant !== tenant)
+      this.expect(status === 404, `get of a hidden record: ${status}`);
     else if (status === 404) this.expect(record.archiving, 'get: missing');
     else this.compare('get', tenant, before, record, body as Entry);
   }
@@ -173,7 +174,11 @@ class Ledger {
 describe('reads at the same time', () => {
   it('each see every write that was acknowledged before they began, and nothing hidden', async () => {
     const ledger = new Ledger();
-    await app.post('/entries', { owner: 'nobody', step: 0, code: 'taken' }, { token: await tokenOf('665f1c2ab7e3a90d4c8b0003') });
+    await app.post(
+      '/entries',
+      { owner: 'nobody', step: 0, code: 'taken' },
+      { token: await tokenOf('665f1c2ab7e3a90d4c8b0003') },
+    );
     await times(CLIENTS, async (client) => {
       const random = new Random(client + 1);
       const tenant = client % 2 === 0 ? ACME : GLOBEX;
