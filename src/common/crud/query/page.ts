@@ -79,7 +79,12 @@ export function sharedPage<Entity extends object>(
 ): Page<Entity> {
   const page = new Page<Entity>([], count, query, cursors);
   let own: readonly Entity[] | undefined;
-  Object.defineProperty(page, 'results', { enumerable: true, get: () => (own ??= records.map(copyOf)) });
+  const get = () => {
+    // From now on they are the page's: whoever has looked at them may have changed them.
+    shared.delete(page);
+    return (own ??= records.map(copyOf));
+  };
+  Object.defineProperty(page, 'results', { enumerable: true, get });
   shared.set(page, records);
   return page;
 }
