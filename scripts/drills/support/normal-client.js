@@ -65,6 +65,7 @@ async function get(url, agent) {
   const sent = request(url, { agent, timeout: LIMIT_MS }).end();
   sent.on('timeout', () => sent.destroy());
   const [answer] = await once(sent, 'response');
-  for await (const _ of answer);
+  answer.resume();
+  await once(answer, 'end');
   if (answer.statusCode !== 200) throw new Error(`${answer.statusCode}`);
 }
