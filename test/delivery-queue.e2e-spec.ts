@@ -138,6 +138,23 @@ describe('the queue of deliveries', () => {
     expect(await claimOne()).toMatchObject({ _id: lost._id, tries: 0 });
   });
 
+  it('keeps the place of a delivery whose worker has died', async () => {
+    const subscription = newDelivery().subscription;
+    const ago = (seconds: number) => new Date(Date.now() - seconds * SECOND);
+    await queue.add([newDelivery({ subscription })]);
+    await claimOne();
+    const first = await only();
+    await change({ nextAttemptAt: ago(60), dueAt: ago(1) });
+    const later = newDelivery({ subscription });
+    await queue.add([later]);
+    const { event } = later;
+    const deliveries = app.database.collection('deliveries');
+    await deliveries.updateOne({ event }, { $set: { nextAttemptAt: ago(10), dueAt: ago(10) } });
+    const due = await queue.dueOf(subscription, 10);
+    expect(due).toHaveLength(2);
+    expect(due[0]?._id).toEqual(first?._id);
+  });
+
   it('ignores the outcome of a worker that has lost its lease', async () => {
     await queue.add([newDelivery()]);
     const lost = await claimOne();

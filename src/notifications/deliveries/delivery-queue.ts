@@ -108,26 +108,32 @@ export class DeliveryQueue {
     const filter = { status: 'pending', dueAt: { $gte: since, $lte: new Date() } } as const;
     return this.database.iterate(() =>
       this.find({ ...filter, ...(except.length > 0 && { subscription: { $nin: except } }) })
+        .sort({ dueAt: 1 })
         .hint(DUE_INDEX)
         .batchSize(250)
         .cursor(),
     );
   }
 
-  /** Reads the oldest due deliveries of a subscription. */
+  /** Reads the due deliveries of a subscription that have waited longest, also if a worker that has died had claimed them. */
   dueOf(subscription: Types.ObjectId, limit: number): Promise<DueDelivery[]> {
+    const past = { $lte: new Date() };
     return this.database.call(() =>
-      this.find({ status: 'pending', subscription, dueAt: { $lte: new Date() } })
+      this.find({ status: 'pending', subscription, nextAttemptAt: past, dueAt: past })
+        .sort({ nextAttemptAt: 1 })
         .hint(DUE_OF_SUBSCRIPTION_INDEX)
         .limit(limit),
     );
   }
 
-  /** The subscriptions that have due deliveries. Its cost grows with their number, and not with that of the deliveries. */
+  /**
+   * The subscriptions that have due deliveries, or some in flight. Its cost grows with their number, and not with that of the
+   * deliveries.
+   */
   subscriptionsWithDue(): Promise<Types.ObjectId[]> {
     return this.database.call(() =>
       this.deliveries
-        .distinct('subscription', { status: 'pending', dueAt: { $lte: new Date() } })
+        .distinct('subscription', { status: 'pending', nextAttemptAt: { $lte: new Date() } })
         .setOptions({ ...OPERATION_LIMITS })
         .read('primary'),
     );
@@ -211,6 +217,7 @@ export class DeliveryQueue {
       this.count({ status: 'dead' }, DEAD_INDEX),
       this.database.call(() =>
         this.find({ status: 'pending', dueAt: { $lte: now } })
+          .sort({ dueAt: 1 })
           .hint(DUE_INDEX)
           .limit(1),
       ),
@@ -224,11 +231,10 @@ export class DeliveryQueue {
     };
   }
 
-  /** The oldest due first. From the primary: a secondary does not know yet what has been claimed. */
+  /** From the primary: a secondary does not know yet what has been claimed. */
   private find(filter: QueryFilter<Delivery>) {
     return this.deliveries
       .find(filter, { subscription: 1, tenant: 1, dueAt: 1 }, { ...OPERATION_LIMITS })
-      .sort({ dueAt: 1 })
       .read('primary')
       .lean<(DueDelivery & { dueAt: Date })[]>();
   }

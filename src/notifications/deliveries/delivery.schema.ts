@@ -73,8 +73,16 @@ export const QUEUED_DELIVERY = 'QueuedDelivery';
 /** Finds what is due, the oldest first, whosever it is. */
 export const DUE_INDEX = { status: 1, dueAt: 1, subscription: 1 } as const;
 
-/** Finds what is due of one subscription, and the subscriptions that have something pending. */
-export const DUE_OF_SUBSCRIPTION_INDEX = { status: 1, subscription: 1, dueAt: 1 } as const;
+/**
+ * Finds what is due of one subscription, in the order in which attempts were planned: a delivery whose worker has died keeps its
+ * place. Finds the subscriptions that have something pending, too.
+ */
+export const DUE_OF_SUBSCRIPTION_INDEX = {
+  status: 1,
+  subscription: 1,
+  nextAttemptAt: 1,
+  dueAt: 1,
+} as const;
 
 /** Counts the dead. */
 export const DEAD_INDEX = { status: 1 } as const;
