@@ -10,7 +10,6 @@ import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './http/crud.controller.js';
-import { DirectLanes } from './http/direct-lanes.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
 import { isReadGuarded } from './http/read-guards.js';
 import { definitionOf } from './http/resource-metadata.js';
@@ -42,9 +41,9 @@ export interface CrudOverrides {
   imports?: ModuleMetadata['imports'];
 }
 
-/** Knows the resources of an application, their outboxes and direct lanes; one for all of them. */
+/** Knows the resources of an application, and their outboxes; one for all of them. */
 @Global()
-@Module({ providers: [CrudRegistry, DirectLanes, Outboxes], exports: [CrudRegistry, DirectLanes, Outboxes] })
+@Module({ providers: [CrudRegistry, Outboxes], exports: [CrudRegistry, Outboxes] })
 class CrudRegistryModule {}
 
 /** Makes resources: a controller, a service, validation, documentation, isolation, hooks and events of an entity. */
@@ -126,7 +125,6 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       registry: CrudRegistry,
       key: InstallationKey,
       outboxes: Outboxes,
-      lanes: DirectLanes,
       provided?: CrudHooks<object, object>,
     ) => {
       const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
@@ -139,7 +137,6 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         isReadGuarded(controller),
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
-      lanes.add(controller);
       registry.add(resource, () => {
         if (!definition.archive) documentRestriction(controller);
       });
@@ -152,7 +149,6 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       CrudRegistry,
       InstallationKey,
       Outboxes,
-      DirectLanes,
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],
   };

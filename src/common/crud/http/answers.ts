@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import type { Place, QueryParameters } from '../../http/index.js';
@@ -8,12 +8,12 @@ import { isPlainObject } from '../../fields/index.js';
 import { NDJSON_TYPE } from '../../http/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { ItemResult } from '../batch/items.js';
-import type { RecordWriter } from '../definition/crud-definition.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import { Page, recordsOf } from '../query/page.js';
 import { project } from '../query/read-fields.js';
-import { type AnswerKind, onceFieldsOf } from '../routes/routes.js';
+import { type AnswerKind, onceFieldsOf, type Route } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import type { Expansion } from '../service/expansion.js';
 import { preferredType } from './accept.js';
@@ -21,7 +21,6 @@ import { bulkAnswer } from './bulk-answer.js';
 import { prefersRepresentation } from './prefer.js';
 import { isLargePage, notePage } from './page-memory.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
-import type { ResourceRequest } from './resource-request.js';
 import { varyBy } from './vary-by.js';
 
 /** What each kind of handler gives, in the store's terms. */
@@ -44,7 +43,11 @@ const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
 type ListType = (typeof LIST_TYPES)[number];
 
 /** What an answer is made with. */
-export interface AnswerContext extends ResourceRequest {
+export interface AnswerContext {
+  readonly definition: CrudDefinition;
+  readonly route: Route | undefined;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
   readonly caller: TenantContext;
   /** What the request asks to have in the place of identifiers. */
   readonly expansion: Expansion | undefined;
@@ -73,16 +76,12 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const { count, cursors = { next: null, prev: null } } = result;
     const records = shownOf(result, context);
     notePage(context, records);
-    const rest = { ...(count !== undefined && { count }), ...cursors };
-    const isLarge = isLargePage(request);
-    const write = type === NDJSON_TYPE || isLarge ? undefined : textWriterOf(context);
-    if (write) {
-      return new JsonText(`{"results":[${records.map(write).join(',')}],${JSON.stringify(rest).slice(1)}`);
-    }
     const results = await showAll(records, context);
     const place = request.server.transfers.pagePlace();
     if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
-    return isLarge ? file(each(results), type, pageOf(rest), place) : { results, ...rest };
+    const rest = { ...(count !== undefined && { count }), ...cursors };
+    if (isLargePage(request)) return file(each(results), type, pageOf(rest), place);
+    return { results, ...rest };
   },
   count: (count) => ({ count }),
   get: async (record, context) => {
@@ -91,12 +90,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const tags = readEntityTags('If-None-Match', request.headers['if-none-match']);
     reply.header('ETag', etagOf(record));
     // The tag is that of the record alone: what is expanded may have changed without it.
-    if (isKnown(tags, record) && !expansion) {
-      reply.code(304);
-      return undefined;
-    }
-    const write = textWriterOf(context);
-    return write ? new JsonText(write(record)) : (await showAll([record], context))[0];
+    if (!isKnown(tags, record) || expansion) return (await showAll([record], context))[0];
+    reply.code(304);
+    return undefined;
   },
   update: (record, context) => {
     const { request, reply } = context;
@@ -170,16 +166,6 @@ function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, 
   if (!context.expansion) return file(records, type, framing, place, writerOf(context));
   const shown = inBatches(records, (batch) => showAll(batch, context));
   return file(shown, type, framing, place);
-}
-
-/** An answer that is JSON already. */
-export class JsonText {
-  constructor(readonly text: string) {}
-}
-
-/** What writes a record of an answer as text; undefined if it is answered with as a value, which others may change. */
-function textWriterOf({ asText, definition, expansion, request }: AnswerContext): RecordWriter | undefined {
-  return asText && !expansion ? definition.writerOf?.(request.crudQuery?.fields) : undefined;
 }
 
 /** Writes the JSON of what {@link show} makes. */
