@@ -14,8 +14,8 @@ export class Pace {
     this.last = now;
   }
 
-  /** How long the next turns will probably take; without a turn for long, they will not come sooner. */
+  /** How long the next turns will probably take: not less than since the last one, if none comes any more. */
   timeOf(turns: number, now: number): number {
-    return turns * Math.max(this.average, now - this.last);
+    return Math.max(turns * this.average, now - this.last);
   }
 }
