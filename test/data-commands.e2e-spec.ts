@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mongoose from 'mongoose';
+import { freePort } from './support/free-port.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
 import { TEST_SECRET } from './support/tenants.js';
@@ -89,12 +90,13 @@ it(
 );
 
 it('a command without its service says how to start one', async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`;
   for (const [name, args] of [
     ['seed', ['--todos', '3']],
     ['export', ['todos']],
     ['import', ['todos']],
   ] as const) {
-    const { code, stderr } = await run(name, [...args, '--url', 'http://127.0.0.1:1']);
+    const { code, stderr } = await run(name, [...args, '--url', nobody]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('cannot be reached: connect ECONNREFUSED')]);
     expect(stderr).toContain('Start it with npm start, or pass --url.');
   }

@@ -16,6 +16,7 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     const records = Array.from({ length: RECORDS }, () => ({
       title: 'x',
       description,
+      completed: false,
       createdAt: new Date(),
       updatedAt: new Date(),
       __v: 0,

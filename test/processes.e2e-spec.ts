@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import mongoose from 'mongoose';
 import type { Variables } from '../src/config/index.js';
 import { eventually } from './support/eventually.js';
+import { freePort } from './support/free-port.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
 import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
@@ -95,7 +96,7 @@ describe('WEB_CONCURRENCY=2', () => {
   });
 
   it('goes on without a process that is killed, and starts another in its place', async () => {
-    const running = spawn({ MONGODB_URI: uri });
+    const running = spawn({ MONGODB_URI: uri, PORT: String(await freePort()) });
     const url = await urlOf(running);
     const first = childrenOf(running.pid);
     // Each of the first two in turn, so that the second is left to a successor.

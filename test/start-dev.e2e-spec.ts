@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { eventually } from './support/eventually.js';
+import { freePort } from './support/free-port.js';
 import { copyProject } from './support/project-copy.js';
 
 const RESTART_MS = 60_000;
@@ -78,13 +78,4 @@ async function summaryIs(expected: string): Promise<void> {
   }, RESTART_MS).catch((error: unknown) => {
     throw new Error(`${String(error)}\n${output.split('\n').slice(-30).join('\n')}`);
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
