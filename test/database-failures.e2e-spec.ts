@@ -6,8 +6,8 @@ import { createTestApp, type TestApp, type TestResponse } from './support/test-a
 
 /** How long a client may wait for the 503 of a lost database. Unit: milliseconds. */
 const WITHIN_MS = 5_000;
-/** More than the driver's pool has connections. */
-const CROWD = 150;
+/** More than the 100 connections of the driver's pool, and fewer than a process carries out at a time. */
+const CROWD = 120;
 const ID = '665f1c2ab7e3a90d4c8b4567';
 
 interface Timed {
