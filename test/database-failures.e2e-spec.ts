@@ -1,13 +1,15 @@
+import { errorMessages } from '../src/common/errors/index.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { eventually } from './support/eventually.js';
+import { expectProblem } from './support/problems.js';
 import { type ProxyMode, TcpProxy } from './support/tcp-proxy.js';
 import { ACME, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp, type TestResponse } from './support/test-app.js';
 
 /** How long a client may wait for the 503 of a lost database. Unit: milliseconds. */
 const WITHIN_MS = 5_000;
-/** More than the 100 connections of the driver's pool, and fewer than a process carries out at a time. */
-const CROWD = 120;
+/** More than the driver's pool has connections. */
+const CROWD = 150;
 const ID = '665f1c2ab7e3a90d4c8b4567';
 
 interface Timed {
@@ -21,21 +23,22 @@ async function timed(send: () => Promise<TestResponse>): Promise<Timed> {
   return { response, ms: performance.now() - started };
 }
 
-function expectUnavailable({ response, ms }: Timed, path: string): void {
-  expect(response.status).toBe(503);
-  expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+const UNAVAILABLE = {
+  code: 'DATABASE_UNAVAILABLE',
+  detail: 'The database cannot be reached or is too slow. Try again later.',
+};
+/** Pages share memory, too: some wait for that behind those that wait for the database. */
+const OF_PAGES = [
+  UNAVAILABLE,
+  { code: 'OVERLOADED', detail: errorMessages.overloaded },
+  { code: 'DEADLINE_EXCEEDED', detail: errorMessages.deadlineExceeded },
+];
+
+/** Asserts one of some 503s, in time. */
+function expectUnavailable({ response, ms }: Timed, instance: string, problems = [UNAVAILABLE]): void {
+  const problem = problems.find(({ code }) => code === response.body.code) ?? UNAVAILABLE;
+  expectProblem(response, { status: 503, instance, ...problem });
   expect(response.headers.get('retry-after')).toBe('5');
-  const detail = 'The database cannot be reached or is too slow. Try again later.';
-  expect(response.body).toEqual({
-    type: 'urn:problem:database-unavailable',
-    title: 'Database unavailable',
-    status: 503,
-    detail,
-    instance: path,
-    code: 'DATABASE_UNAVAILABLE',
-    message: detail,
-    requestId: response.headers.get('x-request-id'),
-  });
   expect(ms).toBeLessThan(WITHIN_MS);
 }
 
@@ -47,7 +50,9 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
 
   beforeAll(async () => {
     proxy = await TcpProxy.before(uri);
-    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri), TODOS_API: form } });
+    // Enough for the crowd: what waits for its turn is another matter.
+    const env = { MONGODB_URI: proxy.through(uri), TODOS_API: form, MAX_RUNNING_REQUESTS: '2000' };
+    app = await createTestApp({ env });
     token = await tokenOf(ACME);
   });
   beforeEach(async () => {
@@ -105,7 +110,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
       await proxy.turn(mode);
       const answers = await Promise.all(running);
       for (const answer of answers.filter(({ response }) => response.status !== 200)) {
-        expectUnavailable(answer, '/todos');
+        expectUnavailable(answer, '/todos', OF_PAGES);
       }
       expectUnavailable(await timed(() => app.get('/todos?limit=100')), '/todos');
     });
