@@ -5,6 +5,8 @@ import { metered } from './support/meter.js';
 
 const MIB = 1_048_576;
 const MAX_CPU_MS = 100;
+/** Of the short form, which runs beside other work, and still tells whether each chunk is kept. */
+const MAX_CPU_SHORT_MS = 800;
 const MAX_GROWTH_MIB = 64;
 /** What the sockets of both sides may have taken when the server closes early. Unit: bytes. */
 const MAX_TAKEN = 32 * MIB;
@@ -21,6 +23,7 @@ export default async function bodies({ short }) {
   const service = await installation.startService('off');
   const figures = {};
   const failures = [];
+  const maxCpuMs = short ? MAX_CPU_SHORT_MS : MAX_CPU_MS;
   try {
     for (const [name, { count = 1, ...hostile }] of Object.entries(hostileBodies(short))) {
       const send = (times) =>
@@ -35,7 +38,7 @@ export default async function bodies({ short }) {
         `${(taken / MIB).toFixed(1)} MiB taken`;
       if (result.some(({ status }) => !(status >= 400 && status < 500)))
         failures.push(`${name}: not a 4xx, but ${statuses}`);
-      if (cpuMs / count > MAX_CPU_MS) failures.push(`${name}: more than ${MAX_CPU_MS} ms of CPU`);
+      if (cpuMs / count > maxCpuMs) failures.push(`${name}: more than ${maxCpuMs} ms of CPU`);
       if (grownMiB > MAX_GROWTH_MIB) failures.push(`${name}: more than ${MAX_GROWTH_MIB} MiB`);
       if (taken > MAX_TAKEN) failures.push(`${name}: more than ${MAX_TAKEN / MIB} MiB are read`);
     }
