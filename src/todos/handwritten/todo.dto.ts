@@ -27,7 +27,15 @@ export class TodoRecord extends TodoInput {
   updatedAt?: Date;
 
   /** Picks what a client may see. */
-  static from({ _id, title, description, completed, dueAt, createdAt, updatedAt }: Stored<Todo>): TodoRecord {
+  static from({
+    _id,
+    title,
+    description,
+    completed = false,
+    dueAt,
+    createdAt,
+    updatedAt,
+  }: Stored<Todo>): TodoRecord {
     return { _id: _id.toHexString(), title, description, completed, dueAt, createdAt, updatedAt };
   }
 }
