@@ -40,7 +40,6 @@ describe('a method that a path does not have', () => {
 
 describe('a path that does not exist', () => {
   it.each([
-    '/',
     '/nothing',
     '/todo',
     '/todos/665f1c2ab7e3a90d4c8b4567/more',
