@@ -8,13 +8,12 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import mongoose from 'mongoose';
 import { cpuOf, rssOf, stopProcess } from './support/processes.js';
+import { freePort } from '../scripts/support/free-port.js';
 
 const POLL_MS = 5;
 const IDLE_MS = 2_000;
@@ -68,15 +67,6 @@ function spread(measured, figure, unit) {
   if (sorted.includes(undefined)) return 'unknown';
   const [median, least, greatest] = [sorted[sorted.length >> 1], sorted[0], sorted.at(-1)].map(Math.round);
   return `${median} ${unit} (${least} to ${greatest})`;
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function dropDatabase(address) {

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './support/free-port.js';
 
 /**
  * Starts the built service and walks the README's tour on it: a block that begins with ```sh tour 201 200 has a status for
@@ -39,15 +39,6 @@ function tourScript(port) {
     echo "The README's tour: $passed passed, $failed failed"
     [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
   `;
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function untilReady(url, service) {

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mongoose from 'mongoose';
+import { freePort } from '../../support/free-port.js';
 
 /** The MongoDB server to start: `MONGOD`, or the one that CI has at hand. */
 const BINARY = process.env.MONGOD ?? '../shared/bin/mongod';
@@ -43,13 +43,4 @@ export class Mongod {
     if (this.process && this.process.exitCode === null && this.process.signalCode === null) await this.kill();
     rmSync(this.folder, { recursive: true, force: true });
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
