@@ -41,8 +41,8 @@ const ATTEMPTS_AT_A_TIME = 256;
 /** A process is killed at most this long after everything is ready again. Unit: milliseconds. */
 const LIFE_MS = 1_500;
 const READY_MS = 120_000;
-/** Within this time of the last kill everything must have been delivered: a lease is 30 s, a first retry 5 s. Unit: milliseconds. */
-const DRAIN_MS = 120_000;
+/** While deliveries are open, one arrives within this time: a lease is 30 s, a first retry 5 s. Unit: milliseconds. */
+const STANDSTILL_MS = 120_000;
 /** A delivery whose attempts failed on a machine that is too busy waits for a planned one: the second retry comes after 5 min. Unit: milliseconds. */
 const PLANNED_MS = 400_000;
 const SECRET = 'a secret for this check, of more than 32 bytes';
@@ -111,7 +111,11 @@ function startApi() {
 }
 
 function startWorker() {
-  return startNode('dist/worker.js', { WORKER_PORT: String(workerPort) }, `http://127.0.0.1:${workerPort}`);
+  return startNode(
+    'dist/worker.js',
+    { WORKER_PORT: String(workerPort) },
+    `http://127.0.0.1:${workerPort}`,
+  );
 }
 
 function startMongod() {
@@ -308,12 +312,17 @@ async function onlyPlanned() {
 /** Waits until all has arrived. @returns how long that took. Unit: milliseconds. */
 async function drain() {
   const begun = Date.now();
-  while (missing().length > 0 && Date.now() < begun + DRAIN_MS) await pause(250);
-  if (missing().length > 0) {
-    console.log(
-      `${missing().length} deliveries are open, such as ${JSON.stringify(await deliveryOf(missing()[0]))}`,
-    );
-    while (Date.now() < begun + PLANNED_MS && (await onlyPlanned()) && missing().length > 0)
+  let open = missing().length;
+  let moved = begun;
+  while (open > 0 && Date.now() < moved + STANDSTILL_MS) {
+    await pause(500);
+    const left = missing().length;
+    if (left < open) moved = Date.now();
+    open = left;
+  }
+  if (open > 0) {
+    console.log(`${open} deliveries are open, such as ${JSON.stringify(await deliveryOf(missing()[0]))}`);
+    while (Date.now() < moved + PLANNED_MS && (await onlyPlanned()) && missing().length > 0)
       await pause(5_000);
   }
   return Date.now() - begun;
