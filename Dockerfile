@@ -1,4 +1,4 @@
-# The service and its worker in one image: CMD starts the API; `node dist/worker.js` starts a worker.
+# The service and its worker in one image: CMD starts the API; `node dist/bundle/worker.js` starts a worker.
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -21,4 +21,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:3000/health/live').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # No npm in between, which would not hand signals on.
-CMD ["node", "dist/main.js"]
+CMD ["node", "dist/bundle/main.js"]

@@ -154,7 +154,7 @@ function cpu() {
 
 function start(uri) {
   const args = process.env.PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${process.env.PROFILE}`] : [];
-  const child = spawn(process.execPath, [...args, 'dist/main.js'], {
+  const child = spawn(process.execPath, [...args, 'dist/bundle/main.js'], {
     env: { ...process.env, MONGODB_URI: uri, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -56,7 +56,7 @@ async function measure(form, size) {
 }
 
 function start(uri, form) {
-  const child = spawn(process.execPath, ['dist/main.js'], {
+  const child = spawn(process.execPath, ['dist/bundle/main.js'], {
     env: { ...process.env, MONGODB_URI: uri, PORT: '0', HOST: '127.0.0.1', TODOS_API: form },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,5 +1,5 @@
 /**
- * How long a finished build takes from `node dist/main.js` until /health/ready answers 200, the CPU time that this takes, and the
+ * How long a finished build takes from `node dist/bundle/main.js` until /health/ready answers 200, the CPU time that this takes, and the
  * resident memory when nothing has been asked for two seconds (Linux only). On the embedded database, and on MONGODB_URI if it is set,
  * with empty collections that are there already, alternately:
  *
@@ -47,7 +47,7 @@ async function measure(env) {
   const port = await freePort();
   const variables = { ...process.env, ...env, NODE_ENV: 'development', PORT: String(port), DATA_DIR: folder };
   const begun = performance.now();
-  const child = spawn(process.execPath, ['dist/main.js'], { env: variables, stdio: 'ignore' });
+  const child = spawn(process.execPath, ['dist/bundle/main.js'], { env: variables, stdio: 'ignore' });
   while (!(await isReady(port))) await pause(POLL_MS);
   const [ready, cpu] = [performance.now() - begun, cpuOf(child)];
   await pause(IDLE_MS);

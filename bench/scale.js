@@ -229,7 +229,7 @@ function start(uri) {
   const probe =
     'process.on("message",()=>{gc();process.send(process.memoryUsage().heapUsed/1048576)});process.channel.unref()';
   const args = ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(probe)}`];
-  const child = spawn(process.execPath, [...args, 'dist/main.js'], {
+  const child = spawn(process.execPath, [...args, 'dist/bundle/main.js'], {
     env: { ...process.env, MONGODB_URI: uri, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });

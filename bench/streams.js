@@ -68,7 +68,7 @@ try {
 }
 
 async function start() {
-  const child = spawn(process.execPath, ['dist/main.js'], {
+  const child = spawn(process.execPath, ['dist/bundle/main.js'], {
     env: {
       ...process.env,
       PORT: '0',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /** The builds, each with the folder of its sources. */
 const builds = [
   { result: 'libs/embedded-mongodb/dist/index.js', sources: 'libs/embedded-mongodb/src' },
-  { result: 'dist/main.js', sources: 'src' },
+  { result: 'dist/bundle/main.js', sources: 'src' },
 ];
 
 function newest(folder) {

@@ -107,12 +107,12 @@ function startNode(script, settings, ready) {
 }
 
 function startApi() {
-  return startNode('dist/main.js', { PORT: String(port), WORKER: mongodbUri ? 'off' : 'inline' }, url);
+  return startNode('dist/bundle/main.js', { PORT: String(port), WORKER: mongodbUri ? 'off' : 'inline' }, url);
 }
 
 function startWorker() {
   return startNode(
-    'dist/worker.js',
+    'dist/bundle/worker.js',
     { WORKER_PORT: String(workerPort) },
     `http://127.0.0.1:${workerPort}`,
   );

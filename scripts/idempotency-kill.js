@@ -91,7 +91,10 @@ async function start() {
     LOG_LEVEL: 'error',
     ...(mongodbUri && { MONGODB_URI: mongodbUri }),
   };
-  const service = spawn(process.execPath, ['dist/main.js'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const service = spawn(process.execPath, ['dist/bundle/main.js'], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const deadline = Date.now() + READY_MS;
   while (service.exitCode === null && Date.now() < deadline) {
     const answer = await fetch(`${url}/health/ready`).catch(() => undefined);

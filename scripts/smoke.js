@@ -54,7 +54,10 @@ async function untilReady(url, service) {
 const port = await freePort();
 const dataDir = mkdtempSync(join(tmpdir(), 'smoke-'));
 const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1', DATA_DIR: dataDir };
-const service = spawn(process.execPath, ['dist/main.js'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+const service = spawn(process.execPath, ['dist/bundle/main.js'], {
+  env,
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
 let log = '';
 service.stdout.on('data', (chunk) => (log += chunk));
 const exited = once(service, 'exit');

@@ -1,3 +1,4 @@
+import { letYoungGenerationGrow } from './young-generation.js';
 import 'reflect-metadata';
 import cluster from 'node:cluster';
 import type { Serving } from './primary.js';
@@ -15,6 +16,7 @@ await start({ portVariable: 'PORT' }, async (environment, database) => {
   const app = await createApp(AppModule.forRoot(environment, database), environment);
   shutDownOnSignal(app);
   await app.listen(environment.port, environment.host);
+  letYoungGenerationGrow();
   const url = await app.getUrl();
   // The primary tells of all processes at once.
   if (cluster.isWorker) {

@@ -21,6 +21,7 @@ it(
   () => {
     expect(build()).toMatchObject({ status: 0 });
     expect(existsSync(join(copy, 'dist/main.js'))).toBe(true);
+    expect(existsSync(join(copy, 'dist/bundle/main.js'))).toBe(true);
 
     appendFileSync(join(copy, 'src/health/shutdown-state.ts'), 'export const wrong: number = "text";\n');
     const { status, output } = build();

@@ -37,7 +37,7 @@ describe('a worker', () => {
     await client.close();
   });
 
-  function spawn(env: Variables, entry = 'dist/worker.js'): ServiceProcess {
+  function spawn(env: Variables, entry = 'dist/bundle/worker.js'): ServiceProcess {
     const running = ServiceProcess.spawn({ DATA_DIR: folder, ...env }, [entry]);
     started.push(running);
     return running;
@@ -145,7 +145,7 @@ describe('a worker', () => {
     const ready = async (url: string) => expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     const worker = spawn({ WORKER_PORT: '0' });
     const workerUrl = await worker.says(PORT_URL);
-    const api = spawn(env, 'dist/main.js');
+    const api = spawn(env, 'dist/bundle/main.js');
     const apiUrl = await api.url();
     await Promise.all([ready(workerUrl), ready(apiUrl)]);
     expect(await stop(worker, 'SIGTERM')).toBe(0);

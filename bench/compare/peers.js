@@ -19,12 +19,12 @@ export const PEERS = {
   },
   service: {
     title: 'This service',
-    file: 'dist/main.js',
+    file: 'dist/bundle/main.js',
     api: REST,
   },
   'service-2': {
     title: 'This service, 2 processes',
-    file: 'dist/main.js',
+    file: 'dist/bundle/main.js',
     env: { WEB_CONCURRENCY: '2' },
     // Takes more cores than the others.
     onDemand: true,

@@ -26,13 +26,13 @@ export class Installation {
   }
 
   async startService(worker) {
-    const service = await this.start('dist/main.js', /Listening on (http:\S+?);/, { WORKER: worker });
+    const service = await this.start('dist/bundle/main.js', /Listening on (http:\S+?);/, { WORKER: worker });
     this.url = service.said;
     return service;
   }
 
   startWorker() {
-    return this.start('dist/worker.js', /"msg":"(Working)/);
+    return this.start('dist/bundle/worker.js', /"msg":"(Working)/);
   }
 
   async stop(child) {

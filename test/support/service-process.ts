@@ -43,7 +43,7 @@ export class ServiceProcess {
    */
   static spawn(
     env: Record<string, string | undefined>,
-    args: string[] = ['dist/main.js'],
+    args: string[] = ['dist/bundle/main.js'],
     fileLimit?: number,
   ): ServiceProcess {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
+import { LogLines } from './log-lines.js';
 import { describeError, escapeControls } from './log-text.js';
 
 /** Names under which Nest itself tells at the start of every module and route. */
@@ -40,6 +41,7 @@ export function createLog(
   };
   // Whoever reads the log may end before this process does, which goes on without a log.
   out.on('error', () => undefined);
+  if (out === process.stdout && !out.isTTY) return pino(options, new LogLines(out));
   if (!out.isTTY) return pino(options, out);
   const hooks: LoggerOptions['hooks'] = {
     logMethod(args, method) {
