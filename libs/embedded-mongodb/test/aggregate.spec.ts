@@ -32,6 +32,15 @@ describe('compilePipeline', () => {
       [{ _id: 1, tags: 'x' }, { _id: 1, tags: 'y' }, { _id: 2 }, { _id: 3 }],
     ],
     [[{ $sort: { n: -1 } }, { $skip: 1 }, { $limit: 1 }, { $project: { _id: 1 } }], [{ _id: 2 }]],
+    // What is sorted by _id alone counts as a whole: numbers come before documents, and those before arrays.
+    [
+      [{ $group: { _id: { $ifNull: ['$tags', '$n'] } } }, { $sort: { _id: 1 } }],
+      [{ _id: 3.5 }, { _id: [] }, { _id: ['x', 'y'] }],
+    ],
+    [
+      [{ $group: { _id: '$tags' } }, { $sort: { _id: -1 } }],
+      [{ _id: ['x', 'y'] }, { _id: [] }, { _id: null }],
+    ],
     [
       [{ $addFields: { m: { $multiply: ['$n', 2] } } }, { $unset: ['tags', 'kind', 'n'] }, { $limit: 1 }],
       [{ _id: 1, m: 2 }],

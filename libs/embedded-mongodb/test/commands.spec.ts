@@ -32,6 +32,31 @@ describe('commands', () => {
     await expect(run({ ...insert, writeConcern: { w: 'majority' } })).resolves.toMatchObject({ n: 1 });
   });
 
+  it.each<[Document, number]>([
+    [{ find: 'names', filter: null }, 14],
+    [{ find: 'names', projection: null }, 14],
+    [{ find: 'names', hint: null }, 9],
+    [{ find: 'names', maxTimeMS: 2.5 }, 2],
+    [{ find: 'names', maxTimeMS: -1 }, 2],
+    [{ find: 'names', maxTimeMS: 2 ** 31 }, 2],
+    [{ find: 'names', readConcern: { level: 'other' } }, 9],
+    [{ insert: 'names', documents: [{ _id: 1 }], writeConcern: { w: -1 } }, 9],
+    [{ update: 'names', updates: [{ q: {}, u: {} }], maxTimeMS: '1' }, 2],
+  ])('refuse %j as MongoDB does, with %d', async (command, code) => {
+    await expect(run(command)).rejects.toMatchObject({ code });
+  });
+
+  it('insert no _id with a name that starts with a dollar sign anywhere', async () => {
+    const documents = [{ _id: { a: { $b: 1 } } }, { _id: { a: [{ $b: 1 }] } }, { _id: { a: { $id: 1 } } }];
+    const reply = await run({ insert: 'names', documents, ordered: false });
+    expect(reply).toMatchObject({ n: 1, writeErrors: [{ code: 52 }, { code: 52 }] });
+  });
+
+  it('count everything where the skip is no number', async () => {
+    await run({ insert: 'names', documents: [{ _id: 1 }] });
+    expect(await run({ count: 'names', skip: NaN })).toMatchObject({ n: 1 });
+  });
+
   it('name the value of a duplicate that is an empty array', async () => {
     const names = client.db('test').collection('names');
     await names.createIndex({ n: 1 }, { unique: true });

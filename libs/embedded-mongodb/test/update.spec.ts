@@ -136,6 +136,8 @@ describe('upsertDocument', () => {
     [{ _id: 1 }, { $set: { _id: 2 } }, 66],
     [{}, { $set: { _id: [1] } }, 53],
     [{ $expr: true }, { $set: { a: 1 } }, 224],
+    [{ _id: 1, a: { $all: [] } }, { $set: { b: 1 } }, 115],
+    [{ _id: 1, $or: [{ a: { $all: [] } }, { c: 1 }] }, { $set: { b: 1 } }, 115],
   ])('refuses %j and %j with %d', (filter, update, code) => {
     expect(codeOf(() => upserted(filter, update))).toBe(code);
   });

@@ -1,7 +1,7 @@
 import { describe } from '../bson/describe.js';
-import { toDouble } from '../bson/numbers.js';
+import { toDouble, wholeNumber } from '../bson/numbers.js';
 import { type BsonDocument, type BsonValue, isDocument, isNumber, typeName } from '../bson/types.js';
-import { CommandError, failure, typeMismatch, unsupported } from '../errors.js';
+import { badValue, CommandError, failure, typeMismatch, unsupported } from '../errors.js';
 import type { Catalog } from '../catalog/catalog.js';
 import type { Collection } from '../catalog/collection.js';
 import type { Store } from '../storage/store.js';
@@ -33,7 +33,7 @@ export class Command {
     const [name = ''] = body.keys();
     this.name = name;
     this.database = databaseName(body.get('$db'));
-    this.pauses = new Pauses(this.integer('maxTimeMS') ?? 0);
+    this.pauses = new Pauses(this.timeLimit());
   }
 
   /** The namespace of the collection that the command names as its first value. */
@@ -88,7 +88,18 @@ export class Command {
         `BSON field '${field}' value must be >= 0, actual value '${describe(value)}'`,
       );
     }
-    return Math.trunc(number);
+    return Math.trunc(number) || 0;
+  }
+
+  /** Unit: milliseconds; 0 is none. */
+  private timeLimit(): number {
+    const value = this.body.get('maxTimeMS');
+    if (value === undefined) return 0;
+    if (!isNumber(value)) throw badValue('maxTimeMS must be a number');
+    const limit = wholeNumber(value);
+    if (limit === undefined) throw badValue('maxTimeMS has non-integral value');
+    if (limit >= 0 && limit <= 2_147_483_647) return limit;
+    throw badValue(`${describe(value)} value for maxTimeMS is out of range [0, 2147483647]`);
   }
 
   /** Documents of a field that may come as a sequence of OP_MSG. */

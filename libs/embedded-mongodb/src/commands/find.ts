@@ -12,8 +12,13 @@ import { Cursor, defaultBatch } from './cursors.js';
 /** Options of `find` that would need what this server lacks. */
 const refusedOptions = ['returnKey', 'showRecordId', 'min', 'max'];
 
+/** Options of `find` that null does not leave out. */
+const notNull = ['filter', 'sort', 'projection', 'collation', 'min', 'max', 'singleBatch'];
+
 /** The query of a `find` command. */
 export function findQuery(command: Command, { store, catalog }: Engine): Query {
+  const empty = notNull.find((field) => command.body.get(field) === null);
+  if (empty) throw typeMismatch(`Expected field ${empty} to be of another type than null`);
   command.refuse(...refusedOptions);
   command.refuseCollation();
   if (command.flag('tailable')) throw badValue('tailable cursor requested on non capped collection');
@@ -68,7 +73,8 @@ function limitOf(command: Command): number {
 /** The index that a command or a statement asks for; an empty document asks for none. */
 export function hintOf({ body }: Pick<Command, 'body'>): BsonValue | undefined {
   const hint = body.get('hint');
-  return hint === null || hint === '' || (hint instanceof Map && hint.size === 0) ? undefined : hint;
+  if (hint === null) throw failure('FailedToParse', 'Hint must be a string or an object');
+  return hint === '' || (hint instanceof Map && hint.size === 0) ? undefined : hint;
 }
 
 function* project(query: Query, projection: Projection | undefined): Generator<Uint8Array | undefined> {

@@ -5,7 +5,7 @@ import type { BsonValue } from '../bson/types.js';
 import { CommandError, failure, missingField } from '../errors.js';
 import { asBuffer, findElement, valueEnd } from '../bson/raw.js';
 import { storedLevels, validateDocument } from '../bson/validate.js';
-import { checkId } from '../update/id.js';
+import { checkId, checkInnerNames } from '../update/id.js';
 import type { Reply } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
 import { batchReply, writeError } from './write-result.js';
@@ -63,7 +63,9 @@ export function prepare(bytes: Buffer): Buffer {
   const at = findElement(bytes, 0, idName);
   if (!at)
     return withElement(bytes, encodeDocument(new Map([['_id', new ObjectId()]])).subarray(4, -1), 4, 0);
-  checkId(decodeField(bytes, '_id') as BsonValue);
+  const id = decodeField(bytes, '_id') as BsonValue;
+  checkId(id);
+  checkInnerNames(id);
   const start = at.at - idName.length - 2;
   const end = valueEnd(bytes, at.type, at.at);
   return start === 4 ? bytes : withElement(bytes, bytes.subarray(start, end), start, end - start);

@@ -144,6 +144,8 @@ function handlerOf(command: Command): Handler {
   if (level === 'snapshot' || level === 'linearizable') {
     throw failure('NotAReplicaSet', `node needs to be a replica set member to use readConcern: ${level}`);
   }
+  if (level !== undefined && level !== 'local' && level !== 'majority' && level !== 'available')
+    throw failure('FailedToParse', `The readConcern level ${describe(level)} is unknown`);
   return known.handler;
 }
 
@@ -153,6 +155,8 @@ function checkWriteConcern(concern: BsonValue | undefined): void {
   if (isNumber(acknowledged) && toDouble(acknowledged) > 1) {
     throw badValue("cannot use 'w' > 1 when a host is not replicated");
   }
+  if (isNumber(acknowledged) && !(toDouble(acknowledged) >= 0))
+    throw failure('FailedToParse', `w has to be a non-negative number; found: ${describe(acknowledged)}`);
   if (acknowledged !== undefined && !isNumber(acknowledged) && acknowledged !== 'majority') {
     throw badValue(
       `cannot use non-majority 'w' mode ${describe(acknowledged)} when a host is not a member of a replica set`,

@@ -1,4 +1,5 @@
 import { encodeDocument } from '../bson/encode.js';
+import { encodeKey } from '../bson/key.js';
 import { asBuffer } from '../bson/raw.js';
 import type { BsonDocument } from '../bson/types.js';
 import { CommandError } from '../errors.js';
@@ -21,15 +22,24 @@ export function sortDocuments(
   documents: readonly BsonDocument[],
   fields: readonly KeyField[],
 ): BsonDocument[] {
-  const keyOf = sortKeys(fields);
-  const roots = new Set(fields.map(({ path }) => path.split('.')[0]));
+  const keyOf = documentKeys(fields);
   return documents
-    .map((document) => {
-      const decisive = new Map([...document].filter(([name]) => roots.has(name)));
-      return { document, key: keyOf(asBuffer(encodeDocument(decisive))) };
-    })
+    .map((document) => ({ document, key: keyOf(document) }))
     .sort((a, b) => a.key.compare(b.key))
     .map(({ document }) => document);
+}
+
+function documentKeys(fields: readonly KeyField[]): (document: BsonDocument) => Buffer {
+  const [first, ...others] = fields;
+  // In a sort by _id alone an array, which a pipeline may put there, counts as a whole.
+  if (first?.path === '_id' && others.length === 0)
+    return (document) => encodeKey(document.get('_id') ?? null, first.descending);
+  const keyOf = sortKeys(fields);
+  const roots = new Set(fields.map(({ path }) => path.split('.')[0]));
+  return (document) => {
+    const decisive = new Map([...document].filter(([name]) => roots.has(name)));
+    return keyOf(asBuffer(encodeDocument(decisive)));
+  };
 }
 
 function parallelArraysRefused<T>(extract: () => T): T {

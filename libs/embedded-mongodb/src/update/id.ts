@@ -22,6 +22,13 @@ export function checkIdNames(id: BsonDocument): void {
   }
 }
 
+/** As {@link checkIdNames}, however deep; MongoDB looks that far on an insert alone. */
+export function checkInnerNames(value: BsonValue): void {
+  if (isDocument(value)) checkIdNames(value);
+  const inner = isDocument(value) ? value.values() : Array.isArray(value) ? value : [];
+  for (const each of inner) checkInnerNames(each);
+}
+
 /** The error for a name that starts with a dollar sign where none may. */
 export function dollarPrefixed(name: string, path: string): Error {
   return failure(

@@ -1,7 +1,7 @@
 import { BSONRegExp } from 'bson';
 import { valuesEqual } from '../bson/compare.js';
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
-import { failure } from '../errors.js';
+import { failure, unsupported } from '../errors.js';
 import { isReference } from '../query/reference.js';
 import { applySteps } from './apply.js';
 import { checkId } from './id.js';
@@ -53,7 +53,8 @@ function collect(filter: BsonDocument, equalities: [string, BsonValue][]): void 
     }
     if (key === '$and' || key === '$or') {
       const clauses = value as BsonDocument[];
-      if (key === '$and' || clauses.length === 1) clauses.forEach((clause) => collect(clause, equalities));
+      const into = key === '$and' || clauses.length === 1 ? equalities : [];
+      clauses.forEach((clause) => collect(clause, into));
     } else if (!key.startsWith('$')) {
       equalities.push(...equalitiesOf(value).map((each): [string, BsonValue] => [key, each]));
     }
@@ -66,6 +67,9 @@ function equalitiesOf(condition: BsonValue): BsonValue[] {
   if (!isDocument(condition) || !first?.startsWith('$') || isReference(condition)) return [condition];
   return [...condition].flatMap(([operator, argument]) => {
     if (operator === '$eq') return [argument];
+    // MongoDB drops the rest of a filter that can match nothing.
+    if (operator === '$all' && Array.isArray(argument) && argument.length === 0)
+      throw unsupported('An empty $all in an upsert');
     if (!Array.isArray(argument) || (operator !== '$all' && operator !== '$in')) return [];
     const values = operator === '$in' ? onlyOne(argument) : argument;
     return values.filter(
