@@ -2,9 +2,10 @@ import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import { IsText } from '../src/common/fields/index.js';
 import { claim } from '../src/common/tenancy/index.js';
+import { sendRaw } from './support/raw-http.js';
 import { createResourceApp } from './support/resource-app.js';
 import { ACME, tokenOf } from './support/tenants.js';
-import type { TestApp } from './support/test-app.js';
+import { createTestApp, type TestApp } from './support/test-app.js';
 
 class DraftInput {
   @IsText({ max: 80 })
@@ -37,5 +38,29 @@ describe('Idempotency-Key of a resource that is isolated by a claim', () => {
     const [red, blue, again] = answers.map(({ body }) => body._id as string);
     expect(blue).not.toBe(red);
     expect(again).toBe(red);
+  });
+});
+
+describe('Idempotency-Key of a path', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('holds for every spelling of its URL', async () => {
+    const post = (path: string) =>
+      sendRaw(app.url, {
+        method: 'POST',
+        path,
+        headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k1' },
+        body: '{"title":"Pay the rent"}',
+      });
+    const ids = new Set<string>();
+    for (const path of ['/todos', '/%74odos', '/todos?', '/todos?&']) {
+      ids.add((await post(path)).body._id as string);
+    }
+    expect([...ids]).toEqual([expect.any(String)]);
+    expect((await app.get('/todos/count')).body).toEqual({ count: 1 });
   });
 });

@@ -87,7 +87,9 @@ export function streamBody(payload: IncomingMessage): Readable {
   const flush = () => {
     clearImmediate(flushing);
     flushing = undefined;
-    if (!gathered.isEmpty && !body.push(gathered.take())) stopReading(payload);
+    if (gathered.isEmpty || body.push(gathered.take())) return;
+    // After the end nothing would be read that goes on: the connection's next request would wait for ever.
+    if (!payload.readableEnded) stopReading(payload);
   };
   const body = new Readable({
     read() {

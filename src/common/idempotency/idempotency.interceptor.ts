@@ -9,7 +9,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Observable, of } from 'rxjs';
-import { errorMessages, ValidationError } from '../errors/index.js';
+import { errorMessages, pathOf, ValidationError } from '../errors/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
 import type { KeptAnswer } from './idempotency-key.schema.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
@@ -67,7 +67,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const { method, url } = context.switchToHttp().getRequest<FastifyRequest>();
     const { tenant, subject, scopes } = await this.identities.of(context);
     const [own, ...carried] = scopes;
-    const identity = [tenant, subject, own, method, url, key, ...carried];
+    const identity = [tenant, subject, own, method, targetOf(url), key, ...carried];
     return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
   }
 
@@ -86,6 +86,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
       throw error;
     }
   }
+}
+
+/** The target of a URL, the same in each of its spellings: what need not be percent-encoded is not, and an empty query is none. */
+function targetOf(url: string): string {
+  const path = pathOf({ url });
+  const query = url.slice(path.length + 1).replace(/^&+$/, '');
+  return decodeURI(path) + (query === '' ? '' : `?${query}`);
 }
 
 /** @throws ValidationError if the header is not one key, or the body a stream */

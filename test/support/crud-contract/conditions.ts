@@ -89,6 +89,15 @@ export function describeConditions(contract: CrudContract): void {
       expectNotFound(await patch(NOBODY, {}, { 'If-Match': '"0"' }), `${path}/${NOBODY}`, label);
     });
 
+    it('reads a list of tags with empty entries', async () => {
+      const id = await create(contract, full);
+      const { etag } = await read(contract, id);
+      for (const tags of [`,${etag}`, `"x",,${etag}, ,`, `${etag},W/"x",`]) {
+        expect((await get(id, tags)).status).toBe(304);
+        expect((await patch(id, {}, { 'If-Match': tags })).status).toBe(200);
+      }
+    });
+
     it.each(['0', '"0', '"0" "1"', 'W/0', ',', '*, "0"'])(
       'refuses the malformed list of tags %s',
       async (tags) => {

@@ -3,9 +3,9 @@ import { errorMessages, ValidationError } from '../../errors/index.js';
 /** The tags of a conditional header: `*`, or a list of tags with their quotes. */
 export type EntityTags = '*' | readonly string[];
 
-/** A list of entity tags (RFC 9110, section 8.8.3); a comma may stand inside a tag. */
+/** A list of entity tags (RFC 9110, section 8.8.3); a comma may stand inside a tag, and an empty entry says nothing (5.6.1.2). */
 const TAG = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
-const TAGS = new RegExp(`^\\s*${TAG}(?:\\s*,\\s*${TAG})*\\s*$`);
+const TAGS = new RegExp(`^[\\s,]*${TAG}(?:\\s*,[\\s,]*${TAG})*[\\s,]*$`);
 const EACH_TAG = new RegExp(TAG, 'g');
 
 /** A strong validator (RFC 9110, section 8.8.3): the record's revision, whatever part of it is shown. */
