@@ -11,6 +11,9 @@ export class DamagedDataError extends Error {
   override readonly name = 'DamagedDataError';
 }
 
+/** Options of a connection string that have others than the primary answer. */
+const READ_FROM = /^(?:readPreference|readPreferenceTags|maxStalenessSeconds)=/i;
+
 /** Name of the database in the embedded default. */
 const EMBEDDED_DATABASE = 'posts-and-todos';
 
@@ -33,13 +36,13 @@ export class DatabaseServer {
   }
 
   /**
-   * The connection string; if none is given, that of the embedded default, which runs from the first call on. A start that
+   * The connection string, without a read preference; if none is given, that of the embedded default, which runs from the first call on. A start that
    * failed is tried again at the next call.
    *
    * @throws DamagedDataError if the files of the embedded default are damaged
    */
   async uri(): Promise<string> {
-    if ('uri' in this.options) return this.options.uri;
+    if ('uri' in this.options) return readingFromPrimary(this.options.uri);
     this.embedded ??= this.startEmbedded(this.options);
     try {
       return (await this.embedded).uri + EMBEDDED_DATABASE;
@@ -76,4 +79,12 @@ export class DatabaseServer {
     this.started.push(embedded);
     return embedded;
   }
+}
+
+/** The connection string without a read preference: a secondary may not have yet what a client was told is stored. */
+function readingFromPrimary(uri: string): string {
+  const [address = uri, options] = uri.split('?', 2);
+  if (options === undefined) return uri;
+  const kept = options.split('&').filter((option) => !READ_FROM.test(option));
+  return `${address}?${kept.join('&')}`;
 }

@@ -77,9 +77,9 @@ export class LogTail {
     while (this.position < head && !this.closed) {
       const events = await this.log.read(this.position, { tenants: this.reader.tenants(), limit: PAGE });
       await this.reader.take(events);
-      const last = events.at(-1)?.seq ?? 0;
-      // A page that is not full leaves out nothing up to the end that was seen before it.
-      this.position = events.length < PAGE ? Math.max(head, last) : last;
+      const last = events.length < PAGE ? head : (events.at(-1)?.seq ?? head);
+      // No further than the end that was seen before: a tenant that joins during the read is told what comes after that.
+      this.position = Math.min(head, last);
     }
   }
 }
