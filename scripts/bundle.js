@@ -40,7 +40,7 @@ const EXTERNAL = [
 const REQUIRE = `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`;
 
 /** Gives a function its name back, at each call of what contains it; few have lost theirs. */
-const NAMING = '__defProp(target, "name", { value, configurable: true })';
+const NAMING = '__defProp(target,"name",{value,configurable:true})';
 
 rmSync(FOLDER, { recursive: true, force: true });
 await build({
@@ -52,6 +52,10 @@ await build({
   platform: 'node',
   target: 'node20',
   keepNames: true,
+  // The text of the code stays in memory.
+  minifyWhitespace: true,
+  lineLimit: 140,
+  legalComments: 'none',
   external: EXTERNAL,
   banner: { js: REQUIRE },
   logLevel: 'warning',
@@ -64,5 +68,5 @@ function nameOnlyTheNameless() {
   const [file, ...others] = files.filter((name) => readFileSync(name, 'utf8').includes(NAMING));
   if (file === undefined || others.length > 0) throw new Error('esbuild names functions in another way now.');
   const code = readFileSync(file, 'utf8');
-  writeFileSync(file, code.replace(NAMING, `target.name === value ? target : ${NAMING}`));
+  writeFileSync(file, code.replace(NAMING, `target.name===value?target:${NAMING}`));
 }
