@@ -12,8 +12,10 @@ import {
   StrictQueryInterceptor,
   type TransferLimits,
   useLoadControl,
+  useRequestMetrics,
   useSecurityHeaders,
 } from './common/http/index.js';
+import { Metrics } from './common/metrics/index.js';
 import type { Environment } from './config/index.js';
 
 export type { ApiDescription };
@@ -60,7 +62,7 @@ export async function createBareApp(
   return app;
 }
 
-/** Everything that all features share: security headers, CORS, bounds of load, strict queries, and errors. */
+/** Everything that all features share: security headers, CORS, bounds of load, figures, strict queries, and errors. */
 async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
   useSecurityHeaders(app.getHttpAdapter().getInstance(), {
     contentSecurityPolicy: {
@@ -96,7 +98,9 @@ async function configureApp(app: NestFastifyApplication, environment: Environmen
     });
   }
   // After CORS, so that pages can read refusals, too.
-  await useLoadControl(app.getHttpAdapter().getInstance(), environment);
+  const fastify = app.getHttpAdapter().getInstance();
+  const turns = await useLoadControl(fastify, environment);
+  useRequestMetrics(fastify, app.get(Metrics, { strict: false }), turns);
   app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
   app.useGlobalFilters(new ProblemFilter());
 }

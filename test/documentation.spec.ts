@@ -17,6 +17,14 @@ describe('docs/errors.md', () => {
   });
 });
 
+describe('docs/operations.md', () => {
+  it('says what to do about every refusal with 429 or 503', () => {
+    const refusals = Object.entries(ERROR_TABLE).filter(([, { status }]) => status === 429 || status === 503);
+    const explained = tableRows('docs/operations.md', '## Refusals').map(([code]) => code);
+    expect(refusals.map(([code]) => code).filter((code) => !explained.includes(code))).toEqual([]);
+  });
+});
+
 describe("the README's table of variables", () => {
   it('lists every variable that the service reads, with its default, and no other', () => {
     const listed = tableRows('README.md', '## Configuration').map(([name, value]) => [name, value]);

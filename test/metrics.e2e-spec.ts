@@ -1,4 +1,6 @@
+import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
+import { ACME, tokenOf } from './support/tenants.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
@@ -41,9 +43,102 @@ describe('GET /metrics', () => {
 
   it('has no label that tells of a tenant or a URL', async () => {
     const { text } = await app.get('/metrics');
-    const ours = text.split('\n').filter((line) => line.startsWith('notifications_'));
+    const ours = text.split('\n').filter((line) => /^(?:notifications|http|database)_/.test(line));
     const labels = ours.flatMap((line) => [...line.matchAll(/[{,](\w+)="/g)].map((match) => match[1]));
-    expect(new Set(labels)).toEqual(new Set(['outcome']));
+    const known = ['code', 'kind', 'le', 'limit', 'method', 'outcome', 'reason', 'route', 'status'];
+    expect([...new Set(labels)].sort()).toEqual(known);
+  });
+
+  it('has the durations of requests by the template of their route, their method and status', async () => {
+    const { body } = await app.post('/todos', { title: 'Tea' });
+    const { _id } = body as { _id: string };
+    const children = [
+      '{method="GET",route="/todos/:id",status="200"}',
+      '{method="GET",route="/todos/:id",status="404"}',
+      '{method="GET",route="none",status="404"}',
+      '{method="other",route="none",status="405"}',
+    ];
+    const counts = async () => {
+      const figures = samples((await app.get('/metrics')).text);
+      return children.map((labels) => figures[`http_request_duration_seconds_count${labels}`] ?? 0);
+    };
+    const before = await counts();
+    await app.get(`/todos/${_id}`);
+    await app.get(`/todos/${_id}`);
+    await app.get(`/todos/${'0'.repeat(24)}`);
+    await app.get('/nothing/here');
+    await fetch(`${app.url}/todos`, { method: 'PROPFIND' });
+    const after = await counts();
+    expect(after.map((count, i) => count - (before[i] ?? 0))).toEqual([2, 1, 1, 1]);
+    const { text } = await app.get('/metrics');
+    expect(text).not.toContain(_id);
+    expect(text).not.toContain('nothing');
+  });
+
+  it('has buckets that add up', async () => {
+    const labels = 'method="GET",route="/health/live",status="200"';
+    await app.get('/health/live');
+    const figures = samples((await app.get('/metrics')).text);
+    const name = 'http_request_duration_seconds';
+    const buckets = Object.entries(figures).filter(([sample]) =>
+      sample.startsWith(`${name}_bucket{${labels}`),
+    );
+    const values = buckets.map(([, value]) => value);
+    expect(values).toEqual([...values].sort((a, b) => a - b));
+    expect(values.at(-1)).toBe(figures[`${name}_count{${labels}}`]);
+    expect(figures[`${name}_sum{${labels}}`]).toBeGreaterThan(0);
+    expect(buckets.at(-1)?.[0]).toContain('le="+Inf"');
+  });
+
+  it('has the requests in flight, the one that asks among them, and forgets those whose client went away', async () => {
+    const inFlight = async () => samples((await app.get('/metrics')).text).http_requests_in_flight;
+    await eventually(async () => expect(await inFlight()).toBe(1));
+    const token = await tokenOf(ACME);
+    const leaving = new AbortController();
+    await fetch(`${app.url}/events`, {
+      headers: { Authorization: `Bearer ${token}` },
+      signal: leaving.signal,
+    });
+    expect(await inFlight()).toBe(2);
+    leaving.abort();
+    await eventually(async () => expect(await inFlight()).toBe(1));
+    const figures = samples((await app.get('/metrics')).text);
+    expect(figures.http_requests_aborted_total).toBe(1);
+    expect([figures.http_requests_running, figures.http_requests_waiting]).toEqual([0, 0]);
+  });
+
+  it('counts the commands of the database, and how many requests share one', async () => {
+    const name = (of: string) => `database_batch_size_${of}{kind="creates"}`;
+    const before = samples((await app.get('/metrics')).text);
+    const titles = Array.from({ length: 50 }, (_, i) => `Cup ${i}`);
+    await Promise.all(titles.map((title) => app.post('/todos', { title })));
+    const after = samples((await app.get('/metrics')).text);
+    const rise = (sample: string) => (after[sample] ?? 0) - (before[sample] ?? 0);
+    expect(rise(name('sum'))).toBe(50);
+    expect(rise(name('count'))).toBeLessThan(50);
+    expect(rise('database_command_duration_seconds_count')).toBeGreaterThanOrEqual(rise(name('count')));
+    expect(rise('database_command_duration_seconds_sum')).toBeGreaterThan(0);
+    expect(after.database_connections_in_use).toBeGreaterThanOrEqual(0);
+  });
+
+  it('counts refusals by their code, and the limit that was reached', async () => {
+    const limited = await createTestApp({ env: { WORKER: 'off', RATE_LIMIT_ADDRESS: '4' } });
+    // The client of the tests asks for the OpenAPI document, which counts.
+    const refusals = async () => {
+      const figures = samples((await limited.get('/metrics')).text);
+      const name = 'http_requests_refused_total';
+      return Object.fromEntries(
+        Object.entries(figures).filter(([sample, value]) => sample.startsWith(name) && value > 0),
+      );
+    };
+    expect(await refusals()).toEqual({});
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) statuses.push((await fetch(`${limited.url}/todos`)).status);
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    expect(await refusals()).toEqual({
+      'http_requests_refused_total{code="TOO_MANY_REQUESTS",limit="address"}': 2,
+    });
+    await limited.close();
   });
 
   it('is 405 for other methods and 400 for a query', async () => {
@@ -63,6 +158,10 @@ describe('GET /metrics', () => {
     expect([status, figures.notifications_queue_up]).toEqual([200, 0]);
     expect(Object.keys(figures).filter((name) => name.startsWith('notifications_deliveries'))).toEqual([]);
     expect(figures.process_resident_memory_bytes).toBeGreaterThan(0);
+    await fetch(`${away.url}/todos/count`);
+    const later = samples((await away.get('/metrics')).text);
+    expect(later['http_requests_refused_total{code="DATABASE_UNAVAILABLE",limit=""}']).toBe(1);
+    expect(later['database_faults_total{reason="unavailable"}']).toBeGreaterThan(0);
     await proxy.turn('pass');
     await away.close();
     await proxy.close();

@@ -162,6 +162,11 @@ describe('WEB_CONCURRENCY=2', () => {
         expect(await figure('notifications_events_recorded_total')).toBe(CONNECTIONS);
       }
     });
+    const ofCreates = 'method="POST",route="/posts/api",status="201"';
+    expect(await figure(`http_request_duration_seconds_count\\{${ofCreates}\\}`)).toBe(CONNECTIONS);
+    expect(await figure(`http_request_duration_seconds_bucket\\{${ofCreates},le="\\+Inf"\\}`)).toBe(
+      CONNECTIONS,
+    );
     expect(await figure('notifications_queue_up')).toBe(1);
   });
 });

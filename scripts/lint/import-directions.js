@@ -7,8 +7,8 @@ import { dirname, join, relative, sep } from 'node:path';
  */
 const LAYERS = [
   ['common/ids'],
-  ['common/errors'],
-  ['common/http', 'common/database', 'common/metrics'],
+  ['common/errors', 'common/metrics'],
+  ['common/http', 'common/database'],
   ['common/tenancy', 'common/events', 'common/fields'],
   ['common/idempotency'],
   ['common/crud'],

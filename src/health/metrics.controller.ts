@@ -15,7 +15,8 @@ export class MetricsController {
   @Header('Content-Type', Metrics.CONTENT_TYPE)
   @ApiOperation({
     operationId: 'metrics',
-    summary: 'Figures of the process and of the notifications, in the text format of Prometheus',
+    summary:
+      'Figures of the process, its requests, the database and the notifications, in the text format of Prometheus',
     description:
       'Also answers while the database cannot be reached: `notifications_queue_up` is 0 then, and the figures of the queue are absent.',
   })

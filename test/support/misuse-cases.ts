@@ -25,7 +25,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, bulk, import, outbox, references, hooks, routes',
+    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, bulk, import, outbox, audit, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
@@ -71,6 +71,12 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
       { outbox: true, disable: ['del'], schema: schemaOf(Note).add({ _outbox: String }) },
       'the schema has "_outbox", where events are kept. Rename the field.',
     ],
+  ],
+  audit: [
+    [{ audit: 'yes' }, 'audit must be true, false or { keptDays }.'],
+    [{ audit: { days: 3 } }, 'audit has no "days". It takes keptDays.'],
+    [{ audit: { keptDays: 0 } }, 'audit.keptDays must be a whole number from 1 to 36500.'],
+    [{ audit: { keptDays: 1.5 } }, 'audit.keptDays must be a whole number from 1 to 36500.'],
   ],
   input: [
     [{ input: undefined }, `input is undefined. ${circle}`],

@@ -5,6 +5,9 @@ import type { Model } from 'mongoose';
 import { Database, InstallationKey } from '../database/index.js';
 import { EntityEventPublisher } from '../events/index.js';
 import { IdempotencyModule } from '../idempotency/index.js';
+import { AUDIT_MODEL } from './audit/audit-entry.js';
+import { AuditTrail } from './audit/audit-trail.js';
+import { AuditTrails } from './audit/audit-trails.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
@@ -41,9 +44,12 @@ export interface CrudOverrides {
   imports?: ModuleMetadata['imports'];
 }
 
-/** Knows the resources of an application, and their outboxes; one for all of them. */
+/** Knows the resources of an application, their outboxes and audit trails; one for all of them. */
 @Global()
-@Module({ providers: [CrudRegistry, Outboxes], exports: [CrudRegistry, Outboxes] })
+@Module({
+  providers: [AuditTrails, CrudRegistry, Outboxes],
+  exports: [AuditTrails, CrudRegistry, Outboxes],
+})
 class CrudRegistryModule {}
 
 /** Makes resources: a controller, a service, validation, documentation, isolation, hooks and events of an entity. */
@@ -67,7 +73,7 @@ export class CrudModule {
     const { service, providers = [], imports = [] } = overrides;
     if (service) checkService(service, options, fail);
     else if (!overrides.controller) checkRequired(definition, fail);
-    const { entity, schema, name, hooks, query } = definition;
+    const { audit, entity, schema, name, hooks, query } = definition;
     if (typeof hooks === 'function') checkConstructor(hooks, fail);
     return {
       module: namedModule(entity.name),
@@ -81,6 +87,7 @@ export class CrudModule {
             collection: name,
           },
           ...(query.search ? [SEARCH_MARKS] : []),
+          ...(audit ? [AUDIT_MODEL] : []),
         ]),
         ...imports,
       ],
@@ -89,6 +96,7 @@ export class CrudModule {
         ...providers,
         ...(typeof hooks === 'function' ? [hooks] : []),
         resourceProvider(definition, controller),
+        ...(audit ? [auditProvider(definition)] : []),
         ...(query.search ? [wordBackfillProvider(entity, query.search)] : []),
         ...serviceProviders(definition, service),
       ],
@@ -125,6 +133,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       registry: CrudRegistry,
       key: InstallationKey,
       outboxes: Outboxes,
+      audit: AuditTrail | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
       const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
@@ -134,7 +143,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         runner,
         registry,
         key,
-        isReadGuarded(controller),
+        { isReadGuarded: isReadGuarded(controller), audit },
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       registry.add(resource, () => {
@@ -149,8 +158,22 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       CrudRegistry,
       InstallationKey,
       Outboxes,
+      { token: AuditTrail, optional: true },
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],
+  };
+}
+
+/** The trail of the resource's own module: others do not see it. */
+function auditProvider({ name, audit = { keptDays: 0 } }: CrudDefinition): Provider {
+  return {
+    provide: AuditTrail,
+    useFactory: (model: Model<Record<string, unknown>>, database: Database, trails: AuditTrails) => {
+      const trail = new AuditTrail(model, database, { resource: name, ...audit });
+      trails.add(trail);
+      return trail;
+    },
+    inject: [getModelToken(AUDIT_MODEL.name), Database, AuditTrails],
   };
 }
 

@@ -1,3 +1,4 @@
+export { AuditEntry, AuditEntryInput, type AuditOutcome } from './audit/audit-entry.js';
 export { CrudModule, type CrudOverrides } from './crud.module.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
@@ -31,6 +32,7 @@ export {
 export type * from './options/crud-hooks.js';
 export {
   type CrudArchive,
+  type CrudAudit,
   type CrudHandler,
   type CrudInput,
   type CrudListOptions,

@@ -4,6 +4,8 @@ export interface BatchOptions {
   readonly max?: number;
   /** How many steps of a kind may be under way before its items have to wait. Unit: steps. @default 1 */
   readonly atOnce?: number;
+  /** Called with the number of items of each step that begins. @default nothing */
+  readonly begun?: (size: number) => void;
 }
 
 interface Waiting<Item, Result> {
@@ -58,6 +60,7 @@ export class Batches<Item, Result> {
   }
 
   private async step(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    this.options.begun?.(batch.length);
     try {
       const results = await this.carryOut(batch.map(({ item }) => item));
       for (const [i, { done }] of batch.entries()) done(results[i] as Result);
@@ -67,10 +70,14 @@ export class Batches<Item, Result> {
   }
 }
 
-/** Equal work, carried out once for all who have asked for it when it begins: they share its result. */
-export function sharing<Result>(): Batches<() => Promise<Result>, Result> {
+/**
+ * Equal work, carried out once for all who have asked for it when it begins: they share its result.
+ *
+ * @param options how it goes together
+ */
+export function sharing<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
   return new Batches<() => Promise<Result>, Result>(async ([first, ...others]) => {
     const result = await (first as () => Promise<Result>)();
     return [result, ...others.map(() => result)];
-  });
+  }, options);
 }

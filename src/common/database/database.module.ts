@@ -1,7 +1,9 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
 import { createConnection } from 'mongoose';
+import { MetricsModule } from '../metrics/index.js';
 import { Database } from './database.js';
+import { DatabaseFigures } from './database-figures.js';
 import { DatabaseServer } from './database-server.js';
 import { InstallationKey } from './installation-key.js';
 
@@ -12,9 +14,11 @@ export class DatabaseModule {
   static forRoot(server: DatabaseServer): DynamicModule {
     return {
       module: DatabaseModule,
+      imports: [MetricsModule],
       providers: [
         { provide: getConnectionToken(), useFactory: createUnopenedConnection },
         { provide: DatabaseServer, useValue: server },
+        DatabaseFigures,
         Database,
         InstallationKey,
       ],

@@ -4,6 +4,7 @@ import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections } from './collections.js';
+import { DatabaseFigures } from './database-figures.js';
 import { DamagedDataError, DatabaseServer } from './database-server.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
 import {
@@ -40,6 +41,8 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @InjectConnection() private readonly connection: Connection,
     private readonly server: DatabaseServer,
+    /** What is counted of it. */
+    readonly figures: DatabaseFigures,
   ) {}
 
   /**
@@ -75,8 +78,11 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     try {
       return await withDeadline(operation(), CALL_DEADLINE_MS);
     } catch (error) {
-      if (isTimeout(error) && (await this.isReachable())) throw new DatabaseTooSlowError({ cause: error });
-      throw translateDatabaseError(error);
+      const isSlow = isTimeout(error) && (await this.isReachable());
+      const known = isSlow ? new DatabaseTooSlowError({ cause: error }) : translateDatabaseError(error);
+      // One that is known already was counted where it arose.
+      if (known !== error) this.figures.failed(known);
+      throw known;
     }
   }
 
@@ -171,6 +177,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
         autoIndex: false,
         bufferCommands: false,
       });
+      this.figures.watch(this.connection.getClient());
       this.opened = true;
       if (this.server.canTakeOver) this.connection.on('disconnected', () => this.takeOver());
       this.tasks.start();

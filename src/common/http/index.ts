@@ -8,6 +8,7 @@ export { checkHarmless, parseJson } from './json-body.js';
 export { OpenConnections } from './open-connections.js';
 export * from './pino-logger.js';
 export type { QueryParameters } from './query-string.js';
+export { useRequestMetrics } from './request-metrics.js';
 export { useSecurityHeaders } from './security-headers.js';
 export * from './strict-query.js';
 export type { Reservation } from './byte-budget.js';

@@ -5,6 +5,7 @@ import type { IsolationFields, TenantContext } from '../../tenancy/index.js';
 import type {
   AnyCrudOptions,
   CrudAction,
+  CrudAudit,
   CrudBatchHandler,
   CrudHandler,
   CrudParent,
@@ -48,6 +49,8 @@ export interface CrudDefinition {
   readonly batches: readonly CrudBatchHandler[];
   /** Whether records keep the events of their writes until they are settled. */
   readonly outbox: boolean;
+  /** How long audit records of its writes are kept; absent if none are. */
+  readonly audit?: Required<CrudAudit>;
   readonly parent?: CrudParent<Record<string, unknown>>;
   readonly references: readonly ReferenceDefinition[];
   /** The references that clients see, and so can have expanded, by their paths. */

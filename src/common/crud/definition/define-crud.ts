@@ -27,6 +27,9 @@ import { refuseCoercionInMaps } from './strict-maps.js';
 /** Maximum number of records per page, if the resource says no other. Unit: records. */
 const MAX_LIMIT = 100;
 
+/** How long audit records are kept, if the resource says nothing else. Unit: days. */
+const KEPT_DAYS = 365;
+
 /**
  * The definition that options describe. The caller's options and schema stay as they are.
  *
@@ -89,6 +92,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     query,
     batches: BATCH_HANDLERS.filter((name) => options[name]),
     outbox: options.outbox ?? false,
+    audit: auditOf(options),
     parent,
     references,
     expandable: expandableOf(references, schema, shownFields),
@@ -106,6 +110,12 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     }),
     presenter,
   };
+}
+
+function auditOf({ audit }: AnyCrudOptions): CrudDefinition['audit'] {
+  if (!audit) return undefined;
+  const { keptDays = KEPT_DAYS } = audit === true ? {} : audit;
+  return { keptDays };
 }
 
 function inputClasses(input: CrudInput<object, object>): CrudDefinition['inputs'] {

@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { toDomainError } from '../../errors/index.js';
 import { handlerName } from '../../tenancy/index.js';
+import { bindOrigin } from '../audit/audit-origin.js';
+import { AuditTrails } from '../audit/audit-trails.js';
 import { markUnread } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
@@ -27,7 +29,10 @@ import { resourceOf } from './resource-metadata.js';
 export class CrudInterceptor implements NestInterceptor {
   private readonly bodies = new BodyReaders();
 
-  constructor(private readonly registry: CrudRegistry) {}
+  constructor(
+    private readonly registry: CrudRegistry,
+    private readonly trails: AuditTrails,
+  ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
@@ -36,6 +41,7 @@ export class CrudInterceptor implements NestInterceptor {
     const route = routes.get(handlerName(context));
     const { tenantContext: caller, tenantScope: scope } = request;
     if (!caller || !scope) throw new Error('The request has no scope.');
+    if (this.trails.areKept) bindOrigin(scope, { requestId: request.id, address: request.ip });
     const carryOut = async (): Promise<unknown> => {
       let result: unknown;
       try {

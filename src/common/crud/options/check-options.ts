@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import type { AnyCrudOptions } from './crud-options.js';
+import { checkAudit } from './check-audit.js';
 import { checkBatches } from './check-batches.js';
 import { checkNames } from './check-names.js';
 import { checkQuery } from './check-query.js';
@@ -32,6 +33,7 @@ export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   checkHooks(raw.hooks, fail);
   checkRoutes(raw, fail);
   checkBatches(raw, fail);
+  checkAudit(raw.audit, fail);
   checkReferences(raw.references, fail);
   checkList(raw.list, fail);
   checkQuery(raw.query, fail);

@@ -61,6 +61,12 @@ export interface CrudArchive<Entity> {
   field: FieldOf<Entity>;
 }
 
+/** How writes are recorded. */
+export interface CrudAudit {
+  /** How long an audit record is kept; then the database removes it. Unit: days. @default 365 */
+  keptDays?: number;
+}
+
 /** Whole lists and pages. */
 export interface CrudListOptions {
   /** Whether a list without page parameters is every record, streamed; otherwise it is the first page. @default true */
@@ -241,6 +247,16 @@ export interface CrudOptions<
    * @default false: an event is lost if the process is killed before its listeners are done
    */
   outbox?: boolean;
+
+  /**
+   * Whether every write is recorded: who, which action, which record and fields, from where, when, by which request, and its
+   * outcome. The audit record is stored before the write, which is refused if that fails; values are never in it. All resources
+   * share the collection `audits`, which clients cannot read unless a resource of `AuditEntry` shows it.
+   *
+   * @default false
+   * @example { keptDays: 90 }
+   */
+  audit?: boolean | CrudAudit;
 
   /** Functions around the writes, or a provider class with methods of these names. @default none */
   hooks?: CrudHooks<Entity, Create, Update> | Type<CrudHooks<Entity, Create, Update>>;

@@ -1,4 +1,5 @@
 import type { InstallationKey } from '../../database/index.js';
+import type { AuditTrail } from '../audit/audit-trail.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudStore } from '../store/crud.store.js';
 import { Access } from './access.js';
@@ -23,6 +24,10 @@ export class CrudResource<
   readonly writes: Writes<Entity, Create, Update>;
   readonly references: References;
   readonly parents: Parents;
+  /** Whether guards of its own decide who reads it, besides its scope. */
+  readonly isReadGuarded: boolean;
+  /** Records its writes; undefined if nobody asked for that. */
+  readonly audit?: AuditTrail;
 
   constructor(
     readonly definition: CrudDefinition,
@@ -30,9 +35,10 @@ export class CrudResource<
     readonly hooks: HookRunner,
     registry: CrudRegistry,
     key: InstallationKey,
-    /** Whether guards of its own decide who reads it, besides its scope. */
-    readonly isReadGuarded = false,
+    { isReadGuarded = false, audit }: Partial<Pick<CrudResource, 'isReadGuarded' | 'audit'>> = {},
   ) {
+    this.isReadGuarded = isReadGuarded;
+    this.audit = audit;
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
     this.parents = new Parents(definition, this.access, registry);

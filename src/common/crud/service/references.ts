@@ -7,6 +7,7 @@ import {
   type Violation,
 } from '../../errors/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
+import { withOriginOf } from '../audit/audit-origin.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Access } from './access.js';
@@ -66,8 +67,8 @@ export class References {
   }
 
   /** Deletes or unlinks what refers to a record, without looking for restrictions; for those that came in between. */
-  async unlink(id: Types.ObjectId, { caller }: TenantScope, outer: ReadonlySet<string>): Promise<void> {
-    const scope = unrestrictedScope(caller);
+  async unlink(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
+    const scope = withOriginOf(whole, unrestrictedScope(whole.caller));
     const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       if (reference.onDelete === 'restrict') continue;

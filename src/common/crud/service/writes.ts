@@ -90,14 +90,18 @@ export class Writes<Entity extends object, Create extends object, Update extends
     }
     const { turn } = placeOf(scope);
     await turn?.come;
-    const _id = id ?? (definition.outbox ? new Types.ObjectId() : undefined);
+    const isNamed = definition.outbox || definition.audit !== undefined;
+    const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
     const placed = { ...(_id && { _id }), ...record, ...fields };
     const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
-    const stored = await this.translated(() => {
-      const storing = store.insert(placed, entry);
-      turn?.pass();
-      return storing;
-    });
+    const insert = () =>
+      this.translated(() => {
+        const storing = store.insert(placed, entry);
+        turn?.pass();
+        return storing;
+      });
+    // Audit records are stored in the order in which they are begun, and the records after them.
+    const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
     return { stored, entry };
   }
 
@@ -185,12 +189,15 @@ export class Writes<Entity extends object, Create extends object, Update extends
         await hooks.before('beforeDel', { ...this.context(scope), action: 'del', record });
         await references.release(found._id, scope, within);
       }
-      const removed = await store.delete(found ? unchanged(filter, found) : filter);
+      const entry = this.entry(scope, 'del', []);
+      const removed = await this.audited(scope, found?._id ?? filter._id, entry, () =>
+        store.delete(found ? unchanged(filter, found) : filter),
+      );
       if (!removed && found) continue;
       if (!removed) return undefined;
       if (found) await references.unlink(found._id, scope, within);
       if (!hooks.isHeard('afterDel')) return removed;
-      const event = this.event(scope, removed, this.entry(scope, 'del', []));
+      const event = this.event(scope, removed, entry);
       await hooks.after('afterDel', event, { ...this.context(scope), ...this.copy(event, scope, removed) });
       return removed;
     }
@@ -225,8 +232,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await references.check(isolatedAs, scope, differences(planned, change.set));
       const entry = this.entry(scope, action, namesOf(change));
-      const updated = await this.translated(() =>
-        store.update(current ? unchanged(filter, current) : filter, change, entry),
+      const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
+        this.translated(() => store.update(current ? unchanged(filter, current) : filter, change, entry)),
       );
       if (!updated && current) continue;
       if (!updated) return undefined;
@@ -242,6 +249,33 @@ export class Writes<Entity extends object, Create extends object, Update extends
       return updated.record;
     }
     throw new WriteConflictError();
+  }
+
+  /**
+   * Carries out the command of a write, between its audit record and the outcome of that, if the resource is audited.
+   *
+   * @param begun called when the next write may begin its own
+   */
+  private async audited<T>(
+    scope: TenantScope,
+    record: unknown,
+    entry: OutboxEntry,
+    write: () => Promise<T>,
+    begun: () => void = () => undefined,
+  ): Promise<T> {
+    const { audit } = this.resource;
+    if (!audit) return write();
+    const beginning = audit.begin(scope, record as Types.ObjectId, entry);
+    begun();
+    const audited = await beginning;
+    try {
+      const result = await write();
+      audited.carriedOut(result);
+      return result;
+    } catch (error) {
+      audited.failed(error);
+      throw error;
+    }
   }
 
   /** @throws Error if a change would move the record out of the scope that the write was asked for in */

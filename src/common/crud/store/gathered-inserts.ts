@@ -37,7 +37,11 @@ export class GatheredInserts {
   private waiting: Waiting[] = [];
   private isSending = false;
 
-  constructor(private readonly model: Model<Fields>) {}
+  /** @param counted is told how many records each command stores */
+  constructor(
+    private readonly model: Model<Fields>,
+    private readonly counted: (size: number) => void,
+  ) {}
 
   /**
    * Stores a new record, and gives it as it was stored.
@@ -72,6 +76,7 @@ export class GatheredInserts {
 
   private async store(batch: readonly Ready[]): Promise<void> {
     const [first] = batch;
+    this.counted(batch.length);
     if (first && batch.length === 1) return this.storeAlone(first);
     try {
       const records = batch.map(({ record }) => record);

@@ -49,8 +49,12 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.hasOutbox = Boolean(model.schema.path(OUTBOX));
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
-    this.inserts = new GatheredInserts(model);
-    this.reads = new ReadBatches((lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)));
+    const { figures } = database;
+    this.inserts = new GatheredInserts(model, (size) => figures.batch('creates', size));
+    this.reads = new ReadBatches(
+      (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
+      (kind, size) => figures.batch(kind, size),
+    );
     if (!this.transforms) this.plain = PlainRecords.of(model, [WORDS, OUTBOX]);
     const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));

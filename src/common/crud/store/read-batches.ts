@@ -1,5 +1,5 @@
 import { mongo, type Types } from 'mongoose';
-import { Batches, sharing } from '../../database/index.js';
+import { Batches, type BatchKind, sharing } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from './crud.store.js';
 import { isExact } from './exact-conditions.js';
@@ -35,10 +35,16 @@ interface Wanted extends Lookup {
  */
 export class ReadBatches<Entity> {
   private readonly lookups: Batches<Wanted, Stored<Entity> | undefined>;
-  private readonly equals = sharing<unknown>();
+  private readonly equals: Batches<() => Promise<unknown>, unknown>;
 
-  constructor(private readonly readByIds: ReadByIds<Entity>) {
-    this.lookups = new Batches((wanted) => this.lookUp(wanted), { max: MAX_IDS, atOnce: AT_ONCE });
+  /** @param counted is told how many reads each command is for */
+  constructor(
+    private readonly readByIds: ReadByIds<Entity>,
+    counted: (kind: BatchKind, size: number) => void,
+  ) {
+    const begun = (size: number) => counted('reads', size);
+    this.lookups = new Batches((wanted) => this.lookUp(wanted), { max: MAX_IDS, atOnce: AT_ONCE, begun });
+    this.equals = sharing<unknown>({ begun: (size) => counted('equals', size) });
   }
 
   /** The records that have the identifiers and match, each the caller's own; undefined in the place of others. */

@@ -41,8 +41,13 @@ const DEADLINE_MS = 4_800;
  * Keeps a process usable under any load. Requests beyond the limits of their client (429) or of the process (503) are refused
  * before their body is read; the others take turns, fairly between tenants, or addresses if no tenant is known, and are
  * answered within five seconds. Call it after the hooks whose headers refusals should have, too.
+ *
+ * @returns the queue, to see how long it is
  */
-export async function useLoadControl(fastify: FastifyInstance, options: LoadOptions): Promise<void> {
+export async function useLoadControl(
+  fastify: FastifyInstance,
+  options: LoadOptions,
+): Promise<Pick<FairQueue, 'running' | 'waiting'>> {
   const tenants = new KnownTenants();
   const queue = new FairQueue(options);
   const rates = await RateLimits.create(fastify, options, (request) => tenants.of(request));
@@ -80,6 +85,7 @@ export async function useLoadControl(fastify: FastifyInstance, options: LoadOpti
     const sentToken = request.headers.authorization !== undefined;
     if (sentToken && reply.statusCode === 401) await rates.countBadToken(request);
   });
+  return queue;
 }
 
 function isControlled({ routeOptions }: FastifyRequest): boolean {

@@ -1,0 +1,104 @@
+import { Schema } from '@nestjs/mongoose';
+import type { ModelDefinition } from '@nestjs/mongoose';
+import { Schema as MongooseSchema, Types } from 'mongoose';
+import { IsIdentifier, IsOneOf, IsText, IsTextList } from '../../fields/index.js';
+
+/** The collection of the audit records of all resources. */
+export const AUDITS = 'audits';
+
+/** What became of a write; `unknown` until that is known, and for good if the process or the database ended meanwhile. */
+export const AUDIT_OUTCOMES = ['unknown', 'done', 'unmatched', 'refused'] as const;
+
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
+
+const ACTIONS = ['create', 'update', 'del', 'restore'] as const;
+
+/** The code alone writes audit records: a resource of them needs a class of its input, which no route takes. */
+export class AuditEntryInput {
+  @IsText({ min: 1, max: 200, description: 'Name of the resource', example: 'posts' })
+  resource!: string;
+
+  @IsOneOf(ACTIONS, { description: 'What the write was for' })
+  action!: (typeof ACTIONS)[number];
+}
+
+/**
+ * An audit record, for a resource that shows them:
+ *
+ * ```ts
+ * CrudModule.forFeature({
+ *   entity: AuditEntry,
+ *   input: AuditEntryInput,
+ *   name: 'audits',
+ *   disable: ['create', 'update', 'del'],
+ *   isolationFields: { all: { tenant: currentTenant } },
+ * })
+ * ```
+ */
+@Schema({ timestamps: { createdAt: true, updatedAt: false } })
+export class AuditEntry extends AuditEntryInput {
+  @IsIdentifier({ description: 'Identifier of the record' })
+  record!: string;
+
+  @IsTextList({
+    maxEntries: 1_000,
+    entry: { max: 1_000 },
+    description: 'Names of the visible fields that the write set, changed or removed',
+  })
+  changed!: string[];
+
+  @IsIdentifier({ optional: true, description: "The caller's tenant; absent if no token was asked for" })
+  tenant?: string;
+
+  @IsText({ max: 1_000, optional: true, description: 'Subject of the token (`sub`)', example: 'ann' })
+  subject?: string;
+
+  @IsText({ max: 100, optional: true, description: 'Where the request came from', example: '203.0.113.7' })
+  address?: string;
+
+  @IsText({ max: 64, optional: true, description: 'Identifier of the request; absent if code wrote' })
+  requestId?: string;
+
+  @IsOneOf(AUDIT_OUTCOMES, {
+    description:
+      'What became of it: `done`; `unmatched`, since no such record was there; `refused`, with its `code`; or `unknown`',
+  })
+  outcome!: AuditOutcome;
+
+  @IsText({
+    max: 100,
+    optional: true,
+    description: 'Code of the problem that refused it',
+    example: 'DUPLICATE_VALUE',
+  })
+  code?: string;
+}
+
+/** An audit record as it is stored. */
+export interface AuditDocument {
+  readonly _id: Types.ObjectId;
+  readonly createdAt: Date;
+  readonly resource: string;
+  readonly action: string;
+  readonly record: Types.ObjectId;
+  readonly changed: readonly string[];
+  readonly tenant?: Types.ObjectId;
+  readonly subject?: string;
+  readonly address?: string;
+  readonly requestId?: string;
+  readonly outcome: AuditOutcome;
+  readonly code?: string;
+  readonly expiresAt: Date;
+  /** The revision, which clients of a resource of audit records see as their `ETag`. */
+  readonly __v: number;
+}
+
+const STORED = new MongooseSchema(
+  { resource: String, record: MongooseSchema.Types.ObjectId, createdAt: Date, expiresAt: Date },
+  { versionKey: false, strict: false },
+)
+  .index({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+  .index({ resource: 1, record: 1, createdAt: -1 });
+
+/** The model that writes: the connection knows one model of a name, and a resource may show the same collection. */
+export const AUDIT_MODEL: ModelDefinition = { name: 'StoredAudit', collection: AUDITS, schema: STORED };

@@ -1,0 +1,144 @@
+import { Logger } from '@nestjs/common';
+import { type Model, mongo, Types } from 'mongoose';
+import { type Database, Gatherer, OPERATION_LIMITS } from '../../database/index.js';
+import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError } from '../../errors/index.js';
+import { isObjectId } from '../../ids/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import type { OutboxEntry } from '../store/outbox-entry.js';
+import type { AuditDocument, AuditOutcome } from './audit-entry.js';
+import { originOf } from './audit-origin.js';
+
+/** Audit records that one command stores or ends. */
+const MAX_BATCH = 500;
+
+/** How long outcomes wait for others, to be stored by one command. Unit: milliseconds. */
+const OUTCOME_MS = 100;
+
+const DAY_MS = 86_400_000;
+
+/** Longest subject that is kept. Unit: characters. */
+const MAX_SUBJECT = 1_000;
+
+interface Ended {
+  readonly _id: Types.ObjectId;
+  readonly outcome: AuditOutcome;
+  readonly code?: string;
+}
+
+/** The audit records of one resource: each is stored before the write that it tells of, and its outcome soon after. */
+export class AuditTrail {
+  private readonly logger = new Logger('Audit');
+  private readonly beginning: Gatherer<AuditDocument, undefined>;
+  private readonly ending: Gatherer<Ended, undefined>;
+
+  constructor(
+    private readonly model: Model<Record<string, unknown>>,
+    private readonly database: Database,
+    private readonly options: { readonly resource: string; readonly keptDays: number },
+  ) {
+    this.beginning = new Gatherer((documents) => this.store(documents), { max: MAX_BATCH });
+    this.ending = new Gatherer((ended) => this.storeOutcomes(ended), {
+      max: MAX_BATCH,
+      lingerMs: OUTCOME_MS,
+    });
+  }
+
+  /**
+   * Stores that a write is about to be carried out. It must not be, unless this resolves.
+   *
+   * @throws Error if the audit record cannot be stored; DatabaseUnavailableError or DatabaseTooSlowError if the database is why
+   */
+  async begin(
+    scope: TenantScope,
+    record: Types.ObjectId,
+    { action, at, changed }: OutboxEntry,
+  ): Promise<AuditedWrite> {
+    const { tenant, subject } = scope.caller;
+    const document: AuditDocument = {
+      _id: new Types.ObjectId(),
+      createdAt: at,
+      resource: this.options.resource,
+      action,
+      record,
+      changed,
+      ...(isObjectId(tenant) && { tenant: new Types.ObjectId(tenant) }),
+      ...(subject !== undefined && { subject: subject.slice(0, MAX_SUBJECT) }),
+      ...originOf(scope),
+      outcome: 'unknown',
+      expiresAt: new Date(at.getTime() + this.options.keptDays * DAY_MS),
+      __v: 0,
+    };
+    await this.storeBegin(document);
+    return new AuditedWrite((outcome, code) => this.end({ _id: document._id, outcome, code }));
+  }
+
+  /** Stores at once the outcomes that are known. */
+  drain(): Promise<void> {
+    return this.ending.drain();
+  }
+
+  private async storeBegin(document: AuditDocument): Promise<void> {
+    try {
+      await this.database.call(() => this.beginning.add(document));
+    } catch (error) {
+      if (isOfDatabase(error)) throw error;
+      // Such as a duplicate: it says nothing of the record that the caller writes.
+      throw new Error('The audit record of a write could not be stored.', { cause: error });
+    }
+  }
+
+  private end(ended: Ended): void {
+    this.ending.add(ended).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.logger.error({ audit: String(ended._id), ...ended, reason }, 'An outcome could not be stored');
+    });
+  }
+
+  private async store(documents: readonly AuditDocument[]): Promise<undefined[]> {
+    await this.collection.insertMany([...documents], { ...OPERATION_LIMITS, ordered: false });
+    return [];
+  }
+
+  /** One update for each outcome, however many writes have it. */
+  private async storeOutcomes(all: readonly Ended[]): Promise<undefined[]> {
+    const byOutcome = new Map<string, Ended[]>();
+    for (const ended of all) {
+      const key = `${ended.outcome} ${ended.code ?? ''}`;
+      byOutcome.set(key, [...(byOutcome.get(key) ?? []), ended]);
+    }
+    const updates = [...byOutcome.values()].map((alike) => {
+      const { outcome, code } = alike[0] as Ended;
+      const filter = { _id: { $in: alike.map(({ _id }) => _id) } };
+      const $set = { outcome, ...(code !== undefined && { code }) };
+      return { updateMany: { filter, update: { $set, $inc: { __v: 1 } } } };
+    });
+    await this.database.call(() =>
+      this.collection.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }),
+    );
+    return [];
+  }
+
+  private get collection(): mongo.Collection<AuditDocument> {
+    return this.model.collection as unknown as mongo.Collection<AuditDocument>;
+  }
+}
+
+/** A write whose audit record is stored. */
+export class AuditedWrite {
+  constructor(private readonly end: (outcome: AuditOutcome, code?: string) => void) {}
+
+  /** @param result of the write; undefined if no record matched */
+  carriedOut(result: unknown): void {
+    this.end(result === undefined ? 'unmatched' : 'done');
+  }
+
+  /** Whether a write was carried out whose answer did not come, nobody knows: it stays `unknown`. */
+  failed(error: unknown): void {
+    if (isOfDatabase(error)) return;
+    this.end('refused', error instanceof DomainError ? error.code : 'INTERNAL_ERROR');
+  }
+}
+
+function isOfDatabase(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof DatabaseTooSlowError;
+}

@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import type { mongo } from 'mongoose';
+import { Counter, Gauge } from 'prom-client';
+import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
+import { DURATION_BUCKETS, Metrics, Tally, type TallyChild } from '../metrics/index.js';
+
+/** What goes together in one command: records by their identifiers, equal pages or counts, or new records. */
+export type BatchKind = 'creates' | 'equals' | 'reads';
+
+const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] as const;
+
+/**
+ * Counts what the database is asked. A command has a connection of the pool for as long as it takes, and the driver tells of
+ * that whether anybody listens or not; its events of commands would have every answer read once more.
+ */
+@Injectable()
+export class DatabaseFigures {
+  private readonly commands: TallyChild;
+  private readonly batches: Readonly<Record<BatchKind, TallyChild>>;
+  private readonly faults: Counter<'reason'>;
+  /** When the connections that are in use were taken, by server and number. */
+  private readonly taken = new Map<string, Map<number, number>>();
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    this.commands = new Tally({
+      name: 'database_command_duration_seconds',
+      help: 'Time that a command had a connection of the pool: from when it was sent to when it was answered.',
+      buckets: DURATION_BUCKETS,
+      registry,
+    }).child();
+    const batches = new Tally({
+      name: 'database_batch_size',
+      help: 'Reads by identifier, equal pages or counts, and creates, of as many requests, that one command carried out.',
+      buckets: BATCH_BUCKETS,
+      registry,
+    });
+    this.batches = {
+      creates: batches.child({ kind: 'creates' }),
+      equals: batches.child({ kind: 'equals' }),
+      reads: batches.child({ kind: 'reads' }),
+    };
+    this.faults = new Counter({
+      name: 'database_faults_total',
+      help: 'Operations that failed because the database could not be reached (unavailable) or took too long (too_slow).',
+      labelNames: ['reason'],
+      registers,
+    });
+    for (const reason of ['too_slow', 'unavailable'] as const) this.faults.inc({ reason }, 0);
+    const inUse = () => [...this.taken.values()].reduce((sum, { size }) => sum + size, 0);
+    new Gauge({
+      name: 'database_connections_in_use',
+      help: 'Connections that carry out a command now.',
+      registers,
+      collect() {
+        this.set(inUse());
+      },
+    });
+  }
+
+  /** Counts the commands of a client that has just been connected. */
+  watch(client: mongo.MongoClient): void {
+    client.on('connectionCheckedOut', ({ address, connectionId }) => {
+      let ofServer = this.taken.get(address);
+      if (!ofServer) this.taken.set(address, (ofServer = new Map<number, number>()));
+      ofServer.set(connectionId as number, performance.now());
+    });
+    client.on('connectionCheckedIn', ({ address, connectionId }) => {
+      const ofServer = this.taken.get(address);
+      const since = ofServer?.get(connectionId as number);
+      if (since === undefined) return;
+      ofServer?.delete(connectionId as number);
+      this.commands.observe((performance.now() - since) / 1_000);
+    });
+  }
+
+  /** Counts a command that carries out the work of several requests. */
+  batch(kind: BatchKind, size: number): void {
+    this.batches[kind].observe(size);
+  }
+
+  /** Counts an operation that failed, if it is the database's fault. */
+  failed(error: unknown): void {
+    if (error instanceof DatabaseTooSlowError) this.faults.inc({ reason: 'too_slow' });
+    if (error instanceof DatabaseUnavailableError) this.faults.inc({ reason: 'unavailable' });
+  }
+}

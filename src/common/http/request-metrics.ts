@@ -1,0 +1,154 @@
+import type { FastifyInstance } from 'fastify';
+import { Counter, Gauge } from 'prom-client';
+import { DURATION_BUCKETS, type Metrics, Tally, type TallyChild } from '../metrics/index.js';
+import type { ServerResponse } from 'node:http';
+
+/** How many requests take turns now. */
+export interface Turns {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+/** Codes of requests that are refused or given up because of load, of time, or of what the service depends on. */
+const REFUSALS = [
+  'AUTHENTICATION_UNAVAILABLE',
+  'DATABASE_UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+  'OVERLOADED',
+  'QUERY_TOO_SLOW',
+  'SHUTTING_DOWN',
+  'TOO_MANY_REQUESTS',
+  'TOO_MANY_STREAMS',
+] as const;
+
+/** Limits of a client, each of which is a `TOO_MANY_REQUESTS`. */
+const LIMITS = ['address', 'badTokens', 'share', 'tenant'] as const;
+
+/** Methods of requests without a route that are told apart: any text may be one. */
+const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+
+/** Shown in the place of a route by requests that have none: their paths are anybody's. */
+const NO_ROUTE = 'none';
+
+/**
+ * Counts the requests of a server: durations by route and status, those in flight, and refusals by their code. Call it before
+ * routes are added. No label has a path, a tenant or anything else that clients choose.
+ */
+export function useRequestMetrics(fastify: FastifyInstance, { registry }: Metrics, turns: Turns): void {
+  const durations = new Tally({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its answer, by the template of its route.',
+    buckets: DURATION_BUCKETS,
+    registry,
+  });
+  fastify.addHook('onRoute', (route) => {
+    const timings = new RouteTimings(durations, route.url);
+    // A hook of the route: asked for its route, a request would make an object each time.
+    route.onResponse = [
+      ...[route.onResponse ?? []].flat(),
+      (request, reply, done) => {
+        timings.observe(request.method, reply.statusCode, reply.elapsedTime);
+        done();
+      },
+    ];
+  });
+  const unknown = new RouteTimings(durations, NO_ROUTE);
+  const refused = refusalCounter({ registry });
+  const inFlight = countInFlight(fastify);
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const { problem } = request;
+    const status = reply.statusCode;
+    if (problem && (status === 429 || status === 503)) refused(problem.code, problem.limit);
+    if (request.is404) {
+      const method = METHODS.has(request.method) ? request.method : 'other';
+      unknown.observe(method, status, reply.elapsedTime);
+    }
+    done();
+  });
+  const aborted = new Counter({
+    name: 'http_requests_aborted_total',
+    help: 'Requests whose client went away before their answer was whole.',
+    registers: [registry],
+  });
+  fastify.addHook('onRequestAbort', (_request, done) => {
+    aborted.inc();
+    done();
+  });
+  const gauges = {
+    http_requests_in_flight: ['Requests whose answer is not whole, streams among them.', inFlight],
+    http_requests_running: ['Requests that have their turn.', () => turns.running],
+    http_requests_waiting: ['Requests that wait for their turn.', () => turns.waiting],
+  } as const;
+  for (const [name, [help, read]] of Object.entries(gauges)) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+}
+
+/** The durations of one route: a child for each method and status that it has answered with. */
+class RouteTimings {
+  private readonly children = new Map<string, (TallyChild | undefined)[]>();
+
+  constructor(
+    private readonly durations: Tally,
+    private readonly route: string,
+  ) {}
+
+  observe(method: string, status: number, ms: number): void {
+    let byStatus = this.children.get(method);
+    if (!byStatus) this.children.set(method, (byStatus = []));
+    const child = (byStatus[status] ??= this.durations.child({
+      method,
+      route: this.route,
+      status: String(status),
+    }));
+    child.observe(ms / 1_000);
+  }
+}
+
+/** Begins at zero, so that the first refusal is an increase. */
+function refusalCounter({ registry }: Pick<Metrics, 'registry'>) {
+  const counter = new Counter({
+    name: 'http_requests_refused_total',
+    help: 'Requests that were answered with 429 or 503, by the code of the problem and the limit that was reached.',
+    labelNames: ['code', 'limit'],
+    registers: [registry],
+  });
+  const childOf = (code: string, limit = '') => {
+    counter.inc({ code, limit }, 0);
+    return counter.labels({ code, limit });
+  };
+  const byLimit = new Map<string, Counter.Internal>(
+    LIMITS.map((limit) => [limit, childOf('TOO_MANY_REQUESTS', limit)]),
+  );
+  const byCode = new Map<string, Counter.Internal>(
+    REFUSALS.filter((code) => code !== 'TOO_MANY_REQUESTS').map((code) => [code, childOf(code)]),
+  );
+  // A feature may throw a 429 or 503 with any code.
+  const others = childOf('other');
+  return (code: string, limit: string | undefined) => {
+    const child = limit === undefined ? byCode.get(code) : byLimit.get(limit);
+    (child ?? others).inc();
+  };
+}
+
+/** Counts requests until their connection is done with them, however they end. */
+function countInFlight(fastify: FastifyInstance): () => number {
+  let count = 0;
+  // One listener for all: it needs to know nothing of its request.
+  const close = function (this: ServerResponse) {
+    count -= 1;
+  };
+  fastify.addHook('onRequest', (_request, reply, done) => {
+    count += 1;
+    reply.raw.on('close', close);
+    done();
+  });
+  return () => count;
+}
