@@ -1,0 +1,30 @@
+import './build-if-missing.js';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import openapiTS, { astToString } from 'openapi-typescript';
+import { startServer, stopProcess } from '../bench/support/processes.js';
+
+/**
+ * Builds the typed client, `clients/typescript/dist`: starts the built service on an empty database, takes the OpenAPI document as
+ * served, generates the types and compiles.
+ */
+const FOLDER = 'clients/typescript';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'client-'));
+const env = { ...process.env, PORT: '0', HOST: '127.0.0.1', DATA_DIR: dataDir, MONGODB_URI: '', DOCS: 'on' };
+const service = await startServer(['dist/bundle/main.js'], env, /Listening on (http:[^\s;"]+)/);
+try {
+  const document = await (await fetch(`${service.said}/docs/openapi.json`)).json();
+  writeFileSync(
+    join(FOLDER, 'src/api.ts'),
+    astToString(await openapiTS(document, { defaultNonNullable: false })),
+  );
+} finally {
+  await stopProcess(service.child);
+  rmSync(dataDir, { recursive: true });
+}
+const compiler = 'node_modules/typescript/bin/tsc';
+const { status } = spawnSync(process.execPath, [compiler, '-p', FOLDER], { stdio: 'inherit' });
+process.exitCode = status ?? 1;
