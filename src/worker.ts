@@ -1,3 +1,4 @@
+import { letYoungGenerationGrow } from './young-generation.js';
 import 'reflect-metadata';
 import { start } from './start.js';
 
@@ -15,6 +16,7 @@ await start({ portVariable: 'WORKER_PORT', verifiesTokens: false }, async (envir
     abortOnError: false,
   });
   shutDownWorkerOnSignal(worker);
+  letYoungGenerationGrow();
   if (environment.workerPort === undefined) {
     logger.log('Working; set WORKER_PORT to a port for its health and metrics');
     return;
