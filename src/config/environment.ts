@@ -134,6 +134,19 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
       'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without',
     );
   }
+  if (acceptsAnyCertificate(environment.mongodbUri)) {
+    throw new ConfigurationError(
+      'MONGODB_URI',
+      'must not turn the check of certificates off in production; name the authority with tlsCAFile',
+    );
+  }
+  const { jwtJwksUrl } = environment;
+  if (jwtJwksUrl?.protocol === 'http:' && !isThisHost(jwtJwksUrl.hostname)) {
+    throw new ConfigurationError(
+      'JWT_JWKS_URL',
+      'must be an https:// URL in production, unless the key server is on this host: who changes the keys signs tokens',
+    );
+  }
   if (environment.webhookAllowPrivate) {
     throw new ConfigurationError(
       'WEBHOOK_ALLOW_PRIVATE',
@@ -151,9 +164,19 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
 /** Whether a connection leaves this host without TLS. */
 function isPlain(uri: string): boolean {
   const { hosts, srvHost, tls } = new mongo.MongoClient(uri).options;
-  const isHere = ({ host, socketPath }: mongo.HostAddress) =>
-    socketPath !== undefined || /^(localhost|127\.[\d.]+|::1)$/.test(host ?? '');
+  const isHere = ({ host, socketPath }: mongo.HostAddress) => socketPath !== undefined || isThisHost(host);
   return !tls && (srvHost !== undefined || !hosts.every(isHere));
+}
+
+/** Whether a connection with TLS would be made with any server. */
+function acceptsAnyCertificate(uri: string): boolean {
+  const { tls, rejectUnauthorized, checkServerIdentity } = new mongo.MongoClient(uri)
+    .options as mongo.MongoOptions & { checkServerIdentity?: unknown };
+  return tls && (rejectUnauthorized === false || checkServerIdentity !== undefined);
+}
+
+function isThisHost(host = ''): boolean {
+  return /^(localhost|127\.[\d.]+|\[?::1\]?)$/.test(host);
 }
 
 /** Reads one variable a call and refuses what does not fit. */
