@@ -1,4 +1,5 @@
-import { type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
+import { Logger } from '@nestjs/common';
+import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
 import { AuthenticationUnavailableError, InvalidTokenError } from '../errors/index.js';
 import { isObjectId } from '../ids/index.js';
 import { KeySet } from './key-set.js';
@@ -21,9 +22,12 @@ export interface TokenVerifierOptions {
 /** Difference between the clocks of issuer and service that is forgiven. Unit: seconds. */
 const CLOCK_TOLERANCE_S = 30;
 
+/** An issuer that has its keys at a URL has other applications, too. */
+const ANY_AUDIENCE = 'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted';
+
 /** Verifies JSON Web Tokens (RFC 7519) by the advice of RFC 8725: the key source alone decides the algorithms. */
 export class TokenVerifier {
-  private readonly verify: (token: string) => Promise<{ payload: JWTPayload }>;
+  private readonly verify: (token: string) => Promise<JWTVerifyResult>;
 
   constructor(private readonly options: TokenVerifierOptions) {
     const shared: JWTVerifyOptions = {
@@ -33,6 +37,7 @@ export class TokenVerifier {
       audience: options.audience,
     };
     if (options.jwksUrl) {
+      if (!options.audience) new Logger('TokenVerifier').warn(ANY_AUDIENCE);
       const keys = new KeySet(options.jwksUrl);
       const algorithms = ['RS256', 'ES256', 'EdDSA'];
       this.verify = (token) => jwtVerify(token, keys.find, { ...shared, algorithms });
@@ -49,10 +54,11 @@ export class TokenVerifier {
    * @throws AuthenticationUnavailableError if the key set cannot be fetched
    */
   async authenticate(token: string): Promise<TenantContext> {
-    const { payload } = await this.verify(token).catch((error: unknown) => {
+    const { payload, protectedHeader } = await this.verify(token).catch((error: unknown) => {
       if (error instanceof AuthenticationUnavailableError) throw error;
-      throw new InvalidTokenError();
+      throw new InvalidTokenError(error instanceof errors.JOSEError ? error.code : 'UNREADABLE');
     });
+    if (!isForAccess(protectedHeader, payload)) throw new InvalidTokenError('NOT_FOR_ACCESS');
     const { tenantClaim } = this.options;
     const tenant = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined;
     return {
@@ -63,4 +69,16 @@ export class TokenVerifier {
       tenantClaim,
     };
   }
+}
+
+/** Types of tokens for access: those of RFC 9068, section 2.1, and the one of tokens that do not tell. */
+const ACCESS_TYPES = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+
+/** Members that ID tokens alone have (OpenID Connect Core 1.0, section 3.3.2.11). */
+const OF_ID_TOKENS = ['at_hash', 'c_hash'];
+
+/** Whether a token is meant for access, as far as it says what it is (RFC 8725, section 3.11). */
+function isForAccess({ typ }: { typ?: unknown }, payload: JWTPayload): boolean {
+  if (typ !== undefined && !(typeof typ === 'string' && ACCESS_TYPES.has(typ.toLowerCase()))) return false;
+  return !OF_ID_TOKENS.some((name) => Object.hasOwn(payload, name));
 }
