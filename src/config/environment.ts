@@ -23,6 +23,8 @@ export interface Environment {
   readonly jwtJwksUrl?: URL;
   readonly jwtIssuer?: string;
   readonly jwtAudience?: string;
+  /** Scope that every token must have; unset asks for none. */
+  readonly jwtScope?: string;
   /** Name of the token claim that carries the tenant. @default "tenant" */
   readonly jwtTenantClaim: string;
   /** Which form of the todo API answers at /todos. @default "generated" */
@@ -89,6 +91,7 @@ export function readEnvironment(
     jwtJwksUrl: read.url('JWT_JWKS_URL'),
     jwtIssuer: read.text('JWT_ISSUER'),
     jwtAudience: read.text('JWT_AUDIENCE'),
+    jwtScope: read.scope('JWT_SCOPE'),
     jwtTenantClaim: read.text('JWT_TENANT_CLAIM') ?? 'tenant',
     todosApi: read.oneOf('TODOS_API', ['generated', 'handwritten'], 'generated'),
     worker: read.oneOf('WORKER', ['inline', 'off'], 'inline'),
@@ -252,6 +255,13 @@ class Reader {
       throw new ConfigurationError(name, 'must be an http:// or https:// URL');
     }
     return url;
+  }
+
+  /** One scope, of the characters of RFC 6749, section 3.3. */
+  scope(name: string): string | undefined {
+    const value = this.text(name);
+    if (value === undefined || /^[!#-[\]-~]+$/.test(value)) return value;
+    throw new ConfigurationError(name, 'must be one scope, without spaces, quotation marks and backslashes');
   }
 
   origins(name: string): string[] {

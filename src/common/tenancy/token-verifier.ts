@@ -1,6 +1,10 @@
 import { Logger } from '@nestjs/common';
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
-import { AuthenticationUnavailableError, InvalidTokenError } from '../errors/index.js';
+import {
+  AuthenticationUnavailableError,
+  InsufficientScopeError,
+  InvalidTokenError,
+} from '../errors/index.js';
 import { isObjectId } from '../ids/index.js';
 import { KeySet } from './key-set.js';
 import type { TenantContext } from './tenant-context.js';
@@ -15,6 +19,8 @@ export interface TokenVerifierOptions {
   issuer?: string;
   /** Required value of `aud`; unset accepts any. */
   audience?: string;
+  /** Scope that a token must have; unset asks for none. */
+  scope?: string;
   /** Name of the claim that carries the tenant. */
   tenantClaim: string;
 }
@@ -51,6 +57,7 @@ export class TokenVerifier {
    * The caller whom a token names; without a tenant if it carries none of 24 hexadecimal digits.
    *
    * @throws InvalidTokenError if the token does not verify, or with a key that is too weak
+   * @throws InsufficientScopeError if it lacks the scope that is asked for
    * @throws AuthenticationUnavailableError if the key set cannot be fetched
    */
   async authenticate(token: string): Promise<TenantContext> {
@@ -59,7 +66,8 @@ export class TokenVerifier {
       throw new InvalidTokenError(error instanceof errors.JOSEError ? error.code : 'UNREADABLE');
     });
     if (!isForAccess(protectedHeader, payload)) throw new InvalidTokenError('NOT_FOR_ACCESS');
-    const { tenantClaim } = this.options;
+    const { tenantClaim, scope } = this.options;
+    if (scope !== undefined && !scopesOf(payload).includes(scope)) throw new InsufficientScopeError(scope);
     const tenant = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined;
     return {
       authenticated: true,
@@ -81,4 +89,11 @@ const OF_ID_TOKENS = ['at_hash', 'c_hash'];
 function isForAccess({ typ }: { typ?: unknown }, payload: JWTPayload): boolean {
   if (typ !== undefined && !(typeof typ === 'string' && ACCESS_TYPES.has(typ.toLowerCase()))) return false;
   return !OF_ID_TOKENS.some((name) => Object.hasOwn(payload, name));
+}
+
+/** What a token was given out for: `scope` (RFC 9068, section 2.2.3), or `scp` of some providers, which may be a list. */
+function scopesOf({ scope, scp }: JWTPayload): unknown[] {
+  const given = scope ?? scp;
+  if (Array.isArray(given)) return given;
+  return typeof given === 'string' ? given.split(' ') : [];
 }

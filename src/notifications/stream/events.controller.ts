@@ -51,6 +51,7 @@ export class EventsController {
     'UNKNOWN_EVENT',
     'UNAUTHENTICATED',
     'INVALID_TOKEN',
+    'INSUFFICIENT_SCOPE',
     'TENANT_REQUIRED',
     'TOO_MANY_REQUESTS',
     'TOO_MANY_STREAMS',
