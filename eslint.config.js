@@ -10,6 +10,11 @@ export default tseslint.config(
   eslint.configs.recommended,
   ...tseslint.configs.strict,
   {
+    files: ['{src,examples,scripts}/**', 'libs/*/src/**'],
+    // No text becomes code.
+    rules: { 'no-eval': 'error', 'no-new-func': 'error' },
+  },
+  {
     files: ['**/*.ts'],
     plugins: { 'import-x': importX, service: { rules: { 'import-directions': importDirections } } },
     settings: {

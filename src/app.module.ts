@@ -23,6 +23,7 @@ export class AppModule {
           jwksUrl: environment.jwtJwksUrl,
           issuer: environment.jwtIssuer,
           audience: environment.jwtAudience,
+          scope: environment.jwtScope,
           tenantClaim: environment.jwtTenantClaim,
         }),
         HealthModule,

@@ -64,20 +64,7 @@ export async function createBareApp(
 
 /** Everything that all features share: security headers, CORS, bounds of load, figures, strict queries, and errors. */
 async function configureApp(app: NestFastifyApplication, environment: Environment): Promise<void> {
-  useSecurityHeaders(app.getHttpAdapter().getInstance(), {
-    contentSecurityPolicy: {
-      directives: {
-        defaultSrc: ["'none'"],
-        // The explorer's own page: its scripts and calls from here, its styles inline.
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'", "'unsafe-inline'"],
-        imgSrc: ["'self'", 'data:'],
-        connectSrc: ["'self'"],
-        frameAncestors: ["'none'"],
-        upgradeInsecureRequests: null,
-      },
-    },
-  });
+  useSecurityHeaders(app.getHttpAdapter().getInstance());
   if (environment.corsOrigins.length > 0) {
     await app.register(fastifyCors, {
       origin: environment.corsOrigins,

@@ -52,9 +52,16 @@ describe('the environment', () => {
     [{ DATA_DIR: '/var/lib/service' }, { dataDir: '/var/lib/service' }],
     [{ NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET }, { nodeEnv: 'production' }],
     [{ NODE_ENV: 'production', MONGODB_URI, JWT_JWKS_URL: JWKS_URL }, { jwtJwksUrl: new URL(JWKS_URL) }],
+    ...['http://127.0.0.1:8080/keys', 'http://localhost/keys', 'http://[::1]/keys'].map(
+      (url): [Variables, object] => [
+        { NODE_ENV: 'production', MONGODB_URI, JWT_JWKS_URL: url },
+        { jwtJwksUrl: new URL(url) },
+      ],
+    ),
     [{ JWT_SECRET: TEST_SECRET }, { jwtSecret: TEST_SECRET }],
     [{ JWT_ISSUER: 'https://issuer.example.com' }, { jwtIssuer: 'https://issuer.example.com' }],
     [{ JWT_AUDIENCE: 'posts' }, { jwtAudience: 'posts' }],
+    [{ JWT_SCOPE: 'posts:write' }, { jwtScope: 'posts:write' }],
     [{ JWT_TENANT_CLAIM: 'org' }, { jwtTenantClaim: 'org' }],
     [{ TODOS_API: 'handwritten' }, { todosApi: 'handwritten' }],
     [{ WEB_CONCURRENCY: '4' }, { webConcurrency: 4 }],
@@ -158,6 +165,11 @@ describe('a process', () => {
       { JWT_JWKS_URL: JWKS_URL, JWT_SECRET: TEST_SECRET },
       'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them.',
     ],
+    [
+      'JWT_SCOPE',
+      { JWT_SCOPE: 'read write' },
+      'must be one scope, without spaces, quotation marks and backslashes.',
+    ],
     ['TODOS_API', { TODOS_API: 'both' }, oneOf('generated', 'handwritten')],
     ['WEB_CONCURRENCY', { WEB_CONCURRENCY: '0' }, wholeNumber(1, 128)],
     ['WEB_CONCURRENCY', { WEB_CONCURRENCY: 'auto' }, wholeNumber(1, 128)],
@@ -168,6 +180,31 @@ describe('a process', () => {
       'WEBHOOK_ALLOW_PRIVATE',
       { NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET, WEBHOOK_ALLOW_PRIVATE: 'true' },
       'cannot be true in production: webhooks would reach the private network. Unset it.',
+    ],
+    [
+      'MONGODB_URI',
+      {
+        NODE_ENV: 'production',
+        MONGODB_URI: 'mongodb://localhost,db.example.com/app',
+        JWT_SECRET: TEST_SECRET,
+      },
+      'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without.',
+    ],
+    ...['tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'].map(
+      (option): [string, Variables, string] => [
+        'MONGODB_URI',
+        {
+          NODE_ENV: 'production',
+          MONGODB_URI: `mongodb://db.example.com/app?tls=true&${option}=true`,
+          JWT_SECRET: TEST_SECRET,
+        },
+        'must not turn the check of certificates off in production; name the authority with tlsCAFile.',
+      ],
+    ),
+    [
+      'JWT_JWKS_URL',
+      { NODE_ENV: 'production', MONGODB_URI, JWT_JWKS_URL: 'http://login.example.com/keys' },
+      'must be an https:// URL in production, unless the key server is on this host: who changes the keys signs tokens.',
     ],
     [
       'CORS_ORIGINS',

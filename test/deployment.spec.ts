@@ -18,6 +18,9 @@ interface Manifest {
   data?: Record<string, string>;
   spec?: {
     selector?: { matchLabels: object };
+    podSelector?: { matchLabels: object };
+    policyTypes?: string[];
+    egress?: { ports?: { port: number }[]; to?: { ipBlock: { cidr: string; except: string[] } }[] }[];
     template: { spec: { containers: [Container]; securityContext: object }; metadata: { labels: object } };
   };
 }
@@ -91,6 +94,26 @@ describe('the manifests for Kubernetes', () => {
       expect(spec?.template.metadata.labels).toMatchObject(matchLabels ?? { missing: true });
     },
   );
+
+  it('let a process connect to names, database and key server, and webhooks to no private network', () => {
+    for (const [name, ports] of [
+      ['api', [53, 53, 27017, 443]],
+      ['worker', [53, 53, 27017]],
+    ] as const) {
+      const { podSelector, policyTypes, egress = [] } = find('NetworkPolicy', name).spec ?? ({} as never);
+      const { labels } = find('Deployment', name).spec?.template.metadata ?? ({} as never);
+      expect([podSelector?.matchLabels, policyTypes]).toEqual([labels, ['Egress']]);
+      const anywhere = egress.filter(({ to }) => to === undefined);
+      expect(anywhere.flatMap((rule) => (rule.ports ?? []).map(({ port }) => port))).toEqual(ports);
+      const blocks = egress.flatMap(({ to = [] }) => to.map(({ ipBlock }) => ipBlock));
+      expect(blocks.map(({ cidr }) => cidr)).toEqual(name === 'api' ? [] : ['0.0.0.0/0', '::/0']);
+    }
+    const { egress = [] } = find('NetworkPolicy', 'worker').spec ?? {};
+    const refused = egress.flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => ipBlock.except));
+    expect(refused).toEqual(
+      expect.arrayContaining(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', 'fc00::/7']),
+    );
+  });
 });
 
 describe('compose.yml', () => {

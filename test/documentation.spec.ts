@@ -46,7 +46,7 @@ describe('.env.example', () => {
 
 describe('every page', () => {
   const pages = [
-    ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
+    ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
     ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md'))
       .map((name) => join('docs', name)),

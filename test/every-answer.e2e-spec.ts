@@ -1,34 +1,8 @@
 import { decodeJwt } from 'jose';
+import { sendBytes } from './support/raw-http.js';
+import { SECURITY_HEADERS } from './support/security-headers.js';
 import { ACME, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
-
-/** What Helmet 8 sends, with the policy of the explorer's page. */
-const SECURITY_HEADERS = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "base-uri 'self'",
-    "font-src 'self' https: data:",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-    "img-src 'self' data:",
-    "object-src 'none'",
-    "script-src 'self'",
-    "script-src-attr 'none'",
-    "style-src 'self' 'unsafe-inline'",
-    "connect-src 'self'",
-  ].join(';'),
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'origin-agent-cluster': '?1',
-  'referrer-policy': 'no-referrer',
-  'strict-transport-security': 'max-age=31536000; includeSubDomains',
-  'x-content-type-options': 'nosniff',
-  'x-dns-prefetch-control': 'off',
-  'x-download-options': 'noopen',
-  'x-frame-options': 'SAMEORIGIN',
-  'x-permitted-cross-domain-policies': 'none',
-  'x-xss-protection': '0',
-};
 
 describe('every answer', () => {
   let app: TestApp;
@@ -79,7 +53,11 @@ describe('every answer', () => {
         return answer;
       }),
     );
-    for (const { headers } of [preflighted, malformed, ...answers]) {
+    const host = 'Host: localhost\r\n';
+    const unread = await sendBytes(app.url, `GET /to dos HTTP/1.1\r\n${host}\r\n`);
+    const unexpected = await sendBytes(app.url, `GET /todos HTTP/1.1\r\n${host}Expect: more\r\n\r\n`);
+    expect([unread.status, unexpected.status]).toEqual([400, 417]);
+    for (const { headers } of [preflighted, malformed, unread, unexpected, ...answers]) {
       const sent = Object.fromEntries(Object.keys(SECURITY_HEADERS).map((name) => [name, headers.get(name)]));
       expect(sent).toEqual(SECURITY_HEADERS);
       expect(headers.get('x-powered-by')).toBeNull();

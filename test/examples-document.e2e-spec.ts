@@ -233,7 +233,7 @@ describe('the document of the examples', () => {
     expect(errorsOf('PUT /invoices/{id}/address')).toBe('400 401 403 404 409 413 414 415 429 500 503');
     expect(errorsOf('DELETE /products/{id}')).toBe('400 401 403 404 409 412 414 429 500 503');
     const ofGuard = operations().find(({ route }) => route === 'POST /users')?.operation.responses['403'];
-    expect(ofGuard).toMatchObject({ description: 'Forbidden, or Tenant required' });
+    expect(ofGuard).toMatchObject({ description: 'Forbidden, or Insufficient scope, or Tenant required' });
     for (const { route, operation } of operations()) {
       const statuses = Object.keys(operation.responses);
       const ofToken = operation.security.length > 0 ? ['401', '403'] : [];

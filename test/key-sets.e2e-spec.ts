@@ -41,6 +41,13 @@ describe('tokens of a key set', () => {
     expect((await app.get(`${PATH}/${body._id}`)).body.tenant).toBe(GLOBEX);
   });
 
+  it('are of any audience unless JWT_AUDIENCE is set, of which the log warns at the start', async () => {
+    const warnings = app.logLines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+    expect(warnings).toEqual([
+      'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted',
+    ]);
+  });
+
   it('are verified with one fetch of the key set, not one a request', async () => {
     await write(app, await issuerToken(key('RS256')));
     const fetched = server.asked.length;

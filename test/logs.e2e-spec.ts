@@ -4,9 +4,11 @@ import { Writable } from 'node:stream';
 import { createLog } from '../src/common/http/index.js';
 import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
+import { sendBytes } from './support/raw-http.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
 import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
-import { createTestApp, type TestApp } from './support/test-app.js';
+import { createTestApp, type TestApp, type TestRequest } from './support/test-app.js';
+import { forgedToken, goodClaims, inSeconds } from './support/tokens.js';
 
 type Line = Record<string, unknown>;
 
@@ -93,6 +95,69 @@ describe('the lines of requests', () => {
           code: 'RECORD_NOT_FOUND',
           msg: 'answered',
         },
+      ]),
+    );
+  });
+
+  it('say of every token who came by it, or that it was refused and why', async () => {
+    const write = (requestId: string, token: string) =>
+      app.post('/posts/api', { title: 'New' }, { token, headers: { 'X-Request-Id': requestId } });
+    await write('good', await tokenOf(ACME, { sub: 'emma' }));
+    await write('expired', await tokenOf(ACME, { exp: inSeconds(-3600) }));
+    await write('forged', forgedToken({ alg: 'none' }, goodClaims(), { hash: null }));
+    await write('homeless', await tokenOf('', { sub: 'emma' }));
+    await eventually(() => expect(linesOf('homeless')).toHaveLength(1));
+    const common = { method: 'POST', path: '/posts/api', address: '127.0.0.1', msg: 'answered' };
+    expect(['good', 'expired', 'forged', 'homeless'].flatMap(linesOf)).toEqual([
+      expect.objectContaining({ ...common, status: 201, tenant: ACME, subject: 'emma' }),
+      expect.objectContaining({ ...common, status: 401, code: 'INVALID_TOKEN', reason: 'ERR_JWT_EXPIRED' }),
+      expect.objectContaining({
+        ...common,
+        status: 401,
+        code: 'INVALID_TOKEN',
+        reason: 'ERR_JOSE_ALG_NOT_ALLOWED',
+      }),
+      expect.objectContaining({ ...common, status: 403, code: 'TENANT_REQUIRED', subject: 'emma' }),
+    ]);
+  });
+
+  it('say of every refusal by which check it came', async () => {
+    const refused: [string, string, string, TestRequest?][] = [
+      ['VALIDATION_FAILED', 'POST', '/todos', { body: { title: 1 } }],
+      ['MALFORMED_REQUEST', 'POST', '/todos', { body: '{' }],
+      ['UNSUPPORTED_MEDIA_TYPE', 'POST', '/todos', { body: 'x', headers: { 'Content-Type': 'text/plain' } }],
+      ['VALIDATION_FAILED', 'GET', '/todos?title[$ne]=x'],
+      ['INVALID_ID', 'GET', '/todos/1'],
+      ['METHOD_NOT_ALLOWED', 'DELETE', '/todos'],
+      ['PATH_NOT_FOUND', 'GET', '/.env'],
+      ['UNAUTHENTICATED', 'GET', '/subscriptions'],
+    ];
+    for (const [code, method, path, request] of refused) {
+      const requestId = `${code}-${method}`;
+      await app.request(method, path, {
+        ...request,
+        headers: { ...request?.headers, 'X-Request-Id': requestId },
+      });
+      await eventually(() =>
+        expect(linesOf(requestId)).toEqual([expect.objectContaining({ method, code, address: '127.0.0.1' })]),
+      );
+    }
+  });
+
+  it('have their time in UTC', async () => {
+    const before = Date.now();
+    await app.get('/health/live', { headers: { 'X-Request-Id': 'timed' } });
+    await eventually(() => expect(linesOf('timed')).toHaveLength(1));
+    const time = String(linesOf('timed')[0]?.time);
+    expect(new Date(time).toISOString()).toBe(time);
+    expect(Date.parse(time)).toBeGreaterThanOrEqual(before);
+  });
+
+  it('tell of bytes that are not HTTP, by the identifier in the answer', async () => {
+    const { body } = await sendBytes(app.url, 'GET /to dos HTTP/1.1\r\nHost: a\r\n\r\n');
+    await eventually(() =>
+      expect(linesOf(String(body.requestId))).toEqual([
+        expect.objectContaining({ address: '127.0.0.1', status: 400, code: 'MALFORMED_REQUEST' }),
       ]),
     );
   });

@@ -44,6 +44,13 @@ describe('a token of the shared secret', () => {
     expect((await app.get(PATH)).body).toEqual([expect.objectContaining({ tenant: ACME })]);
   });
 
+  it.each([undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt'])(
+    'writes: of the type %s',
+    async (typ) => {
+      expect((await app.post(PATH, POST, { token: forgedToken({ alg: 'HS256', typ }) })).status).toBe(201);
+    },
+  );
+
   it('keeps the tenant in lower case, so that its spelling does not matter', async () => {
     const upper = await tokenOf('ABCDEF0123456789ABCDEF01');
     const lower = await tokenOf('abcdef0123456789abcdef01');
@@ -83,6 +90,11 @@ describe('a token of the shared secret', () => {
     ['crit that names no header', () => forgedToken({ ...HS256, crit: ['exp'] })],
     ['crit that is empty', () => forgedToken({ ...HS256, crit: [] })],
     ['crit b64 with an unencoded payload', () => forgedToken({ ...HS256, crit: ['b64'], b64: false })],
+    ['an ID token, by its at_hash', () => tokenOf(ACME, { at_hash: 'x' })],
+    ['an ID token, by its c_hash', () => tokenOf(ACME, { c_hash: 'x' })],
+    ['typ logout+jwt', () => forgedToken({ ...HS256, typ: 'logout+jwt' })],
+    ['typ dpop+jwt', () => forgedToken({ ...HS256, typ: 'dpop+jwt' })],
+    ['typ a number', () => forgedToken({ ...HS256, typ: 1 })],
     ['expired beyond the tolerance of 30 s', () => tokenOf(ACME, { exp: inSeconds(-45) })],
     ['valid only later than the tolerance', () => tokenOf(ACME, { nbf: inSeconds(45) })],
     ['no exp', () => tokenOf(ACME, { exp: undefined })],

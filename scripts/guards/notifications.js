@@ -97,7 +97,7 @@ export const NOTIFICATION_GUARDS = [
   {
     name: 'no stream begins with an expired token',
     file: `${STREAM}/events.controller.ts`,
-    guard: 'if (!(expires > Date.now() / 1_000)) throw new InvalidTokenError();',
+    guard: "if (!(expires > Date.now() / 1_000)) throw new InvalidTokenError('ERR_JWT_EXPIRED');",
     without: '',
     tests: ['event-stream'],
   },

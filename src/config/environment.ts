@@ -23,6 +23,8 @@ export interface Environment {
   readonly jwtJwksUrl?: URL;
   readonly jwtIssuer?: string;
   readonly jwtAudience?: string;
+  /** Scope that every token must have; unset asks for none. */
+  readonly jwtScope?: string;
   /** Name of the token claim that carries the tenant. @default "tenant" */
   readonly jwtTenantClaim: string;
   /** Which form of the todo API answers at /todos. @default "generated" */
@@ -89,6 +91,7 @@ export function readEnvironment(
     jwtJwksUrl: read.url('JWT_JWKS_URL'),
     jwtIssuer: read.text('JWT_ISSUER'),
     jwtAudience: read.text('JWT_AUDIENCE'),
+    jwtScope: read.scope('JWT_SCOPE'),
     jwtTenantClaim: read.text('JWT_TENANT_CLAIM') ?? 'tenant',
     todosApi: read.oneOf('TODOS_API', ['generated', 'handwritten'], 'generated'),
     worker: read.oneOf('WORKER', ['inline', 'off'], 'inline'),
@@ -134,6 +137,19 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
       'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without',
     );
   }
+  if (acceptsAnyCertificate(environment.mongodbUri)) {
+    throw new ConfigurationError(
+      'MONGODB_URI',
+      'must not turn the check of certificates off in production; name the authority with tlsCAFile',
+    );
+  }
+  const { jwtJwksUrl } = environment;
+  if (jwtJwksUrl?.protocol === 'http:' && !isThisHost(jwtJwksUrl.hostname)) {
+    throw new ConfigurationError(
+      'JWT_JWKS_URL',
+      'must be an https:// URL in production, unless the key server is on this host: who changes the keys signs tokens',
+    );
+  }
   if (environment.webhookAllowPrivate) {
     throw new ConfigurationError(
       'WEBHOOK_ALLOW_PRIVATE',
@@ -151,9 +167,19 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
 /** Whether a connection leaves this host without TLS. */
 function isPlain(uri: string): boolean {
   const { hosts, srvHost, tls } = new mongo.MongoClient(uri).options;
-  const isHere = ({ host, socketPath }: mongo.HostAddress) =>
-    socketPath !== undefined || /^(localhost|127\.[\d.]+|::1)$/.test(host ?? '');
+  const isHere = ({ host, socketPath }: mongo.HostAddress) => socketPath !== undefined || isThisHost(host);
   return !tls && (srvHost !== undefined || !hosts.every(isHere));
+}
+
+/** Whether a connection with TLS would be made with any server. */
+function acceptsAnyCertificate(uri: string): boolean {
+  const { tls, rejectUnauthorized, checkServerIdentity } = new mongo.MongoClient(uri)
+    .options as mongo.MongoOptions & { checkServerIdentity?: unknown };
+  return tls && (rejectUnauthorized === false || checkServerIdentity !== undefined);
+}
+
+function isThisHost(host = ''): boolean {
+  return /^(localhost|127\.[\d.]+|\[?::1\]?)$/.test(host);
 }
 
 /** Reads one variable a call and refuses what does not fit. */
@@ -229,6 +255,13 @@ class Reader {
       throw new ConfigurationError(name, 'must be an http:// or https:// URL');
     }
     return url;
+  }
+
+  /** One scope, of the characters of RFC 6749, section 3.3. */
+  scope(name: string): string | undefined {
+    const value = this.text(name);
+    if (value === undefined || /^[!#-[\]-~]+$/.test(value)) return value;
+    throw new ConfigurationError(name, 'must be one scope, without spaces, quotation marks and backslashes');
   }
 
   origins(name: string): string[] {

@@ -9,6 +9,7 @@ export const ERROR_TABLE = {
   UNKNOWN_EVENT: { status: 400, title: 'Unknown event' },
   UNAUTHENTICATED: { status: 401, title: 'Authentication required' },
   INVALID_TOKEN: { status: 401, title: 'Invalid token' },
+  INSUFFICIENT_SCOPE: { status: 403, title: 'Insufficient scope' },
   TENANT_REQUIRED: { status: 403, title: 'Tenant required' },
   CLAIM_REQUIRED: { status: 403, title: 'Claim required' },
   RECORD_NOT_FOUND: { status: 404, title: 'Record not found' },
@@ -112,6 +113,8 @@ export const errorMessages = {
       : `"${name}" must be a whole number from ${min} to ${max}.`,
   unauthenticated: 'This operation needs a token: send "Authorization: Bearer <token>".',
   invalidToken: 'The token does not verify or has expired. Get a new one.',
+  insufficientScope: (scope: string) =>
+    `The token must have the scope "${scope}". Ask the issuer for one with it.`,
   tenantRequired: (claim: string) =>
     `The token must carry a tenant: claim "${claim}", 24 hexadecimal digits.`,
   claimRequired: (claim: string) =>

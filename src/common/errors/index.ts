@@ -10,6 +10,7 @@ export * from './error-messages.js';
 export * from './framework.error.js';
 export * from './idempotency-key-in-use.error.js';
 export * from './idempotency-key-reused.error.js';
+export * from './insufficient-scope.error.js';
 export * from './invalid-id.error.js';
 export * from './invalid-token.error.js';
 export * from './is-problem.js';

@@ -6,7 +6,8 @@ export class InvalidTokenError extends DomainError {
   readonly code = 'INVALID_TOKEN';
   override readonly headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
 
-  constructor() {
+  /** @param reason a word for the log alone: to a client, every token that does not verify is the same */
+  constructor(readonly reason: string) {
     super(errorMessages.invalidToken);
   }
 }

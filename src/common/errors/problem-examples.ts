@@ -12,6 +12,7 @@ import { FeatureError } from './feature.error.js';
 import { FrameworkError } from './framework.error.js';
 import { IdempotencyKeyInUseError } from './idempotency-key-in-use.error.js';
 import { IdempotencyKeyReusedError } from './idempotency-key-reused.error.js';
+import { InsufficientScopeError } from './insufficient-scope.error.js';
 import { InvalidIdError } from './invalid-id.error.js';
 import { InvalidTokenError } from './invalid-token.error.js';
 import { MalformedRequestError } from './malformed-request.error.js';
@@ -53,7 +54,8 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   INVALID_ID: ({ idName }) => new InvalidIdError(idName),
   UNKNOWN_EVENT: () => new UnknownEventError(),
   UNAUTHENTICATED: () => new UnauthenticatedError(),
-  INVALID_TOKEN: () => new InvalidTokenError(),
+  INVALID_TOKEN: () => new InvalidTokenError('ERR_JWT_EXPIRED'),
+  INSUFFICIENT_SCOPE: () => new InsufficientScopeError('posts'),
   TENANT_REQUIRED: () => new TenantRequiredError('tenant'),
   CLAIM_REQUIRED: () => new ClaimRequiredError('sub'),
   RECORD_NOT_FOUND: ({ label }) => new RecordNotFoundError(label),

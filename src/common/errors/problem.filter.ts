@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DomainError, ProblemCode } from './domain.error.js';
+import { InvalidTokenError } from './invalid-token.error.js';
 import { OverloadedError } from './overloaded.error.js';
 import { pathOf } from './path-of.js';
 import { PROBLEM_CONTENT_TYPE, toProblem } from './problem.js';
@@ -11,7 +12,7 @@ import { type RequestLimit, TooManyRequestsError } from './too-many-requests.err
 declare module 'fastify' {
   interface FastifyRequest {
     /** Why the request was refused, for the log. */
-    problem?: { code: ProblemCode; limit?: RequestLimit };
+    problem?: { code: ProblemCode; limit?: RequestLimit; reason?: string };
   }
 }
 
@@ -60,6 +61,7 @@ export function problemAnswer(
   request.problem = {
     code: error.code,
     ...(error instanceof TooManyRequestsError && { limit: error.limit }),
+    ...(error instanceof InvalidTokenError && { reason: error.reason }),
   };
   if (status >= 500 && !isRefusal(error) && !request.raw.socket.destroyed) {
     logger.error({ requestId: request.id, code: error.code, ...causeOf(error) }, error.detail);

@@ -12,7 +12,7 @@ import {
 } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
 import { useBodyTimeout } from './body-timeout.js';
-import { answerBrokenRequest, answerUnknownExpectation } from './broken-requests.js';
+import { BrokenRequests } from './broken-requests.js';
 import { useCacheControl } from './cache-control.js';
 import { CarriedRequests } from './carried-requests.js';
 import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
@@ -43,6 +43,7 @@ export function createHttpAdapter({
   limits,
 }: HttpOptions): FastifyAdapter {
   const { headersMs, bodyMs, stallMs } = { ...CONNECTION_LIMITS, ...limits };
+  const broken = new BrokenRequests(logger);
   const adapter = new HttpAdapter({
     bodyLimit,
     trustProxy: trustedProxies.length > 0 && trustedProxies,
@@ -68,7 +69,7 @@ export function createHttpAdapter({
         error: (...args: unknown[]) => logger.error(args[0], String(args[1])),
       });
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: broken.answer,
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -76,11 +77,9 @@ export function createHttpAdapter({
     const fault = headFault(request.raw);
     done(fault === undefined ? undefined : new MalformedRequestError(fault));
   });
-  fastify.server.on('checkExpectation', answerUnknownExpectation);
+  fastify.server.on('checkExpectation', broken.answerUnknownExpectation);
   useRequestLog(fastify);
-  useBodyTimeout(fastify, bodyMs, (socket) =>
-    answerBrokenRequest({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket),
-  );
+  useBodyTimeout(fastify, bodyMs, (socket) => broken.answer({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
   useBodyParsing(fastify);
   useStagedClose(fastify);
   useCacheControl(fastify);

@@ -27,6 +27,6 @@ export class Callers {
 function bearerToken(header: string | undefined): string {
   if (header === undefined || !/^bearer(\s|$)/i.test(header)) throw new UnauthenticatedError();
   const match = /^bearer +([\w\-.~+/]+=*)$/i.exec(header);
-  if (!match?.[1]) throw new InvalidTokenError();
+  if (!match?.[1]) throw new InvalidTokenError('MALFORMED');
   return match[1];
 }

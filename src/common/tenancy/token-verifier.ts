@@ -1,5 +1,10 @@
-import { type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
-import { AuthenticationUnavailableError, InvalidTokenError } from '../errors/index.js';
+import { Logger } from '@nestjs/common';
+import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
+import {
+  AuthenticationUnavailableError,
+  InsufficientScopeError,
+  InvalidTokenError,
+} from '../errors/index.js';
 import { isObjectId } from '../ids/index.js';
 import { KeySet } from './key-set.js';
 import type { TenantContext } from './tenant-context.js';
@@ -14,6 +19,8 @@ export interface TokenVerifierOptions {
   issuer?: string;
   /** Required value of `aud`; unset accepts any. */
   audience?: string;
+  /** Scope that a token must have; unset asks for none. */
+  scope?: string;
   /** Name of the claim that carries the tenant. */
   tenantClaim: string;
 }
@@ -21,9 +28,12 @@ export interface TokenVerifierOptions {
 /** Difference between the clocks of issuer and service that is forgiven. Unit: seconds. */
 const CLOCK_TOLERANCE_S = 30;
 
+/** An issuer that has its keys at a URL has other applications, too. */
+const ANY_AUDIENCE = 'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted';
+
 /** Verifies JSON Web Tokens (RFC 7519) by the advice of RFC 8725: the key source alone decides the algorithms. */
 export class TokenVerifier {
-  private readonly verify: (token: string) => Promise<{ payload: JWTPayload }>;
+  private readonly verify: (token: string) => Promise<JWTVerifyResult>;
 
   constructor(private readonly options: TokenVerifierOptions) {
     const shared: JWTVerifyOptions = {
@@ -33,6 +43,7 @@ export class TokenVerifier {
       audience: options.audience,
     };
     if (options.jwksUrl) {
+      if (!options.audience) new Logger('TokenVerifier').warn(ANY_AUDIENCE);
       const keys = new KeySet(options.jwksUrl);
       const algorithms = ['RS256', 'ES256', 'EdDSA'];
       this.verify = (token) => jwtVerify(token, keys.find, { ...shared, algorithms });
@@ -46,14 +57,17 @@ export class TokenVerifier {
    * The caller whom a token names; without a tenant if it carries none of 24 hexadecimal digits.
    *
    * @throws InvalidTokenError if the token does not verify, or with a key that is too weak
+   * @throws InsufficientScopeError if it lacks the scope that is asked for
    * @throws AuthenticationUnavailableError if the key set cannot be fetched
    */
   async authenticate(token: string): Promise<TenantContext> {
-    const { payload } = await this.verify(token).catch((error: unknown) => {
+    const { payload, protectedHeader } = await this.verify(token).catch((error: unknown) => {
       if (error instanceof AuthenticationUnavailableError) throw error;
-      throw new InvalidTokenError();
+      throw new InvalidTokenError(error instanceof errors.JOSEError ? error.code : 'UNREADABLE');
     });
-    const { tenantClaim } = this.options;
+    if (!isForAccess(protectedHeader, payload)) throw new InvalidTokenError('NOT_FOR_ACCESS');
+    const { tenantClaim, scope } = this.options;
+    if (scope !== undefined && !scopesOf(payload).includes(scope)) throw new InsufficientScopeError(scope);
     const tenant = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined;
     return {
       authenticated: true,
@@ -63,4 +77,23 @@ export class TokenVerifier {
       tenantClaim,
     };
   }
+}
+
+/** Types of tokens for access: those of RFC 9068, section 2.1, and the one of tokens that do not tell. */
+const ACCESS_TYPES = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+
+/** Members that ID tokens alone have (OpenID Connect Core 1.0, section 3.3.2.11). */
+const OF_ID_TOKENS = ['at_hash', 'c_hash'];
+
+/** Whether a token is meant for access, as far as it says what it is (RFC 8725, section 3.11). */
+function isForAccess({ typ }: { typ?: unknown }, payload: JWTPayload): boolean {
+  if (typ !== undefined && !(typeof typ === 'string' && ACCESS_TYPES.has(typ.toLowerCase()))) return false;
+  return !OF_ID_TOKENS.some((name) => Object.hasOwn(payload, name));
+}
+
+/** What a token was given out for: `scope` (RFC 9068, section 2.2.3), or `scp` of some providers, which may be a list. */
+function scopesOf({ scope, scp }: JWTPayload): unknown[] {
+  const given = scope ?? scp;
+  if (Array.isArray(given)) return given;
+  return typeof given === 'string' ? given.split(' ') : [];
 }

@@ -51,6 +51,7 @@ export class EventsController {
     'UNKNOWN_EVENT',
     'UNAUTHENTICATED',
     'INVALID_TOKEN',
+    'INSUFFICIENT_SCOPE',
     'TENANT_REQUIRED',
     'TOO_MANY_REQUESTS',
     'TOO_MANY_STREAMS',
@@ -78,6 +79,6 @@ export class EventsController {
 /** When the token expires. A single request may come a little later, for clocks that differ; a stream would end at once. */
 function expiryOf({ exp }: TenantScope['caller']['claims']): number {
   const expires = Number(exp);
-  if (!(expires > Date.now() / 1_000)) throw new InvalidTokenError();
+  if (!(expires > Date.now() / 1_000)) throw new InvalidTokenError('ERR_JWT_EXPIRED');
   return expires;
 }

@@ -162,7 +162,13 @@ function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolea
   if (parent && !isBatch(route)) codes.push('RECORD_NOT_FOUND');
   if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');
   if (takesToken || takesArchived(route, definition)) {
-    codes.push('UNAUTHENTICATED', 'INVALID_TOKEN', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
+    codes.push(
+      'UNAUTHENTICATED',
+      'INVALID_TOKEN',
+      'INSUFFICIENT_SCOPE',
+      'TENANT_REQUIRED',
+      'AUTHENTICATION_UNAVAILABLE',
+    );
   }
   return [
     ...new Set<ErrorCode | number>([...codes, ...LOAD_ERRORS, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR']),
