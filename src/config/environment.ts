@@ -58,7 +58,7 @@ export interface Environment {
   readonly docs: 'on' | 'off';
 }
 
-/** What a process does with its settings. */
+/** The settings of a process. */
 export interface EnvironmentOptions {
   /** Whether it verifies tokens, so that it needs a key source in production. @default true */
   readonly verifiesTokens?: boolean;

@@ -11,7 +11,7 @@ export function useSecurityHeaders(fastify: FastifyInstance, options: Readonly<H
   });
 }
 
-/** What Helmet sets, by the names in lower case that Fastify keeps. */
+/** The headers that Helmet sets, by the names in lower case that Fastify keeps. */
 function headersOf(options: Readonly<HelmetOptions>): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   const response = {
