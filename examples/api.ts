@@ -1,6 +1,6 @@
 import type { ApiDescription } from '../src/app.setup.js';
 
-/** What the explorer says of the examples. */
+/** Texts of the explorer about the examples. */
 export const EXAMPLES_API: ApiDescription = {
   title: 'Examples',
   description: 'Eight resources made by CrudModule. `npm run examples` prints tokens to try them with.',

@@ -1,6 +1,6 @@
 import type { Environment } from './config/index.js';
 
-/** What a person at a terminal wants to know of a service that has started. */
+/** The facts that the terminal shows about a service that has started. */
 export interface Banner {
   /** Where it listens. */
   readonly url: string;

@@ -7,16 +7,16 @@ import type { Environment } from './config/index.js';
 type PathItem = OpenAPIObject['paths'][string];
 type Operation = NonNullable<PathItem['get']>;
 
-/** What the explorer says of an application. */
+/** Texts of the explorer about an application. */
 export interface ApiDescription {
   readonly title: string;
   /** Markdown. */
   readonly description: string;
-  /** What each group of routes is about, in the order of the page. */
+  /** Description of each group of routes, in the order of the page. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What the explorer says of the service itself. */
+/** Texts of the explorer about the service itself. */
 export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
   return {
     title: 'Posts and todos',
@@ -99,7 +99,7 @@ function leadToExplorer(app: INestApplication): void {
 const METHOD_ORDER = ['post', 'get', 'put', 'patch', 'delete'];
 
 /**
- * Says aloud what is so by default: that objects have no other fields (bodies with more are refused, and responses never
+ * States explicitly what is the default: that objects have no other fields (bodies with more are refused, and responses never
  * have more; of what a function makes no field is known, and it stays open), and that an operation without a bearer token needs none. Lists the operations in one order everywhere.
  */
 function explicit(document: OpenAPIObject): OpenAPIObject {

@@ -20,11 +20,11 @@ import type { Environment } from './config/index.js';
 
 export type { ApiDescription };
 
-/** What an application has otherwise than the service itself. */
+/** Options of an application that differ from those of the service. */
 export interface AppOptions {
   /** Where its log goes. @default the standard output */
   log?: ReturnType<typeof createLog>;
-  /** What its explorer says. @default that of posts and todos */
+  /** Texts of its explorer. @default those of posts and todos */
   api?: ApiDescription;
   /** How long its clients may take, and how many whole lists are read at a time. */
   limits?: Partial<ConnectionLimits & TransferLimits>;

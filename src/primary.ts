@@ -13,7 +13,7 @@ const STEADY_MS = 60_000;
 /** How long the processes may take to end; then they are cut off. Unit: milliseconds. */
 const END_MS = 9_500;
 
-/** What a process of the API tells the primary as soon as it serves. */
+/** Message of a process of the API to the primary, as soon as it serves. */
 export interface Serving {
   readonly servingAt: string;
 }

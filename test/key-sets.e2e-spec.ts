@@ -41,10 +41,11 @@ describe('tokens of a key set', () => {
     expect((await app.get(`${PATH}/${body._id}`)).body.tenant).toBe(GLOBEX);
   });
 
-  it('are of any audience unless JWT_AUDIENCE is set, of which the log warns at the start', async () => {
+  it('are of any audience unless JWT_AUDIENCE is set, and come by http, of which the log warns at the start', () => {
     const warnings = app.logLines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
     expect(warnings).toEqual([
       'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted',
+      'JWT_JWKS_URL is an http URL: keep the way to the key server out of the reach of others, or use https',
     ]);
   });
 

@@ -13,7 +13,7 @@ export class Address {
   city!: string;
 }
 
-/** What an invoice is made of; the service makes it, no client. */
+/** The parts of an invoice. Only the service creates one. */
 export class InvoiceInput {
   @Prop({ unique: true })
   @IsReference(() => Order)

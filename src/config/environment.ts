@@ -60,7 +60,7 @@ export interface Environment {
   readonly docs: 'on' | 'off';
 }
 
-/** What a process does with its settings. */
+/** The settings of a process. */
 export interface EnvironmentOptions {
   /** Whether it verifies tokens, so that it needs a key source in production. @default true */
   readonly verifiesTokens?: boolean;
@@ -141,13 +141,6 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
     throw new ConfigurationError(
       'MONGODB_URI',
       'must not turn the check of certificates off in production; name the authority with tlsCAFile',
-    );
-  }
-  const { jwtJwksUrl } = environment;
-  if (jwtJwksUrl?.protocol === 'http:' && !isThisHost(jwtJwksUrl.hostname)) {
-    throw new ConfigurationError(
-      'JWT_JWKS_URL',
-      'must be an https:// URL in production, unless the key server is on this host: who changes the keys signs tokens',
     );
   }
   if (environment.webhookAllowPrivate) {

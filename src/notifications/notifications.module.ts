@@ -11,7 +11,7 @@ import type { TargetCheck } from './subscriptions/target-check.js';
 import { targetFault, type TargetPolicy } from './webhooks/targets.js';
 import { DeliveryWorkerModule } from './worker/delivery-worker.module.js';
 
-/** What a process does for notifications. */
+/** The notification work of a process. */
 export interface NotificationsOptions {
   /** Whether it delivers them; otherwise another process has to. */
   readonly worker: boolean;

@@ -23,7 +23,7 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof DeadlineError || error instanceof mongo.MongoNetworkTimeoutError;
 }
 
-/** What the driver threw, as an error that a client may see where there is one; anything else as it came. */
+/** Translates an error of the driver into one that a client may see; returns any other error as it is. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof mongo.MongoServerError) {
     if (error.code === DUPLICATE_KEY) {

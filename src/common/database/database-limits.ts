@@ -16,7 +16,7 @@ export const CONNECTION_LIMITS = {
 } as const;
 
 /**
- * What a write is acknowledged for: it is in the journal of most members, so that no crash loses it. A standalone server
+ * The write concern: a write is acknowledged once it is in the journal of most members, so that no crash loses it. A standalone server
  * would otherwise acknowledge up to 100 ms before it is on the disk.
  * https://www.mongodb.com/docs/manual/reference/write-concern/
  */
@@ -47,5 +47,5 @@ export const MADE_AT_A_TIME = 16;
 /** Records fetched from the server at a time while a list is streamed: what a stream holds in memory. Unit: records. */
 export const STREAM_BATCH = 500;
 
-/** What such a batch should not be much larger than. Unit: bytes. */
+/** Size that such a batch should not exceed by much. Unit: bytes. */
 export const STREAM_BATCH_BYTES = 1_048_576;

@@ -19,7 +19,7 @@ import {
 } from './database-limits.js';
 import { pause } from './pause.js';
 
-/** What a lean Mongoose query's `cursor()` gives. */
+/** The cursor of a lean Mongoose query. */
 type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
 
 /** The method of every Mongoose cursor that its types leave out. */
@@ -27,7 +27,7 @@ interface WithDriverCursor<T> {
   getDriverCursor(): Promise<mongo.FindCursor<T>>;
 }
 
-/** Keeps the connection open, and stands between every operation and what the database may do to it. */
+/** Keeps the connection open, and applies time limits and error handling to every operation. */
 @Injectable()
 export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Database');

@@ -34,9 +34,9 @@ import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
 import { ValidationError } from './validation.error.js';
 import { WriteConflictError } from './write-conflict.error.js';
 
-/** What the examples of a route say of it. */
+/** Texts about a route in its examples. */
 export interface ExampleContext {
-  /** What a client calls the record. @default "Record" */
+  /** Name of the record for clients. @default "Record" */
   label?: string;
   /** The content types of its body. @default JSON */
   contentTypes?: readonly string[];

@@ -58,7 +58,7 @@ class ProblemBody {
   errors?: ProblemViolation[];
 }
 
-/** What became of a line of a stream, if it is an error. */
+/** The result of a line of a stream, if it is an error. */
 class LineProblemBody extends ProblemBody {
   @ApiProperty({ type: 'integer', minimum: 1, description: 'Number of the line, from 1', example: 1 })
   line!: number;

@@ -50,7 +50,7 @@ export interface ProblemAnswer {
   body: Buffer;
 }
 
-/** What {@link sendProblem} sends, for code that replaces an answer that is on its way. */
+/** The answer that {@link sendProblem} sends, for code that replaces an answer that is being sent. */
 export function problemAnswer(
   thrown: unknown,
   request: FastifyRequest,

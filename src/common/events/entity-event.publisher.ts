@@ -96,7 +96,7 @@ export class EntityEventPublisher {
   }
 }
 
-/** What the log tells of an event. A record may say what is nobody's business there. */
+/** The identifiers of an event for the log. The record itself may be confidential. */
 function identifiersOf(name: string, { id, action, tenant, record }: EntityEvent): object {
   const { _id } = (record ?? {}) as { _id?: unknown };
   return { event: name, eventId: id, action, tenant, record: _id };

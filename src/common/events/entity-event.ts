@@ -1,7 +1,7 @@
 /** The hooks that run after a write, and the events of the same name. */
 export type AfterHook = 'afterCreate' | 'afterUpdate' | 'afterDel';
 
-/** What a write was for. A resource with an archive tells of `del` and `restore` by its `afterUpdate`. */
+/** The purpose of a write. A resource with an archive reports `del` and `restore` by its `afterUpdate`. */
 export type WriteAction = 'create' | 'update' | 'del' | 'restore';
 
 /** Tells a listener about a write. */

@@ -61,7 +61,7 @@ export interface FieldRule {
 /** A field decorator. `IsListOf` takes one of a single value as the rule of its entries. */
 export type FieldDecorator = PropertyDecorator & { readonly rule: FieldRule };
 
-/** What a field decorator leaves in the validation metadata, from which mapped types such as PickType copy it. */
+/** The declaration that a field decorator stores in the validation metadata, from which mapped types such as PickType copy it. */
 export class FieldDeclaration {
   constructor(
     readonly rule: FieldRule,

@@ -18,7 +18,7 @@ import { KIND_ORDER, LIST_RULES, PLAIN_RULES } from './plain-rules.js';
 
 /** A field as its own decorators describe it; of nested classes the schema says only that they are objects. */
 export interface FieldSource extends Omit<FieldDescription, 'store'> {
-  /** What a field decorator of this room declared. */
+  /** The declaration of a field decorator of this room. */
   readonly declaration?: FieldDeclaration;
 }
 
@@ -123,7 +123,7 @@ function kindOf(
   return transformType === Date ? 'timestamp' : (KIND_BY_TYPE.get(designType)?.kind ?? 'other');
 }
 
-/** What the type that TypeScript declares says about a field without a telling decorator. */
+/** Kind of a field that only its TypeScript type describes. */
 const KIND_BY_TYPE = new Map<unknown, { kind: FieldKind; schema: JsonSchema }>([
   [String, { kind: 'text', schema: { type: 'string' } }],
   [Number, { kind: 'number', schema: { type: 'number' } }],

@@ -6,7 +6,7 @@ import { isPlainObject } from './plain-object.js';
 import { isWellFormed } from './well-formed.js';
 
 /**
- * What is wrong with a value that is not of its field's kind; undefined if it is. Plain decorators let such values pass:
+ * A sentence about a value that is not of its field's kind; undefined if it is. Plain decorators let such values pass:
  * `@IsString({ each: true })` takes a string for a list, and the store would then turn one into the other.
  */
 export function kindFault(field: FieldSource, value: unknown): string | undefined {

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { OverloadedError } from '../errors/index.js';
 import { clientOf } from './client-of.js';
 
-/** What answers that are held in memory may take together. Unit: bytes. */
+/** Maximum size of all answers that are held in memory. Unit: bytes. */
 const MAX_BYTES = 128 * 1_048_576;
-/** What those of one client may take. Unit: bytes. */
+/** Maximum size of those of one client. Unit: bytes. */
 const MAX_CLIENT_BYTES = MAX_BYTES / 2;
 /** How long a request waits for its part; less than it has for its answer. Unit: milliseconds. */
 const MAX_WAIT_MS = 3_500;
@@ -84,7 +84,7 @@ export class ByteBudget {
     }
   }
 
-  /** What is larger than all there is fits when nothing else is there. */
+  /** An answer that is larger than the whole budget fits if it is the only one. */
   private fits(client: string, bytes: number): boolean {
     const ofClient = this.usedBy.get(client) ?? 0;
     return (

@@ -10,7 +10,7 @@ interface ReplyState {
   sent: boolean;
 }
 
-/** What a carried request's reply does for itself; everything else is that of the carrier's. */
+/** The members of a carried request's reply that are its own; all others are those of the carrier's. */
 class CarriedReply {
   declare state: ReplyState;
   /** It is no promise, which the carrier's is: that one resolves when the carrier has been answered. */

@@ -18,7 +18,7 @@ export interface CarriedRequest {
   readonly members?: Readonly<Partial<FastifyRequest>>;
 }
 
-/** What a carried request was answered with. */
+/** The answer to a carried request. */
 export interface CarriedAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -98,7 +98,7 @@ export class CarriedRequests {
   }
 }
 
-/** What all requests of one carrier share. */
+/** State that all requests of one carrier share. */
 function requestBaseOf(carrier: FastifyRequest): FastifyRequest {
   const headers = Object.entries(carrier.headers).filter(([name]) => !OWN_HEADERS.has(name));
   // Nest keeps the providers of a request by a symbol in it; each carried request has its own.

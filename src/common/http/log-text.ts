@@ -12,7 +12,7 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** What the log tells of an error: not its other members, which may be whole records. */
+/** The members of an error that are logged; the others may be whole records. */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { code, cause } = error as Error & { code?: unknown };

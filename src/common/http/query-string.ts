@@ -6,11 +6,11 @@ const MAX_PARAMETERS = 200;
 /** Parameters by name; one that is given twice has a list of values. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[]>>;
 
-/** What query strings that can't be read are parsed to, since the parser runs before an error can be answered. */
+/** The result of parsing a query string that can't be read; the parser runs before an error can be sent. */
 const MALFORMED: QueryParameters = Object.freeze({});
 const TOO_LONG: QueryParameters = Object.freeze({});
 
-/** What is wrong with a query string that could not be read, as a sentence; undefined if it could be. */
+/** A sentence about the fault in a query string that could not be read; undefined if it could be. */
 export function queryFault(query: unknown): string | undefined {
   if (query === MALFORMED) return errorMessages.malformedUrl;
   return query === TOO_LONG ? errorMessages.tooManyParameters(MAX_PARAMETERS) : undefined;

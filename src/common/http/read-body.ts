@@ -5,7 +5,7 @@ import { BodyTooLargeError, errorMessages, MalformedRequestError } from '../erro
 /** Chunks that a body may have whatever their size. */
 const FREE_CHUNKS = 4_096;
 
-/** What the chunks of a body with more of them must have on average. Unit: bytes. */
+/** Minimum average size of the chunks of a body with more of them. Unit: bytes. */
 const MIN_CHUNK = 16;
 
 /** Chunks that are kept before they become one: Node gives each a buffer of its own, which takes some 400 bytes more. */

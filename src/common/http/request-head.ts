@@ -7,7 +7,7 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 /** Headers of which only one may be sent, since a proxy before the service could act on another one than the service. */
 const SINGLE = ['host', 'authorization'];
 
-/** What is wrong with the head of a request that Node has taken, as a sentence; undefined if nothing is (RFC 9112). */
+/** A sentence about the fault in the head of a request that Node has accepted; undefined if there is none (RFC 9112). */
 export function headFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   const { host, 'transfer-encoding': coding } = headers;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return errorMessages.malformedHttp;

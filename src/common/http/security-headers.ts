@@ -27,7 +27,7 @@ export function useSecurityHeaders(fastify: FastifyInstance): void {
   });
 }
 
-/** What Helmet sets, by the names in lower case that Fastify keeps. */
+/** The headers that Helmet sets, by the names in lower case that Fastify keeps. */
 function headersOf(options: Parameters<typeof helmet>[0]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   const response = {

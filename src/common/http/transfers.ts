@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-/** What an answer that is made while it is sent needs. */
+/** Resources of an answer that is made while it is sent. */
 export interface Place {
   /** Makes a part of the answer when it is its turn; between two parts, whatever else has arrived is handled. */
   turn<T>(make: () => Promise<T>): Promise<T>;

@@ -20,7 +20,7 @@ export class IdempotencyKey {
   @Prop({ type: String, default: '' })
   bodyHash!: string;
 
-  /** What the identifiers of the records that the request creates are derived from. */
+  /** Seed from which the identifiers of the records that the request creates are derived. */
   @Prop({ type: Types.ObjectId, required: true })
   seed!: Types.ObjectId;
 

@@ -22,7 +22,7 @@ const UNKEPT = 'idempotency:unkept';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What a request with an `Idempotency-Key` creates its records by; set by the IdempotencyInterceptor. */
+    /** The reservation by which a request with an `Idempotency-Key` creates its records; set by the IdempotencyInterceptor. */
     reservation?: Reservation;
   }
 }
@@ -62,7 +62,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     return next.handle();
   }
 
-  /** What a key belongs to: whoever calls (all, if nobody is asked for a token), within what scope, and for what target. */
+  /** The owner of a key: the caller (all callers, if no token is required), the scope, and the target. */
   private async identify(context: ExecutionContext, key: string): Promise<string> {
     const { method, url } = context.switchToHttp().getRequest<FastifyRequest>();
     const { tenant, subject, scopes } = await this.identities.of(context);

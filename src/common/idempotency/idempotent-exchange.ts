@@ -15,7 +15,7 @@ const MAX_RENEWALS = 24;
 /** When an answer must be on its way, counted from the arrival of the request. Unit: milliseconds. */
 const ANSWER_WITHIN_MS = 4_600;
 
-/** What a command may take in any case, after a handler that took long itself. Unit: milliseconds. */
+/** Minimum time for a command, after a handler that took long itself. Unit: milliseconds. */
 const COMMAND_AT_LEAST_MS = 300;
 
 /** Headers of an answer that are no part of what a replay repeats: they belong to a connection, or to one client. */
@@ -110,7 +110,7 @@ export class IdempotentExchange {
     }, RENEWAL_MS).unref();
   }
 
-  /** What is kept of an answer; undefined for a failure, whose repetition may succeed. */
+  /** The part of an answer that is kept; undefined for a failure, whose repetition may succeed. */
   private answerOf(payload: unknown): KeptAnswer | undefined {
     const { statusCode: status } = this.reply;
     if (status >= 500 || this.isForgotten) return undefined;

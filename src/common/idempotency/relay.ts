@@ -23,7 +23,7 @@ export function relay(
   };
   const end = () => settle(length > max ? undefined : Buffer.concat(chunks));
 
-  /** What nobody reads any more is kept all the same, as any other answer is. */
+  /** An answer that nobody reads any more is kept, like any other. */
   async function drain(): Promise<void> {
     try {
       for await (const chunk of stream) {

@@ -10,7 +10,7 @@ const ALL_MS = 4_000;
 /** The figures of one process, as data. */
 export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** What the processes of a cluster say to each other; each answer has the id of what it answers. */
+/** Messages between the processes of a cluster; an answer has the id of its request. */
 type Message = { readonly id: string } & (
   | { readonly figures: 'wantedOfAll' | 'wanted' }
   | { readonly figures: 'ofAll'; readonly text: string }

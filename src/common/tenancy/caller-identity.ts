@@ -7,7 +7,7 @@ import { type IsolationFields, needsToken } from './isolation-source.js';
 import { ANONYMOUS, type TenantContext } from './tenant-context.js';
 import { TenantScope } from './tenant-scope.js';
 
-/** What tells the callers of one route apart. */
+/** Distinguishes the callers of one route. */
 export interface Identity {
   readonly tenant: string | undefined;
   readonly subject: string | undefined;

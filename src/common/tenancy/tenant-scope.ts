@@ -5,7 +5,7 @@ import { ANONYMOUS, type TenantContext } from './tenant-context.js';
 type Resolve = (fields: IsolationFields) => Record<string, unknown>;
 
 /**
- * What a caller may touch: it knows the value of every isolation field, and refuses where it knows none. Made for a
+ * The records that a caller may read and write: it knows the value of every isolation field, and rejects an action without a value. Made for a
  * request by the `TenantInterceptor`, and in code by {@link scopeOf} or {@link unrestrictedScope}.
  */
 export class TenantScope {

@@ -28,6 +28,10 @@ export interface TokenVerifierOptions {
 /** Difference between the clocks of issuer and service that is forgiven. Unit: seconds. */
 const CLOCK_TOLERANCE_S = 30;
 
+/** Whoever can change the keys on their way can sign tokens. */
+const PLAIN_KEYS =
+  'JWT_JWKS_URL is an http URL: keep the way to the key server out of the reach of others, or use https';
+
 /** An issuer that has its keys at a URL has other applications, too. */
 const ANY_AUDIENCE = 'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted';
 
@@ -43,7 +47,9 @@ export class TokenVerifier {
       audience: options.audience,
     };
     if (options.jwksUrl) {
-      if (!options.audience) new Logger('TokenVerifier').warn(ANY_AUDIENCE);
+      const logger = new Logger('TokenVerifier');
+      if (!options.audience) logger.warn(ANY_AUDIENCE);
+      if (options.jwksUrl.protocol === 'http:') logger.warn(PLAIN_KEYS);
       const keys = new KeySet(options.jwksUrl);
       const algorithms = ['RS256', 'ES256', 'EdDSA'];
       this.verify = (token) => jwtVerify(token, keys.find, { ...shared, algorithms });

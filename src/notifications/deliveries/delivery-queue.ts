@@ -22,7 +22,7 @@ export const LEASE_MS = 30_000;
 /** Attempts of a delivery that are kept. */
 const KEPT_ATTEMPTS = 50;
 
-/** What clients see has changed: the ETag of a delivery comes from its revision. */
+/** Increments the revision, from which the ETag of a delivery comes. */
 const SEEN = { $inc: { __v: 1 } } as const;
 
 /** Deliveries that one command adds or changes. */

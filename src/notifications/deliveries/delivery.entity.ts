@@ -70,7 +70,7 @@ export class Delivery extends DeliveredEvent {
 /** The queue alone makes deliveries: no client sends one. */
 export class NewDeliveryInput extends DeliveredEvent {}
 
-/** What clients see of a delivery. */
+/** A delivery as clients see it. */
 export class DeliveryView extends PickType(Delivery, [
   'event',
   'type',

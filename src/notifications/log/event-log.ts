@@ -18,7 +18,7 @@ const REMEMBERED_MS = 60_000;
 
 const DUPLICATE_KEY = 11_000;
 
-/** What a change of primary could take back is not read. */
+/** Reads nothing that a change of primary could undo. */
 const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
 
 /**

@@ -3,7 +3,7 @@ import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type mongo, Types } from 'mongoose';
 import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
 
-/** What the recorder reads of a subscription. */
+/** The fields of a subscription that the recorder reads. */
 export interface Subscriber {
   readonly _id: Types.ObjectId;
   readonly tenant: Types.ObjectId;

@@ -4,7 +4,7 @@ import { DeliveriesModule } from '../deliveries/deliveries.module.js';
 import { NotificationCounters } from './notification-counters.js';
 import { QueueGauges } from './queue-gauges.js';
 
-/** What operators see of notifications; whoever does the work counts it. */
+/** Metrics of notifications; the code that does the work counts it. */
 @Module({
   imports: [MetricsModule, DeliveriesModule],
   providers: [NotificationCounters, QueueGauges],

@@ -117,7 +117,7 @@ function byTenant(events: readonly EventRecord[]): Map<string, EventRecord[]> {
   return tenants;
 }
 
-/** What goes on while somebody follows. */
+/** The work that runs while a client is connected. */
 interface Activity {
   /** Resolves when the end of the log is known. */
   readonly begun: Promise<void>;

@@ -9,9 +9,9 @@ import type { StreamOptions } from './stream-options.js';
 /** Events of the first page that is read for a client; later pages are as large as {@link PAGE_BYTES} lets them be. */
 const FIRST_PAGE = 10;
 const MAX_PAGE = 200;
-/** What a page should not be much larger than, since each client that catches up holds one. Unit: bytes. */
+/** Size that a page should not exceed by much, because each client that catches up holds one. Unit: bytes. */
 const PAGE_BYTES = 524_288;
-/** What is handed to a client at a time while it catches up. Unit: characters. */
+/** Size of a part that a client gets while it catches up. Unit: characters. */
 const PART = 65_536;
 /** A burst that is larger is left in the log, from where the client takes it at its own pace. Unit: bytes. */
 const BURST_BYTES = 524_288;
@@ -24,11 +24,11 @@ const HEARTBEAT = Buffer.from(commentFrame('heartbeat'));
 export type ReadEvents = (after: number, limit: number) => Promise<EventRecord[]>;
 
 /**
- * What one client is sent: events of the log, and then, without a gap or a repeat, those that the feed tells. Little waits
+ * The stream of one client: events of the log, and then, without a gap or a repeat, those of the feed. Little waits
  * for the client in memory: it is cut off if it does not keep up, and resumes.
  */
 export class EventStream implements Follower {
-  /** What the feed tells while older events are read from the log; undefined when the client is up to date. */
+  /** Events of the feed that arrive while older ones are read from the log; undefined when the client is up to date. */
   private held?: EventBatch[] = [];
   private heldBytes = 0;
   /** Whether more was told than could be held, so that the log has to be read again. */

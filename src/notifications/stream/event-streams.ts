@@ -20,7 +20,7 @@ const HEADERS = {
   Connection: 'close',
 };
 
-/** What a client asks for. */
+/** The request of a client. */
 export interface StreamRequest {
   readonly tenant: string;
   /** `exp` of the token. Unit: seconds since the epoch. */

@@ -8,7 +8,7 @@ export interface StreamOptions {
   readonly maxPerTenant: number;
   /** Maximum number of streams in this process. @default 10000 */
   readonly maxInAll: number;
-  /** What may wait for one client before it is cut off. Unit: bytes. @default 1048576 */
+  /** Maximum size of the data that waits for one client, before it is disconnected. Unit: bytes. @default 1048576 */
   readonly maxWaitingBytes: number;
   /** How long a client may take nothing of what waits for it before it is cut off. Unit: milliseconds. @default 30000 */
   readonly maxStallMs: number;

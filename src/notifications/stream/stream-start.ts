@@ -8,7 +8,7 @@ import { EventLog } from '../log/event-log.js';
 export interface StreamStart {
   /** Place in the log: the stream has what follows it. */
   readonly seq: number;
-  /** What a client sends as `Last-Event-ID` to begin at the same place. */
+  /** The `Last-Event-ID` that begins at the same place. */
   readonly id: string;
 }
 

@@ -3,7 +3,7 @@ import { Schema as MongooseSchema, Types } from 'mongoose';
 import { IsFlag, IsListOf, IsOneOf, IsText } from '../../common/fields/index.js';
 import { EVENT_TYPES } from '../event-types.js';
 
-/** What a subscriber says at registration. */
+/** The body of a registration. */
 export class SubscriptionInput {
   @IsText({
     min: 1,
@@ -26,7 +26,7 @@ export class SubscriptionInput {
   description?: string;
 }
 
-/** What a subscriber may change. */
+/** The fields that a subscriber may change. */
 export class SubscriptionChanges extends SubscriptionInput {
   @IsFlag({ default: true, description: 'Whether events are sent; false after the target answered with 410' })
   enabled!: boolean;

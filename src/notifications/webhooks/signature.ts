@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/** What a receiver verifies a webhook by. */
+/** The headers by which a receiver verifies a webhook. */
 export interface SignedHeaders {
   readonly 'webhook-id': string;
   readonly 'webhook-timestamp': string;

@@ -33,7 +33,7 @@ export interface WebhookMessage {
   readonly body: string;
 }
 
-/** What came of a message. */
+/** The result of a message. */
 export interface SendResult {
   /** Status of the answer, if there was one. */
   readonly status?: number;
@@ -41,7 +41,7 @@ export interface SendResult {
   readonly error?: string;
 }
 
-/** What else a sender may be given. */
+/** Further options of a sender. */
 export interface SenderOptions {
   /** Resolves the names of targets. @default the DNS */
   readonly resolve?: ResolveName;

@@ -22,7 +22,7 @@ export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] 
   return [secret, ...valid.map((previous) => previous.secret)];
 }
 
-/** What deliveries are made of, read for many at a time; from the primary, since a secondary may not have it yet. */
+/** Reads the parts of many deliveries at once; from the primary, because a secondary may not have them yet. */
 @Injectable()
 export class Receivers {
   constructor(

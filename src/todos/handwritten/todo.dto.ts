@@ -40,7 +40,7 @@ export class TodoRecord extends TodoInput {
   }
 }
 
-/** What `fields` leaves of a todo. */
+/** A todo with only the requested `fields`. */
 export class TodoPart extends partOf(TodoRecord) {}
 
 /** One page of todos. */

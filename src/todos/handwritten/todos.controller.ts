@@ -60,7 +60,7 @@ const PATH = 'todos';
 const ANSWERS = { record: TodoRecord, page: TodoPage };
 const FIELDS = ['_id', ...fieldsOf(TodoInput).map(({ name }) => name), 'createdAt', 'updatedAt'];
 
-/** What the examples of errors say of a todo. */
+/** The texts about a todo in the examples of errors. */
 const EXAMPLES = { label: 'Todo' };
 const UPDATE_EXAMPLES = { ...EXAMPLES, contentTypes: ['application/merge-patch+json', 'application/json'] };
 

@@ -15,7 +15,7 @@ import type { Reservation } from '../../common/idempotency/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import { Todo } from '../todo.schema.js';
 
-/** What null gives back to a field instead of removing it. */
+/** Values that null gives back to a field instead of removing it. */
 const DEFAULTS = new Map(fieldsOf(TodoInput).map((field) => [field.name, field.default]));
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 

@@ -33,7 +33,7 @@ export function hello({ name, connectionId }: Command): Reply {
   });
 }
 
-/** Nothing to do, and that done. */
+/** Answers a command that needs no work with success. */
 export function ok(): Reply {
   return new Map();
 }

@@ -6,7 +6,7 @@ import { GENERATED_ROUTES, type ItemKind } from '../routes/routes.js';
 import type { CreatePlace } from '../service/turns.js';
 import type { Operation } from './operation.js';
 
-/** What became of an item. */
+/** The result of an item. */
 export type ItemResult = { readonly status: number; readonly _id?: string } | Problem;
 
 /** An item that has a route of its own. */

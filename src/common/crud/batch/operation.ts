@@ -68,7 +68,7 @@ function readOperation(value: unknown): Operation {
   }
 }
 
-/** What is wrong with the shape of an operation; pointers begin at the operation. */
+/** Faults in the shape of an operation; pointers begin at the operation. */
 function faultsOf(value: unknown): Violation[] {
   if (!isPlainObject(value)) return [{ pointer: '', detail: errorMessages.oneOperation }];
   const stray = unknownMembers(value, KINDS);

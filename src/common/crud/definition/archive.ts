@@ -40,8 +40,8 @@ export function isolationOfAction(
   return reads && archive ? archive.isolation[action] : isolation[action];
 }
 
-/** What live records have in common: null also matches a field that is absent. */
+/** Predicate of live records: null also matches a field that is absent. */
 export const liveOnly = (field: string): StoreFilter => ({ [field]: null });
 
-/** What archived records have in common; of this form, since a partial index takes no `$ne`. */
+/** Predicate of archived records; in this form, because a partial index takes no `$ne`. */
 export const archivedOnly = (field: string): StoreFilter => ({ [field]: { $type: 'date' } });

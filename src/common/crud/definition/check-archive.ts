@@ -8,7 +8,7 @@ import type { ArchiveDefinition } from './archive.js';
 import { KEPT } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 
-/** What the archive's checks look at. */
+/** Input of the archive's checks. */
 interface Checked {
   options: AnyCrudOptions;
   schema: Schema;

@@ -57,7 +57,7 @@ export function checkOutputClass(output: Type<object> | undefined, fail: Fail): 
   );
 }
 
-/** What the fields' checks look at. */
+/** Input of the fields' checks. */
 interface Checked {
   options: AnyCrudOptions;
   schema: Schema;

@@ -4,7 +4,7 @@ import type { TenantContext } from '../../tenancy/index.js';
 import { EVENT_PREFIX, type OutboxEntry } from '../store/outbox-entry.js';
 import type { CrudDefinition } from './crud-definition.js';
 
-/** What a write is for, and when it is. */
+/** The purpose and the time of a write. */
 interface Written {
   readonly action: WriteAction;
   /** Names of the fields that it sets, changes or removes. */
@@ -15,7 +15,7 @@ interface Written {
   readonly at?: Date;
 }
 
-/** What a write tells of itself, besides its record. */
+/** The event of a write, without its record. */
 export function entryOf(
   { presenter }: CrudDefinition,
   { tenant }: TenantContext,

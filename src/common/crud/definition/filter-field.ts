@@ -23,7 +23,7 @@ export interface FilterField {
   readonly parse: (text: string) => unknown;
 }
 
-/** What Mongoose's lists know of their entries. */
+/** Members of Mongoose's list types about their entries. */
 type Entries = SchemaType & { readonly embeddedSchemaType?: SchemaType; readonly schema?: Schema };
 
 const NUMBER = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;

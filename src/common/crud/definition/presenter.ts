@@ -76,7 +76,7 @@ function compile(tree: PathTree): Map<string, Form> {
   );
 }
 
-/** What Mongoose's types of lists, maps and subdocuments know beyond their common class. */
+/** Members of Mongoose's types of lists, maps and subdocuments that their common class lacks. */
 interface Composite {
   schema?: Schema;
   embeddedSchemaType?: SchemaType;

@@ -9,7 +9,7 @@ import type { ArchiveDefinition } from './archive.js';
 import { isHidden } from './hidden-path.js';
 import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';
 
-/** What a client can ask for. */
+/** Filters and orders that a client can use. */
 export interface Offered {
   /** The fields to filter by, by their paths. */
   readonly filters: ReadonlyMap<string, FilterField>;
@@ -17,13 +17,13 @@ export interface Offered {
   readonly orders: ReadonlyMap<string, Order>;
 }
 
-/** What clients of a resource can ask for in a query. */
+/** Filters, orders and searches that clients of a resource can use in a query. */
 export interface QueryDefinition extends Offered {
-  /** What they can ask for of live records, which have no time of their archiving. */
+  /** Those for live records, which have no archive date. */
   readonly live: Offered;
   /** The orders that indexes serve; each serves its reverse, too. The first is the default. */
   readonly indexed: readonly Order[];
-  /** What `q` searches; undefined if the resource cannot be searched. */
+  /** The fields that `q` searches; undefined if the resource cannot be searched. */
   readonly search?: SearchDefinition;
 }
 
@@ -114,7 +114,7 @@ function isText(schema: Schema, path: string): boolean {
   return (type?.instance === 'Array' ? type.embeddedSchemaType : type)?.instance === 'String';
 }
 
-/** What Mongoose's lists know of their entries. */
+/** Members of Mongoose's list types about their entries. */
 type Entries = SchemaType & { readonly embeddedSchemaType?: SchemaType };
 
 /** A field that clients don't see must not be guessed through filters and orders. */
@@ -129,7 +129,7 @@ function requireShown(path: string, option: string, { schema, shown }: Described
   }
 }
 
-/** What the entity's decorators say about a field; undefined if they say nothing. */
+/** Description of a field by the entity's decorators; undefined if they do not describe it. */
 function fieldAt(entity: Type<object>, path: string): FieldDescription | undefined {
   const [name, ...rest] = path.split('.');
   const field = fieldsOf(entity).find((candidate) => candidate.name === name);

@@ -23,7 +23,7 @@ import { isLargePage, notePage } from './page-memory.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
 import { varyBy } from './vary-by.js';
 
-/** What each kind of handler gives, in the store's terms. */
+/** The result of each kind of handler, in the store's terms. */
 interface Results {
   create: Stored<object>;
   list: AsyncIterable<Stored<object>> | Page<Stored<object>>;
@@ -42,14 +42,14 @@ interface Results {
 const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
 type ListType = (typeof LIST_TYPES)[number];
 
-/** What an answer is made with. */
+/** Context of an answer. */
 export interface AnswerContext {
   readonly definition: CrudDefinition;
   readonly route: Route | undefined;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly caller: TenantContext;
-  /** What the request asks to have in the place of identifiers. */
+  /** The references that the request expands. */
   readonly expansion: Expansion | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { ItemResult } from '../batch/items.js';
 /** How long an answer waits for its results; then it begins, so that the client sees it come. Unit: milliseconds. */
 const PATIENCE_MS = 4_000;
 
-/** What a bulk request is answered with: its results or, if they take their time, a stream of the same JSON. */
+/** The answer to a bulk request: its results or, if they take long, a stream of the same JSON. */
 export async function bulkAnswer(results: Promise<readonly ItemResult[]>): Promise<unknown> {
   const ended = new AbortController();
   const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);

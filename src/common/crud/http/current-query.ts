@@ -4,7 +4,7 @@ import type { ListQuery } from '../query/list-query.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request asks for in its query; set by the CrudInterceptor for handlers that read. */
+    /** The query of the request; set by the CrudInterceptor for handlers that read. */
     crudQuery?: ListQuery;
   }
 }

@@ -5,9 +5,9 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isPageQuery } from '../query/list-query.js';
 import type { AnswerContext } from './answers.js';
 
-/** What a page may take without further ado, and up to which it is sent as a whole. Unit: bytes. */
+/** Size up to which a page is not counted, and is sent as a whole. Unit: bytes. */
 const SMALL = 262_144;
-/** What a record is thought to take before the first page has shown it. Unit: bytes. */
+/** Assumed size of a record before the first page was read. Unit: bytes. */
 const FIRST_GUESS = 65_536;
 
 declare module 'fastify' {
@@ -19,7 +19,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a record of a resource takes at most, as its last pages were. Unit: bytes. */
+/** Largest size of a record of a resource in its last pages. Unit: bytes. */
 const sizes = new WeakMap<CrudDefinition, number>();
 
 /**

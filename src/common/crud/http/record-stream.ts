@@ -8,7 +8,7 @@ const CHUNK = 32_768;
 /** Records that are looked at together while a stream is made. Unit: records. */
 const BATCH = 100;
 
-/** What stands around records in a body. */
+/** The text around the records in a body. */
 export interface Framing {
   readonly open: string;
   /** Stands between two records. */

@@ -5,7 +5,7 @@ import type { Route } from '../routes/routes.js';
 const DEFINITION = 'crud:definition';
 const ROUTES = 'crud:route-table';
 
-/** What a controller of a resource knows of itself. */
+/** Metadata of a controller of a resource. */
 export interface ResourceMetadata {
   readonly definition: CrudDefinition;
   /** Its routes by the name of their method. */

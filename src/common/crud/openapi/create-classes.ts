@@ -18,10 +18,10 @@ export interface CrudClasses {
   readonly record: Type<object>;
   /** The record as reads answer with it; another class than `record` if it has references that can be expanded. */
   readonly read: Type<object>;
-  /** What `fields` leaves of a record; undefined if a record requires no field anyway. */
+  /** A record with only the requested `fields`; undefined if a record requires no field anyway. */
   readonly part?: Type<object>;
   readonly page: Type<object>;
-  /** What a create answers with: the identifier, or the whole record. */
+  /** The answer to a create: the identifier, or the whole record. */
   readonly created: readonly Type<object>[];
 }
 

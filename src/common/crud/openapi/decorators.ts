@@ -178,12 +178,12 @@ export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
 /** The classes that a success answers with. */
 interface AnswerClasses {
   readonly record: Type<unknown>;
-  /** What `fields` leaves of a record. @default answers are whole records */
+  /** A record with only the requested `fields`. @default answers are whole records */
   readonly part?: Type<unknown>;
   readonly page: Type<unknown>;
   /** The record as reads answer with it. @default `record` */
   readonly read?: Type<unknown>;
-  /** What a create answers with: the identifier, or the record. @default CreatedResult and `record` */
+  /** The answer to a create: the identifier, or the record. @default CreatedResult and `record` */
   readonly created?: readonly Type<unknown>[];
   /** Names of fields that the answer to a create shows once. @default none */
   readonly once?: readonly string[];

@@ -9,7 +9,7 @@ import { itemRouteOf, type ItemKind, type Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import { ID_SCHEMA } from './record-schema.js';
 
-/** What the schemas of this file are made of, besides those of JSON Schema that fields have. */
+/** Keywords of the schemas of this file, besides those of fields. */
 type Schema = JsonSchema | Record<string, unknown>;
 
 const STATUS = { type: 'integer', minimum: 200, maximum: 399, example: 200 };

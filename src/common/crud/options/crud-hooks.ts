@@ -12,7 +12,7 @@ interface HookContext {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** What a record was changed for: by a PATCH, or by its archive, of which `del` puts it in and `restore` takes it out. */
+/** The reason of a change: a PATCH (`update`), archiving the record (`del`), or restoring it (`restore`). */
 export type UpdateAction = Extract<WriteAction, 'update' | 'del' | 'restore'>;
 
 /** Tells a hook before a create; identifiers are strings. */

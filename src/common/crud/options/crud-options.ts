@@ -82,7 +82,7 @@ export type PathOf<Entity> =
 /** A key of an order: a path, with a minus in front if it is descending. */
 export type SortKeyOf<Entity> = PathOf<Entity> | `-${PathOf<Entity>}`;
 
-/** What clients can ask for in the query of a list; every path must be one that clients see. */
+/** Filters, orders and searches that clients can use in a list; every path must be one that clients see. */
 export interface CrudQueryOptions<Entity> {
   /**
    * Fields to filter by, such as `title=Tea` or `price[gte]=2`; the operators follow from the field's type.

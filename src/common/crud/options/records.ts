@@ -24,10 +24,10 @@ export type Changes<Input> = {
   readonly [Field in keyof Input]?: ChangeOf<Input[Field]> | null;
 };
 
-/** What code gives a create: the input, and fields of the entity that no client may send. */
+/** Values of a create in code: the input, and fields of the entity that no client may send. */
 export type CreateValues<Entity, Create> = Create | (Create & Partial<Omit<Entity, keyof Create>>);
 
-/** What code gives an update: the changes of an input, and of fields of the entity that no client may send. */
+/** Values of an update in code: the changes of an input, and of fields of the entity that no client may send. */
 export type UpdateValues<Entity, Update> =
   Changes<Update> | (Changes<Update> & Changes<Omit<Entity, keyof Update>>);
 

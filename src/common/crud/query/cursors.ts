@@ -19,7 +19,7 @@ interface CursorList {
   readonly filter: StoreFilter;
 }
 
-/** What a cursor carries. In BSON, which keeps the type and the exact value of each. */
+/** Content of a cursor. In BSON, which keeps the type and the exact value of each. */
 interface Payload {
   readonly at: readonly unknown[];
   readonly id: Types.ObjectId;

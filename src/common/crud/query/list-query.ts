@@ -5,7 +5,7 @@ import type { Order } from '../definition/order.js';
 import type { Search } from '../search/search.js';
 import type { Operator } from './operators.js';
 
-/** What is read: a list, their number, or one record. */
+/** The kind of a read: a list, its count, or one record. */
 export type ReadKind = 'list' | 'count' | 'get';
 
 /** One condition of a filter, with values of the store's types. */
@@ -16,7 +16,7 @@ export interface Condition {
   readonly values: readonly unknown[];
 }
 
-/** What a reader wants to see of each record. */
+/** How each record is shown. */
 export interface ReadQuery {
   /**
    * Archived records alone, or live and archived ones, for a resource with an archive. The scope must then have a value for

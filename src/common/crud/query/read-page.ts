@@ -5,7 +5,7 @@ import { type Paging, readPosition } from './page-query.js';
 /** The parameters of a page as they were sent. */
 type PageParameters = Readonly<Partial<Record<'offset' | 'limit' | 'after' | 'before' | 'count', string>>>;
 
-/** What a query says of its page; whether a cursor is genuine shows once its scope is known. */
+/** The page that a query asks for; a cursor can be verified only once its scope is known. */
 type RequestedPage = Pick<ListQuery, 'offset' | 'limit' | 'after' | 'before' | 'count'>;
 
 /**

@@ -32,7 +32,7 @@ export interface Route {
   readonly body?: BodyKind;
   /** Names of its query parameters, if it has no typed query. */
   readonly query: readonly string[];
-  /** What its typed query may ask for: filters, orders, pages, as the resource declares them. */
+  /** Kind of its typed query: filters, orders and pages, as the resource declares them. */
   readonly reads?: ReadKind;
   readonly answer: AnswerKind;
   /** Class of the answer, if it is not the one that `answer` implies. */
@@ -47,7 +47,7 @@ export interface Route {
 /** Whether a route is for requests that may bring a body, but has no use for one. */
 export const ignoresBody = ({ method, body }: Route) => method === RequestMethod.POST && body === undefined;
 
-/** What an item of a batch does, by the name of the handler whose route it takes. */
+/** The action of an item of a batch: the name of the handler whose route it takes. */
 export type ItemKind = 'create' | 'update' | 'del';
 
 type GeneratedRoute = Omit<Route, 'handler' | 'action'> & { readonly action: CrudAction };
@@ -143,7 +143,7 @@ export function hasGenerated(definition: CrudDefinition, handler: CrudHandler): 
   return offers(definition, handler) && !definition.disabled.has(GENERATED_ROUTES[handler].action);
 }
 
-/** What an archive changes in a generated route: a delete archives. */
+/** A generated route as an archive changes it: a delete archives. */
 function withArchive(route: GeneratedRoute, { archive }: CrudDefinition): GeneratedRoute {
   if (!archive) return route;
   if (route.action !== 'del') return route;
@@ -174,7 +174,7 @@ export const BATCH_ROUTES: Readonly<Record<CrudBatchHandler, Omit<Route, 'handle
   },
 };
 
-/** What the items of each batch may do. */
+/** The actions that items of each batch may have. */
 const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
   bulk: ['create', 'update', 'del'],
   import: ['create'],
@@ -204,7 +204,7 @@ export function onceFieldsOf({ routes, schema }: CrudDefinition): string[] {
   return (routes.create?.unkept ?? []).filter((name) => isHidden(schema, name));
 }
 
-/** What a controller knows of its resource and routes. */
+/** The resource and the routes of a controller. */
 interface RoutedResource {
   readonly definition: CrudDefinition;
   readonly routes: ReadonlyMap<string, Route>;

@@ -6,7 +6,7 @@ export const WORDS = '_words';
 /** Raised when words are made or stored in another way, so that those of every record are made anew. */
 const FORMAT = 1;
 
-/** What `q` searches. */
+/** The fields that `q` searches. */
 export interface SearchDefinition {
   /** Paths of the fields that are searched. */
   readonly fields: readonly string[];

@@ -3,7 +3,7 @@ import type { SearchDefinition } from './search-definition.js';
 /** Maximum length of a search. Unit: characters (Unicode code points). */
 export const MAX_SEARCH_LENGTH = 200;
 
-/** What is searched for: a word, or words next to each other within one value. */
+/** A search term: a word, or words next to each other within one value. */
 export type SearchTerm = readonly string[];
 
 /** A search, read. */

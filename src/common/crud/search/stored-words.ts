@@ -11,7 +11,7 @@ export interface StoredWords {
 /** Keys of an index stay short: of a longer word it has the beginning, and the text has all. Unit: UTF-16 code units. */
 const MAX_KEY_LENGTH = 64;
 
-/** What is stored for the words of the values of one field. */
+/** Stored words of the values of one field. */
 export function storedWords(values: readonly SearchTerm[]): StoredWords {
   return {
     words: [...new Set(values.flat().map(keyOf))],

@@ -25,7 +25,7 @@ const STROKED: Readonly<Record<string, string>> = {
 /** A space that is no character to look at, but parts words. */
 const ZERO_WIDTH_SPACE = '\u200B';
 
-/** What has no other characters is folded by its case alone, which is several times faster. */
+/** Texts with only these characters are folded by case alone, which is several times faster. */
 // eslint-disable-next-line no-control-regex
 const ASCII = /^[\x00-\x7f]*$/;
 

@@ -66,7 +66,7 @@ export class Access {
     return { ...this.there(), ...this.valuesOf(fields, scope) };
   }
 
-  /** What every record has that is there, whosever it is. */
+  /** Predicate of every record that can be read, whoever owns it. */
   private there(archived?: Archived): StoreFilter {
     const { archive, label, visible } = this.definition;
     if (!archive && archived !== undefined) {

@@ -9,7 +9,7 @@ import type { StoreChange } from '../store/crud.store.js';
 
 type Fields = Record<string, unknown>;
 
-/** What a beforeUpdate hook works on. */
+/** The records that a beforeUpdate hook gets. */
 interface Draft {
   /** The record as it will be; the hook may set its fields. */
   readonly record: Fields;

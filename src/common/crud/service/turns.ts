@@ -19,7 +19,7 @@ export interface Turn {
   readonly pass: () => void;
 }
 
-/** What one create is told beside its input. */
+/** Additional input of one create. */
 export interface CreatePlace {
   /** When the record may be stored. @default at once */
   readonly turn?: Turn;

@@ -2,7 +2,7 @@ import type { Schema, SchemaType } from 'mongoose';
 
 type Fields = Record<string, unknown>;
 
-/** What Mongoose's types of lists, maps and subdocuments know beyond their common class. */
+/** Members of Mongoose's types of lists, maps and subdocuments that their common class lacks. */
 interface Composite {
   schema?: Schema;
   embeddedSchemaType?: SchemaType;

@@ -35,7 +35,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly inserts: GatheredInserts;
   private readonly reads: ReadBatches<Entity>;
   private readonly plain?: PlainRecords;
-  /** What a record of a list takes. Unit: bytes. */
+  /** Size of a record of a list. Unit: bytes. */
   private recordBytes?: number;
 
   /** @param search what is searched, of a model whose schema has its words */
@@ -311,7 +311,7 @@ function isOfHint(error: unknown): boolean {
   );
 }
 
-/** What is left to sort by where a range gives keys one value: with those in the sort, the server would sort in memory. */
+/** The remaining sort keys if a range fixes some to one value: with those in the sort, the server would sort in memory. */
 function restOf(sort: NonNullable<StoreRead['sort']>, range: StoreFilter): Record<string, 1 | -1> {
   const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
   return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));

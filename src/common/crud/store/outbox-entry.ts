@@ -7,10 +7,10 @@ export const OUTBOX = '_outbox';
 /** Index that finds what is pending: sparse, so that records with nothing pending are not in it. */
 const PENDING = `${OUTBOX}._id`;
 
-/** What every identifier of an event begins with; 24 hexadecimal digits follow. */
+/** Prefix of every identifier of an event; 24 hexadecimal digits follow. */
 export const EVENT_PREFIX = 'evt_';
 
-/** What a write tells of itself; with the record it is an event. */
+/** The stored part of an event; the record completes it. */
 export interface OutboxEntry {
   /** Identifier of the event. */
   readonly _id: string;

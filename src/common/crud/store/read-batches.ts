@@ -56,7 +56,7 @@ export class ReadBatches<Entity> {
     return Promise.all(ids.map((id) => this.lookups.add(kind, { predicate, fields, id })));
   }
 
-  /** What a read gives, of which the filter and the other parts say all; shared by all who asked for it before it began. */
+  /** The result of a read that the filter and the other parts fully describe; shared by all who asked for it before it began. */
   share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
     return this.equals.add(kindOf(filter, how), read) as Promise<Result>;
   }

@@ -63,7 +63,7 @@ export class WordKeeper {
   }
 }
 
-/** What Mongoose's types have beyond their declaration. */
+/** Members of Mongoose's types that their declaration lacks. */
 type CastingType = SchemaType & { castForQuery(operator: null, value: unknown, context: unknown): unknown };
 
 /** Whether a change at a path changes a searched field: itself, or an object that it is in. */

@@ -11,7 +11,7 @@ import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from 
 import { KnownTenants } from './known-tenants.js';
 import { type RateLimitOptions, RateLimits } from './rate-limits.js';
 
-/** What a process takes upon itself. */
+/** Limits of the load that a process accepts. */
 export interface LoadOptions extends FairQueueOptions, RateLimitOptions {
   /** Average delay of the event loop, over a second, above which requests are refused; 0 is no bound. Unit: milliseconds. */
   readonly maxEventLoopDelayMs: number;
@@ -23,13 +23,13 @@ declare module 'fastify' {
     underLoad?: 'taken' | 'stream';
   }
   interface FastifyRequest {
-    /** What the request has of the process; null before and after. */
+    /** The place that the request holds in the process; null before and after. */
     load: { place: Place; deadline: NodeJS.Timeout } | null;
   }
 }
 
 /**
- * What becomes of a route's requests under load. They are `taken` whatever the load, such as probes; or they are a `stream`,
+ * How a route's requests are treated under load. They are `taken` whatever the load, such as probes; or they are a `stream`,
  * which is refused as others are, but neither takes turns nor has a deadline.
  */
 export const UnderLoad = (underLoad: 'taken' | 'stream'): MethodDecorator => RouteConfig({ underLoad });
