@@ -56,6 +56,7 @@ const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-u
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
 export function useExplorer(app: INestApplication, api: ApiDescription): void {
   leadToExplorer(app);
+  compressFiles(app);
   cacheFiles(app);
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
@@ -82,6 +83,14 @@ function cacheFiles(app: INestApplication): void {
     if (reply.statusCode < 400 && EXPLORER_FILE.test(request.url))
       reply.header('Cache-Control', 'public, max-age=86400');
     done(null, payload);
+  });
+}
+
+/** Has the page, its files and the document compressed; they are the same for everybody. */
+function compressFiles(app: INestApplication): void {
+  const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
+  fastify.addHook('onRoute', (route) => {
+    if (/^\/docs(?:$|\/)/.test(route.url)) route.config = { ...route.config, compressed: true };
   });
 }
 
