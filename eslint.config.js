@@ -61,4 +61,11 @@ export default tseslint.config(
     },
     rules: { 'no-console': 'off' },
   },
+  {
+    // It runs in browsers.
+    files: ['public/**/*.js'],
+    languageOptions: {
+      globals: { AbortController: 'readonly', document: 'readonly', TextDecoderStream: 'readonly' },
+    },
+  },
 );

@@ -2,6 +2,7 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE, sendProblem } from './common/errors/index.js';
+import { useLivePage } from './app.live.js';
 import type { Environment } from './config/index.js';
 
 type PathItem = OpenAPIObject['paths'][string];
@@ -14,6 +15,8 @@ export interface ApiDescription {
   readonly description: string;
   /** What each group of routes is about, in the order of the page. */
   readonly tags: Readonly<Record<string, string>>;
+  /** Whether there is a page that shows the events of `GET /events`. @default false */
+  readonly live?: boolean;
 }
 
 /** What the explorer says of the service itself. */
@@ -22,7 +25,9 @@ export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
     title: 'Posts and todos',
     description:
       'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant ' +
-      '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`.',
+      '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`. ' +
+      '[Events](/docs/live) can be watched as they happen.',
+    live: true,
     tags: {
       CMS: 'Posts: public reads, writes within the tenant',
       Todos: `Todos, in the ${todosApi} form`,
@@ -58,6 +63,7 @@ export function useExplorer(app: INestApplication, api: ApiDescription): void {
   leadToExplorer(app);
   compressFiles(app);
   cacheFiles(app);
+  if (api.live) useLivePage(app);
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
     yamlDocumentUrl: 'docs/openapi.yaml',

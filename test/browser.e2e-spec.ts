@@ -1,5 +1,5 @@
 import { ChromiumPage, describeInChromium } from './support/chromium.js';
-import { ACME, tokenOf } from './support/tenants.js';
+import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
 interface Operation {
@@ -84,6 +84,40 @@ describeInChromium('in a browser', () => {
       }
       expect(Object.keys(statuses)).toHaveLength(operations.length);
       expect(Object.entries(statuses).filter(([, status]) => status >= 300)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'the live page shows events as they come, and their texts as text',
+    async () => {
+      const { page } = chromium;
+      await page.goto(`${app.url}/docs`);
+      // It opens another tab, and this page is watched.
+      const link = await page.getByRole('link', { name: 'Events', exact: true }).getAttribute('href');
+      await page.goto(app.url + link);
+      await page.getByLabel('Bearer token').fill('wrong');
+      // The browser logs the refusal itself.
+      const logged = page.waitForEvent('console');
+      await page.getByRole('button', { name: 'Connect' }).click();
+      await page.getByText('401: ').waitFor();
+      await logged;
+      expect(chromium.faults.splice(0)).toEqual([expect.stringContaining('401 (Unauthorized)')]);
+
+      await page.getByLabel('Bearer token').fill(token);
+      await page.getByRole('button', { name: 'Connect' }).click();
+      await page.getByText('Connected', { exact: true }).waitFor();
+      const title = '<img src=x onerror=alert(1)>';
+      await app.post('/posts/api', { title: 'first' }, { token });
+      await app.post('/posts/api', { title }, { token });
+      await app.post('/posts/api', { title: 'of others' }, { token: await tokenOf(GLOBEX) });
+      await page.getByText(title).waitFor();
+      const events = await page.getByRole('listitem').allTextContents();
+      expect(events).toEqual([expect.stringContaining(title), expect.stringContaining('"first"')]);
+      expect(events[0]).toMatch(/^posts\.created/);
+
+      await page.getByRole('button', { name: 'Disconnect' }).click();
+      await page.getByText('Not connected').waitFor();
     },
     TIMEOUT_MS,
   );

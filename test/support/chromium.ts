@@ -27,7 +27,7 @@ export class ChromiumPage {
   private constructor(
     readonly page: Page,
     /** Errors on its console, refusals by the Content-Security-Policy among them, and exceptions of its scripts. */
-    readonly faults: readonly string[],
+    readonly faults: string[],
     private readonly context: BrowserContext,
     private readonly profile: string,
   ) {}
