@@ -15,6 +15,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/libs libs
 COPY --from=build /app/dist dist
+COPY --from=build /app/public public
 # The files belong to root: the process can read them and change none.
 USER node
 EXPOSE 3000

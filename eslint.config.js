@@ -68,4 +68,11 @@ export default tseslint.config(
     },
     rules: { 'no-console': 'off' },
   },
+  {
+    // It runs in browsers.
+    files: ['public/**/*.js'],
+    languageOptions: {
+      globals: { AbortController: 'readonly', document: 'readonly', TextDecoderStream: 'readonly' },
+    },
+  },
 );

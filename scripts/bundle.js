@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -61,6 +61,8 @@ await build({
   logLevel: 'warning',
 });
 nameOnlyTheNameless();
+// Where the bundle looks for them.
+cpSync('public', 'dist/public', { recursive: true });
 
 /** Most functions have their name still, and those on the way of every request should not be given it anew. */
 function nameOnlyTheNameless() {

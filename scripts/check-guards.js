@@ -14,7 +14,7 @@ import { readTable, writeTable } from './guards/table.js';
  * Prints the first test that failed, writes it into docs/guards.md, and ends with 1 if a guard can be removed without a test
  * that notices it.
  */
-const COPIED = ['src', 'test', 'examples', 'scripts', 'docs', 'libs', 'README.md'];
+const COPIED = ['public', 'src', 'test', 'examples', 'scripts', 'docs', 'libs', 'README.md'];
 const CONFIGURED = ['package.json', 'jest.config.js', '.swcrc', 'tsconfig.json', 'nest-cli.json'];
 /** A test that waits for what the guard would have done ends by its own limit long before. Unit: milliseconds. */
 const TESTS_END_MS = 180_000;

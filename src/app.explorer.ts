@@ -2,6 +2,7 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE, sendProblem } from './common/errors/index.js';
+import { useLivePage } from './app.live.js';
 import type { Environment } from './config/index.js';
 
 type PathItem = OpenAPIObject['paths'][string];
@@ -14,6 +15,8 @@ export interface ApiDescription {
   readonly description: string;
   /** Description of each group of routes, in the order of the page. */
   readonly tags: Readonly<Record<string, string>>;
+  /** Whether there is a page that shows the events of `GET /events`. @default false */
+  readonly live?: boolean;
 }
 
 /** Texts of the explorer about the service itself. */
@@ -22,7 +25,9 @@ export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
     title: 'Posts and todos',
     description:
       'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant ' +
-      '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`.',
+      '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`. ' +
+      '[Events](/docs/live) can be watched as they happen.',
+    live: true,
     tags: {
       CMS: 'Posts: public reads, writes within the tenant',
       Todos: `Todos, in the ${todosApi} form`,
@@ -56,7 +61,9 @@ const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-u
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
 export function useExplorer(app: INestApplication, api: ApiDescription): void {
   leadToExplorer(app);
+  compressFiles(app);
   cacheFiles(app);
+  if (api.live) useLivePage(app);
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
     yamlDocumentUrl: 'docs/openapi.yaml',
@@ -82,6 +89,14 @@ function cacheFiles(app: INestApplication): void {
     if (reply.statusCode < 400 && EXPLORER_FILE.test(request.url))
       reply.header('Cache-Control', 'public, max-age=86400');
     done(null, payload);
+  });
+}
+
+/** Has the page, its files and the document compressed; they are the same for everybody. */
+function compressFiles(app: INestApplication): void {
+  const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
+  fastify.addHook('onRoute', (route) => {
+    if (/^\/docs(?:$|\/)/.test(route.url)) route.config = { ...route.config, compressed: true };
   });
 }
 

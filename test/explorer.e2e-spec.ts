@@ -78,7 +78,13 @@ describe('the OpenAPI document', () => {
 describe('the explorer of a service that has none', () => {
   it('is not there with DOCS=off', async () => {
     const app = await createTestApp({ env: { DOCS: 'off' } });
-    for (const path of ['/docs', '/docs/openapi.json', '/docs/openapi.yaml'])
+    for (const path of [
+      '/docs',
+      '/docs/openapi.json',
+      '/docs/openapi.yaml',
+      '/docs/live',
+      '/docs/live/script.js',
+    ])
       expect((await fetch(app.url + path)).status).toBe(404);
     expect((await fetch(`${app.url}/todos`)).status).toBe(200);
     await app.close();

@@ -10,6 +10,7 @@ const SOURCES = [
   'tsconfig.json',
   'tsconfig.build.json',
   'scripts',
+  'public',
   'src',
 ];
 const LIBRARY = 'libs/embedded-mongodb';

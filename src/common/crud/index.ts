@@ -7,7 +7,7 @@ export { CurrentQuery } from './http/current-query.js';
 export { CrudController } from './http/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { IdPipe } from './http/id.pipe.js';
-export { varyBy } from './http/vary-by.js';
+export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './http/prefer.js';
 export { streamJsonArray } from './http/record-stream.js';
 export {

@@ -15,6 +15,7 @@ import { useBodyTimeout } from './body-timeout.js';
 import { BrokenRequests } from './broken-requests.js';
 import { useCacheControl } from './cache-control.js';
 import { CarriedRequests } from './carried-requests.js';
+import { useCompression } from './compression.js';
 import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
 import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
@@ -83,6 +84,7 @@ export function createHttpAdapter({
   useBodyParsing(fastify);
   useStagedClose(fastify);
   useCacheControl(fastify);
+  useCompression(fastify);
   new Transfers(fastify, limits);
   return adapter;
 }

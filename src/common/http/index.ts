@@ -1,4 +1,6 @@
+export { preferredType } from './accept.js';
 export { MERGE_PATCH_TYPE } from './body-parsing.js';
+export { Compressed } from './compression.js';
 export type { ConnectionLimits } from './connection-limits.js';
 export { createHttpAdapter } from './http-adapter.js';
 export { CarriesBodies, type CarriedBody, NDJSON_TYPE } from './carried-body.js';
@@ -12,4 +14,5 @@ export { useRequestMetrics } from './request-metrics.js';
 export { useSecurityHeaders } from './security-headers.js';
 export * from './strict-query.js';
 export type { Reservation } from './byte-budget.js';
+export { varyBy } from './vary-by.js';
 export type { Place, TransferLimits } from './transfers.js';

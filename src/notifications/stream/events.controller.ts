@@ -40,7 +40,8 @@ export class EventsController {
     name: 'Last-Event-ID',
     required: false,
     description: 'Begin after this event. Without it, or with an empty one, the stream has new events alone.',
-    schema: { type: 'string', example: 'evt_665f1c2ab7e3a90d4c8b4567' },
+    // Without an example: the explorer would send it, and no event has it.
+    schema: { type: 'string' },
   })
   @ApiOkResponse({
     description: 'The events, as long as the stream is open',

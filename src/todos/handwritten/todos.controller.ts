@@ -46,7 +46,7 @@ import {
 } from '../../common/crud/index.js';
 import { ApiProblemsOf, LOAD_ERRORS } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
-import { TakesQuery } from '../../common/http/index.js';
+import { Compressed, TakesQuery } from '../../common/http/index.js';
 import {
   CurrentReservation,
   IdempotencyInterceptor,
@@ -105,6 +105,7 @@ export class TodosController {
 
   @Get()
   @TakesQuery('offset', 'limit')
+  @Compressed()
   @ApiOperation({ operationId: 'todos_list', summary: 'List todos, newest first' })
   @ApiPaging()
   @ApiSuccess('list', PATH, ANSWERS)

@@ -5,7 +5,7 @@ import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import type { Place, QueryParameters } from '../../http/index.js';
 import { isPlainObject } from '../../fields/index.js';
-import { NDJSON_TYPE } from '../../http/index.js';
+import { NDJSON_TYPE, preferredType, varyBy } from '../../http/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { ItemResult } from '../batch/items.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -16,12 +16,10 @@ import { project } from '../query/read-fields.js';
 import { type AnswerKind, onceFieldsOf, type Route } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import type { Expansion } from '../service/expansion.js';
-import { preferredType } from './accept.js';
 import { bulkAnswer } from './bulk-answer.js';
 import { prefersRepresentation } from './prefer.js';
 import { isLargePage, notePage } from './page-memory.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
-import { varyBy } from './vary-by.js';
 
 /** The result of each kind of handler, in the store's terms. */
 interface Results {

@@ -2,6 +2,6 @@ import type { FastifyReply } from 'fastify';
 
 /** Adds a request header to those that the answer depends on (RFC 9110, section 12.5.5), such as the `Origin` of CORS. */
 export function varyBy(reply: FastifyReply, header: string): void {
-  const named = [reply.getHeader('Vary') ?? []].flat();
-  reply.header('Vary', [...named, header].join(', '));
+  const named = [reply.getHeader('Vary') ?? []].flat().flatMap((names) => String(names).split(', '));
+  if (!named.includes(header)) reply.header('Vary', [...named, header].join(', '));
 }

@@ -1,0 +1,106 @@
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import {
+  brotliCompress,
+  type BrotliOptions,
+  type CompressCallback,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+  type ZlibOptions,
+} from 'node:zlib';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { preferredCoding } from './accept.js';
+import { varyBy } from './vary-by.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set by {@link Compressed}. */
+    compressed?: boolean;
+  }
+}
+
+/** The content codings on offer; a client that likes them alike gets the first. */
+const CODINGS = ['br', 'gzip'] as const;
+type Coding = (typeof CODINGS)[number];
+
+/** Below this an answer hardly becomes smaller. Unit: bytes. */
+const MIN_BYTES = 1_024;
+/** Answers that are compressed at a time; others are sent as they are. Each takes up to 300 KiB. */
+const MAX_AT_A_TIME = 32;
+
+// Levels that compress about 100 MiB a second, in little memory. Each part of a stream is sent as soon as it is made.
+const BROTLI: BrotliOptions = {
+  flush: constants.BROTLI_OPERATION_FLUSH,
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: 3,
+    [constants.BROTLI_PARAM_LGWIN]: 18,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+  },
+};
+const GZIP: ZlibOptions = { flush: constants.Z_SYNC_FLUSH, level: 3 };
+
+/**
+ * Says whether the answers of a route may be compressed for clients that accept it. The generated lists are, others are not.
+ * Leave out answers that have both a secret and something that a stranger can make the client send: their length would tell
+ * of the secret (https://breachattack.com).
+ */
+export const Compressed = (compressed = true): MethodDecorator => RouteConfig({ compressed });
+
+/** Compresses what the routes with {@link Compressed} answer with 200, streams included. */
+export function useCompression(fastify: FastifyInstance): void {
+  let running = 0;
+  const end = () => void (running -= 1);
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    if (!request.routeOptions.config.compressed) return done();
+    varyBy(reply, 'Accept-Encoding');
+    // An error in place of an answer that was to be compressed.
+    if (reply.statusCode >= 400) reply.removeHeader('Content-Encoding');
+    const coding = codingOf(request, reply, payload);
+    if (coding === undefined || running >= MAX_AT_A_TIME) return done();
+    announce(reply, coding);
+    if (!isStream(payload)) {
+      running += 1;
+      return compress(payload as string | Buffer, coding, (error, compressed) => {
+        end();
+        done(error as null, compressed);
+      });
+    }
+    // Of a stream nobody knows the length, and nobody will read this one.
+    if (request.method === 'HEAD') return done();
+    running += 1;
+    const compressor = compressorOf(coding).once('close', end);
+    // Either of them ends the other; Fastify sees to the errors of the one that it sends.
+    pipeline(payload, compressor, () => undefined);
+    done(null, compressor);
+  });
+}
+
+function codingOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): Coding | undefined {
+  if (reply.statusCode !== 200 || reply.hasHeader('Content-Encoding')) return undefined;
+  const isLarge =
+    isStream(payload) ||
+    ((typeof payload === 'string' || Buffer.isBuffer(payload)) && Buffer.byteLength(payload) >= MIN_BYTES);
+  return isLarge ? preferredCoding(request.headers['accept-encoding'], CODINGS) : undefined;
+}
+
+/** Says what the answer is now: another length, no ranges of it, and the same only in meaning (RFC 9110, section 8.8.1). */
+function announce(reply: FastifyReply, coding: Coding): void {
+  reply.header('Content-Encoding', coding).removeHeader('Content-Length').removeHeader('Accept-Ranges');
+  const tag = reply.getHeader('ETag');
+  if (typeof tag === 'string' && !tag.startsWith('W/')) reply.header('ETag', `W/${tag}`);
+}
+
+function compress(payload: string | Buffer, coding: Coding, done: CompressCallback): void {
+  if (coding === 'br') brotliCompress(payload, BROTLI, done);
+  else gzip(payload, GZIP, done);
+}
+
+function compressorOf(coding: Coding): Transform {
+  return coding === 'br' ? createBrotliCompress(BROTLI) : createGzip(GZIP);
+}
+
+function isStream(payload: unknown): payload is Readable {
+  return typeof (payload as Partial<Readable> | null | undefined)?.pipe === 'function';
+}

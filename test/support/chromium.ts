@@ -1,0 +1,57 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+
+const EXECUTABLE = [process.env.CHROMIUM, '/usr/bin/chromium'].find((path) => path && existsSync(path));
+
+/** A `describe` that is skipped, and says so, if there is no Chromium. */
+export const describeInChromium = EXECUTABLE ? describe : describe.skip;
+
+// Not by the console, which --silent turns off.
+if (!EXECUTABLE)
+  process.stderr.write('Skipped: no Chromium. Install it (apt-get install chromium) or set CHROMIUM.\n');
+
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** A page in a Chromium with a new profile. */
+export class ChromiumPage {
+  private constructor(
+    readonly page: Page,
+    /** Errors on its console, refusals by the Content-Security-Policy among them, and exceptions of its scripts. */
+    readonly faults: string[],
+    private readonly context: BrowserContext,
+    private readonly profile: string,
+  ) {}
+
+  static async open(): Promise<ChromiumPage> {
+    // Loaded only if there is a browser.
+    const { chromium } = await import('playwright-core');
+    const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath: EXECUTABLE,
+      args: ARGS,
+      viewport: { width: 1_280, height: 900 },
+    });
+    const page = context.pages()[0] ?? (await context.newPage());
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`);
+    });
+    return new ChromiumPage(page, faults, context, profile);
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+    rmSync(this.profile, { recursive: true, force: true });
+  }
+}
