@@ -151,12 +151,17 @@ async function attempt(number) {
   use.inFlight++;
   const answer = await send(number).catch(() => undefined);
   use.inFlight--;
-  if (answer === undefined || answer.status >= 500) use.leftAt = Date.now();
+  if (answer === undefined || isRefusal(answer)) use.leftAt = Date.now();
   // Any other request, also one that came later, may use the key by right.
   else if (isInUse(answer) && isFirst && use.sent === place && waited > FREE_MS) {
     faults.push(`key ${number} is not free ${waited} ms after its last use`);
   }
   return answer;
+}
+
+/** Whether a process under load, or in trouble, has sent the request away: that decides nothing about its key. */
+function isRefusal({ status }) {
+  return status === 429 || status >= 500;
 }
 
 function isInUse({ text }) {
@@ -173,7 +178,7 @@ async function insist(number) {
       await pause(20);
       continue;
     }
-    if (answer.status >= 500 || isInUse(answer)) {
+    if (isRefusal(answer) || isInUse(answer)) {
       figures.inFlight++;
       await pause(100 + random() * 300);
       continue;
