@@ -103,7 +103,7 @@ describe('what the page says of the source', () => {
     const [, final = ''] =
       /\nFROM [^\n]*(?<!AS build)\n([^]*)/.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     const copied = [...final.matchAll(/^COPY .* (\S+)$/gm)].map(([, target]) => target);
-    expect(copied).toEqual(['./', 'node_modules', 'libs', 'dist']);
+    expect(copied).toEqual(['./', 'node_modules', 'libs', 'dist', 'public']);
     expect(final).toMatch(/^ENV NODE_ENV=production /m);
   });
 

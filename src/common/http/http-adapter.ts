@@ -34,6 +34,9 @@ interface HttpOptions {
   limits?: Partial<ConnectionLimits & TransferLimits>;
 }
 
+/** How long a connection stays open after an answer while the server closes. Unit: milliseconds. */
+const CLOSING_KEEP_ALIVE_MS = 100;
+
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** The Fastify server that Nest runs on. Every error, down to a broken request line, is a problem (RFC 9457). */
@@ -86,6 +89,11 @@ export function createHttpAdapter({
   useCacheControl(fastify);
   useCompression(fastify);
   new Transfers(fastify, limits);
+  // A connection whose answer ends after the others were closed would hold up the end as long as its client keeps it.
+  fastify.addHook('preClose', (done) => {
+    fastify.server.keepAliveTimeout = CLOSING_KEEP_ALIVE_MS;
+    done();
+  });
   return adapter;
 }
 
