@@ -135,6 +135,15 @@ describe('a process with as much to do as it can', () => {
     clearInterval(opening);
   });
 
+  it.each(['/todos/', '/posts/api/', '/todos/not-an-id', '/nowhere', '/todos?stray=1'])(
+    'has no place taken for ever by a request of %s',
+    async (path) => {
+      await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '1' });
+      for (let i = 0; i < 2 * FULL; i++) expect([400, 404]).toContain((await send(path)).status);
+      expect((await send('/todos')).status).toBe(200);
+    },
+  );
+
   it('gives a tenant no more than its share while there are others', async () => {
     await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '4000' });
     const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
