@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, transformSync } from 'esbuild';
+import ts from 'typescript';
 
 /**
  * Joins the built service and its dependencies into few files, `dist/bundle/main.js` and `dist/bundle/worker.js`: reading and
@@ -8,6 +9,7 @@ import { build } from 'esbuild';
  */
 const ENTRIES = ['dist/main.js', 'dist/worker.js'];
 const FOLDER = 'dist/bundle';
+const TARGET = 'node20';
 
 /** Loaded from node_modules as before. */
 const EXTERNAL = [
@@ -39,8 +41,8 @@ const EXTERNAL = [
 /** CommonJS modules among them ask for modules of Node. */
 const REQUIRE = `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`;
 
-/** Gives a function its name back, at each call of what contains it; few have lost theirs. */
-const NAMING = '__defProp(target,"name",{value,configurable:true})';
+/** esbuild's function that gives another its name. */
+const NAMING = '__name';
 
 rmSync(FOLDER, { recursive: true, force: true });
 await build({
@@ -50,25 +52,48 @@ await build({
   splitting: true,
   format: 'esm',
   platform: 'node',
-  target: 'node20',
+  target: TARGET,
   keepNames: true,
   // The text of the code stays in memory.
   minifyWhitespace: true,
-  lineLimit: 140,
   legalComments: 'none',
   external: EXTERNAL,
   banner: { js: REQUIRE },
   logLevel: 'warning',
 });
-nameOnlyTheNameless();
+for (const name of readdirSync(FOLDER)) leaveFunctionsUnnamed(join(FOLDER, name));
 // Where the bundle looks for them.
 cpSync('public', 'dist/public', { recursive: true });
 
-/** Most functions have their name still, and those on the way of every request should not be given it anew. */
-function nameOnlyTheNameless() {
-  const files = readdirSync(FOLDER).map((name) => join(FOLDER, name));
-  const [file, ...others] = files.filter((name) => readFileSync(name, 'utf8').includes(NAMING));
-  if (file === undefined || others.length > 0) throw new Error('esbuild names functions in another way now.');
+/**
+ * Takes back the calls that give functions within functions their names: they have them from what they are assigned to, and those on
+ * the way of every request would be named anew each time. Classes and the functions of a module keep theirs.
+ */
+function leaveFunctionsUnnamed(file) {
   const code = readFileSync(file, 'utf8');
-  writeFileSync(file, code.replace(NAMING, `target.name===value?target:${NAMING}`));
+  const cuts = [];
+  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
+  ts.forEachChild(source, function visit(node) {
+    if (ts.isCallExpression(node) && node.expression.getText(source) === NAMING)
+      cuts.push(...cutsOf(node, source));
+    ts.forEachChild(node, visit);
+  });
+  cuts.sort(([one], [other]) => one - other);
+  const starts = [0, ...cuts.map(([, to]) => to)];
+  const ends = [...cuts.map(([from]) => from), code.length];
+  const left = starts.map((start, n) => code.slice(start, ends[n])).join('');
+  writeFileSync(file, transformSync(left, { target: TARGET, minifyWhitespace: true, lineLimit: 140 }).code);
+}
+
+/** What to leave out of `__name(<function>, "name")`, or of the statement `__name(name, "name");`. */
+function cutsOf(call, source) {
+  const [named, name] = call.arguments;
+  if (ts.isArrowFunction(named) || ts.isFunctionExpression(named)) {
+    return [
+      [call.getStart(source), call.getStart(source) + NAMING.length],
+      [named.getEnd(), call.getEnd() - 1],
+    ];
+  }
+  const same = ts.isIdentifier(named) && named.text === name.text;
+  return same && ts.isExpressionStatement(call.parent) ? [[call.getStart(source), call.getEnd()]] : [];
 }
