@@ -1,6 +1,6 @@
 import fastifyCors from '@fastify/cors';
 import type { DynamicModule, Type } from '@nestjs/common';
-import { NestFactory, Reflector } from '@nestjs/core';
+import { ApplicationConfig, NestFactory, Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type ApiDescription, postsAndTodosApi, useExplorer } from './app.explorer.js';
 import { ProblemFilter } from './common/errors/index.js';
@@ -90,4 +90,27 @@ async function configureApp(app: NestFastifyApplication, environment: Environmen
   useRequestMetrics(fastify, app.get(Metrics, { strict: false }), turns);
   app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
   app.useGlobalFilters(new ProblemFilter());
+  app.getHttpAdapter().getInstance().directRoutes.permitted = () => hasOwnChainOnly(app);
+}
+
+/**
+ * Whether nothing but the above is global: whoever adds a guard, an interceptor, a pipe or a filter, before the application
+ * is initialized as Nest has it, has it run for every request.
+ */
+function hasOwnChainOnly(app: NestFastifyApplication): boolean {
+  // Nest gives what is global away nowhere else. If it is not there any more, nothing is permitted.
+  const { config } = app as unknown as { config?: ApplicationConfig };
+  if (!(config instanceof ApplicationConfig)) return false;
+  const others = [
+    ...config.getGlobalGuards(),
+    ...config.getGlobalRequestGuards(),
+    ...config.getGlobalInterceptors().filter((one) => !(one instanceof StrictQueryInterceptor)),
+    ...config.getGlobalRequestInterceptors(),
+    ...config.getGlobalPipes(),
+    ...config.getGlobalRequestPipes(),
+    ...config.getGlobalFilters().filter((one) => !(one instanceof ProblemFilter)),
+    ...config.getGlobalRequestFilters(),
+    ...config.getGlobalPreRequestHooks(),
+  ];
+  return others.length === 0;
 }

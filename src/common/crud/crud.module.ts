@@ -13,6 +13,7 @@ import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './http/crud.controller.js';
+import { DirectLanes } from './http/direct-lanes.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
 import { isReadGuarded } from './http/read-guards.js';
 import { definitionOf } from './http/resource-metadata.js';
@@ -44,11 +45,11 @@ export interface CrudOverrides {
   imports?: ModuleMetadata['imports'];
 }
 
-/** Knows the resources of an application, their outboxes and audit trails; one for all of them. */
+/** Knows the resources of an application, their outboxes, audit trails and direct lanes; one for all of them. */
 @Global()
 @Module({
-  providers: [AuditTrails, CrudRegistry, Outboxes],
-  exports: [AuditTrails, CrudRegistry, Outboxes],
+  providers: [AuditTrails, CrudRegistry, DirectLanes, Outboxes],
+  exports: [AuditTrails, CrudRegistry, DirectLanes, Outboxes],
 })
 class CrudRegistryModule {}
 
@@ -133,6 +134,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       registry: CrudRegistry,
       key: InstallationKey,
       outboxes: Outboxes,
+      lanes: DirectLanes,
       audit: AuditTrail | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
@@ -146,6 +148,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         { isReadGuarded: isReadGuarded(controller), audit },
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
+      lanes.add(controller);
       registry.add(resource, () => {
         if (!definition.archive) documentRestriction(controller);
       });
@@ -158,6 +161,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       CrudRegistry,
       InstallationKey,
       Outboxes,
+      DirectLanes,
       { token: AuditTrail, optional: true },
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],

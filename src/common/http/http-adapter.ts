@@ -17,6 +17,7 @@ import { useCacheControl } from './cache-control.js';
 import { CarriedRequests } from './carried-requests.js';
 import { useCompression } from './compression.js';
 import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
+import { DirectRoutes } from './direct-routes.js';
 import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
 import { headFault } from './request-head.js';
@@ -101,6 +102,8 @@ export function createHttpAdapter({
 class HttpAdapter extends FastifyAdapter {
   private readonly knownPaths = new KnownPaths(this.getInstance());
   protected readonly carriedRequests = new CarriedRequests(this.getInstance(), this.knownPaths);
+  // After those, which keep Nest's handlers.
+  protected readonly directRoutes = new DirectRoutes(this.getInstance());
 
   /** Nest calls this when every route is there. Its own handler would throw an exception that looks like a feature's. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {

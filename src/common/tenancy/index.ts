@@ -1,5 +1,7 @@
 export { CallerIdentity } from './caller-identity.js';
+export { Callers } from './callers.js';
 export * from './current-scope.js';
+export * from './decide-caller.js';
 export * from './isolated.js';
 export { handlerName, isolationOf, type IsolationResolver, type RequestQuery } from './isolation-of.js';
 export * from './isolation-source.js';

@@ -1,9 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Callers } from './callers.js';
+import { decideCaller } from './decide-caller.js';
 import { isolationOf } from './isolation-of.js';
-import { needsToken } from './isolation-source.js';
-import { ANONYMOUS } from './tenant-context.js';
 
 /**
  * Decides whether a request may go on: an isolated action only with a bearer token (RFC 6750) that verifies. Who calls is
@@ -15,7 +14,7 @@ export class TenantGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    request.tenantContext = needsToken(isolationOf(context)) ? await this.callers.of(request) : ANONYMOUS;
+    await decideCaller(request, isolationOf(context), this.callers);
     return true;
   }
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import type { Place, QueryParameters } from '../../http/index.js';
@@ -8,18 +8,19 @@ import { isPlainObject } from '../../fields/index.js';
 import { NDJSON_TYPE, preferredType, varyBy } from '../../http/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { ItemResult } from '../batch/items.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { RecordWriter } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import { Page, recordsOf } from '../query/page.js';
 import { project } from '../query/read-fields.js';
-import { type AnswerKind, onceFieldsOf, type Route } from '../routes/routes.js';
+import { type AnswerKind, onceFieldsOf } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import type { Expansion } from '../service/expansion.js';
 import { bulkAnswer } from './bulk-answer.js';
 import { prefersRepresentation } from './prefer.js';
 import { isLargePage, notePage } from './page-memory.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
+import type { ResourceRequest } from './resource-request.js';
 
 /** The result of each kind of handler, in the store's terms. */
 interface Results {
@@ -41,11 +42,7 @@ const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
 type ListType = (typeof LIST_TYPES)[number];
 
 /** Context of an answer. */
-export interface AnswerContext {
-  readonly definition: CrudDefinition;
-  readonly route: Route | undefined;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+export interface AnswerContext extends ResourceRequest {
   readonly caller: TenantContext;
   /** The references that the request expands. */
   readonly expansion: Expansion | undefined;
@@ -74,12 +71,16 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const { count, cursors = { next: null, prev: null } } = result;
     const records = shownOf(result, context);
     notePage(context, records);
+    const rest = { ...(count !== undefined && { count }), ...cursors };
+    const isLarge = isLargePage(request);
+    const write = type === NDJSON_TYPE || isLarge ? undefined : textWriterOf(context);
+    if (write) {
+      return new JsonText(`{"results":[${records.map(write).join(',')}],${JSON.stringify(rest).slice(1)}`);
+    }
     const results = await showAll(records, context);
     const place = request.server.transfers.pagePlace();
     if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
-    const rest = { ...(count !== undefined && { count }), ...cursors };
-    if (isLargePage(request)) return file(each(results), type, pageOf(rest), place);
-    return { results, ...rest };
+    return isLarge ? file(each(results), type, pageOf(rest), place) : { results, ...rest };
   },
   count: (count) => ({ count }),
   get: async (record, context) => {
@@ -88,9 +89,12 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const tags = readEntityTags('If-None-Match', request.headers['if-none-match']);
     reply.header('ETag', etagOf(record));
     // The tag is that of the record alone: what is expanded may have changed without it.
-    if (!isKnown(tags, record) || expansion) return (await showAll([record], context))[0];
-    reply.code(304);
-    return undefined;
+    if (isKnown(tags, record) && !expansion) {
+      reply.code(304);
+      return undefined;
+    }
+    const write = textWriterOf(context);
+    return write ? new JsonText(write(record)) : (await showAll([record], context))[0];
   },
   update: (record, context) => {
     const { request, reply } = context;
@@ -164,6 +168,16 @@ function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, 
   if (!context.expansion) return file(records, type, framing, place, writerOf(context));
   const shown = inBatches(records, (batch) => showAll(batch, context));
   return file(shown, type, framing, place);
+}
+
+/** An answer that is JSON already. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
+/** What writes a record of an answer as text; undefined if it is answered with as a value, which others may change. */
+function textWriterOf({ asText, definition, expansion, request }: AnswerContext): RecordWriter | undefined {
+  return asText && !expansion ? definition.writerOf?.(request.crudQuery?.fields) : undefined;
 }
 
 /** Writes the JSON of what {@link show} makes. */

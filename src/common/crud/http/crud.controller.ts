@@ -16,7 +16,7 @@ import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
 import { CurrentQuery } from './current-query.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { keepDefinition, resourceOf } from './resource-metadata.js';
+import { keepDefinition, keepGenerated, resourceOf } from './resource-metadata.js';
 
 /** The handlers of a generated controller; a feature's own controller overrides them by ordinary inheritance. */
 export interface CrudController<
@@ -118,6 +118,8 @@ export function CrudController<
       Reflect.deleteProperty(GeneratedController.prototype, handler);
     }
   }
+  const methods = Object.values(Object.getOwnPropertyDescriptors(GeneratedController.prototype));
+  keepGenerated(methods.map(({ value }) => value as object));
   Object.defineProperty(GeneratedController, 'name', { value: `${definition.label}Controller` });
   keepDefinition(GeneratedController, definition);
   return GeneratedController as unknown as Type<CrudController<Entity, Create, Update, Service>>;

@@ -1,24 +1,10 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { toDomainError } from '../../errors/index.js';
 import { handlerName } from '../../tenancy/index.js';
-import { bindOrigin } from '../audit/audit-origin.js';
 import { AuditTrails } from '../audit/audit-trails.js';
-import { markUnread } from '../definition/checked-bodies.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
-import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
-import { readQuery } from '../query/read-query.js';
-import type { Route } from '../routes/routes.js';
-import { answer } from './answers.js';
-import { BodyReaders } from './body-readers.js';
-import { checkId } from './id.pipe.js';
-import { readEntityTags } from '../definition/entity-tags.js';
 import { CrudRegistry } from '../service/crud.registry.js';
-import { Expansion } from '../service/expansion.js';
-import { requireTags } from '../service/preconditions.js';
-import { placeCreate } from '../service/turns.js';
-import { reservePage } from './page-memory.js';
+import { Exchange } from './exchange.js';
 import { resourceOf } from './resource-metadata.js';
 
 /**
@@ -27,78 +13,18 @@ import { resourceOf } from './resource-metadata.js';
  */
 @Injectable()
 export class CrudInterceptor implements NestInterceptor {
-  private readonly bodies = new BodyReaders();
+  private readonly exchange: Exchange;
 
-  constructor(
-    private readonly registry: CrudRegistry,
-    private readonly trails: AuditTrails,
-  ) {}
+  constructor(registry: CrudRegistry, trails: AuditTrails) {
+    this.exchange = new Exchange(registry, trails);
+  }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const http = context.switchToHttp();
+    const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
     const { definition, routes } = resourceOf(context.getClass());
     const route = routes.get(handlerName(context));
-    const { tenantContext: caller, tenantScope: scope } = request;
-    if (!caller || !scope) throw new Error('The request has no scope.');
-    if (this.trails.areKept) bindOrigin(scope, { requestId: request.id, address: request.ip });
-    const carryOut = async (): Promise<unknown> => {
-      let result: unknown;
-      try {
-        await this.read(request, definition, route);
-        await reservePage(request, reply, definition);
-        result = await lastValueFrom(next.handle(), { defaultValue: undefined });
-      } catch (error) {
-        result = await this.recall(error, request, definition, route);
-      }
-      const { expand } = request.crudQuery ?? {};
-      const expansion = expand && new Expansion(this.registry, scope, expand);
-      return answer(result, { definition, route, request, reply, caller, expansion });
-    };
-    return from(carryOut());
-  }
-
-  /**
-   * A create that an earlier request with its key has carried out stays so, whatever refuses it by now, such as a limit that
-   * the record itself has reached.
-   */
-  private async recall(
-    error: unknown,
-    request: FastifyRequest,
-    { entity }: CrudDefinition,
-    route: Route | undefined,
-  ): Promise<unknown> {
-    const isRefusal = toDomainError(error, request.routeOptions).status < 500;
-    const { tenantScope: scope, body } = request;
-    if (!isRefusal || route?.answer !== 'create' || !scope) throw error;
-    const record = await this.registry.of(entity).writes.recall(scope, body as object);
-    if (!record) throw error;
-    return record;
-  }
-
-  private async read(
-    request: FastifyRequest,
-    definition: CrudDefinition,
-    route: Route | undefined,
-  ): Promise<void> {
-    const params = request.params as Record<string, string>;
-    for (const name of ['id', definition.parent?.param]) {
-      const value = name === undefined ? undefined : params[name];
-      if (name !== undefined && value !== undefined) params[name] = checkId(value, name);
-    }
-    const tags = readEntityTags('If-Match', request.headers['if-match']);
-    if (tags && params.id !== undefined && request.tenantScope)
-      requireTags(request.tenantScope, params.id, tags);
-    if (request.crudPlace && request.tenantScope) placeCreate(request.tenantScope, request.crudPlace);
-    if (route?.reads) {
-      request.crudQuery = readQuery(route.reads, request.query as Record<string, unknown>, definition);
-    } else if (route?.query.includes(ARCHIVED_PARAMETER)) {
-      request.crudQuery = { archived: requireArchived(request.query as Record<string, unknown>) };
-    }
-    if (route?.body !== undefined) {
-      request.body = await this.bodies.read(request.body, definition, route.body);
-    } else if (request.body !== undefined && request.body !== null && request.tenantScope) {
-      markUnread(request.tenantScope);
-    }
+    const handle = () => lastValueFrom(next.handle(), { defaultValue: undefined });
+    return from(this.exchange.carryOut({ request, reply, definition, route }, handle));
   }
 }

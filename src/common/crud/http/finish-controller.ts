@@ -17,6 +17,7 @@ import {
   SELF_DECLARED_DEPS_METADATA,
   VERSION_METADATA,
 } from '@nestjs/common/constants.js';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { type CarriedBody, CarriesBodies, Compressed, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
@@ -39,8 +40,18 @@ import {
   type Route,
 } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
+import { DIRECT_HANDLERS } from './direct-lane.js';
 import { NoBodyInterceptor } from './no-body.interceptor.js';
-import { definitionOf, hasRoutes, keepRoutes, resourceOf } from './resource-metadata.js';
+import {
+  definitionOf,
+  type DirectHandlerName,
+  type DirectKey,
+  hasRoutes,
+  isGeneratedMethod,
+  keepDirectKeys,
+  keepRoutes,
+  resourceOf,
+} from './resource-metadata.js';
 
 type Methods = Record<string, unknown>;
 
@@ -66,17 +77,22 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   }
   checkTwins(controller, routes, fail);
   keepRoutes(controller, routes);
+  const directKeys = generatedKeysOf(controller, generated);
+  keepDirectKeys(controller, directKeys);
   const classes = createClasses(definition);
   for (const declared of routes) {
     // An override may say another status with @HttpCode.
     const route = { ...declared, status: statusOf(controller, declared) };
     const { guards = [], decorators = [] } = definition.routes[route.handler as CrudHandler] ?? {};
+    const isOwn = guards.length > 0 || decorators.length > 0;
+    const directKey = isOwn ? undefined : directKeys.find(({ handler }) => handler === route.handler);
     decorate(controller, route.handler, decorators);
     inherit(controller, route.handler, [
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
       route.reads ? ReadsQuery() : TakesQuery(...route.query),
       ...(route.answer === 'list' ? [Compressed()] : []),
+      ...(directKey ? [RouteConfig({ directKey })] : []),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
       ...(ignoresBody(route) ? [UseInterceptors(NoBodyInterceptor)] : []),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
@@ -94,6 +110,15 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     host: said<string>(HOST_METADATA),
     version: said<string>(VERSION_METADATA),
   })(controller);
+}
+
+/** The keys of the routes whose methods are the generated ones. */
+function generatedKeysOf(controller: Type<object>, routes: readonly Route[]): DirectKey[] {
+  return routes.flatMap(({ handler }) => {
+    const method = (controller.prototype as Methods)[handler] as DirectKey['method'];
+    if (!(handler in DIRECT_HANDLERS) || !isGeneratedMethod(method)) return [];
+    return [{ handler: handler as DirectHandlerName, method }];
+  });
 }
 
 /** Two routes of one method and path: Nest would take the first, or not start. */

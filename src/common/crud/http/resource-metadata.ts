@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { CrudHandler } from '../options/crud-options.js';
 import type { Route } from '../routes/routes.js';
 
 const DEFINITION = 'crud:definition';
@@ -45,4 +46,39 @@ export function resourceOf(controller: Type<object>): ResourceMetadata {
   throw new Error(
     `${controller.name} is no controller of a resource. Pass it to CrudModule.forFeature(options, { controller }).`,
   );
+}
+
+/** The methods that generated controllers have been made with. */
+const generatedMethods = new WeakSet<object>();
+
+/** Remembers the methods of a generated controller. */
+export function keepGenerated(methods: Iterable<object>): void {
+  for (const method of methods) generatedMethods.add(method);
+}
+
+/** Whether a method of a controller is the generated one, rather than an override of it. */
+export function isGeneratedMethod(method: unknown): boolean {
+  return typeof method === 'function' && generatedMethods.has(method);
+}
+
+const DIRECT_KEYS = 'crud:direct-keys';
+
+/** The handlers that may have a direct lane. */
+export type DirectHandlerName = Exclude<CrudHandler, 'restore'>;
+
+/** What the direct lane of a generated handler is opened by. */
+export interface DirectKey {
+  readonly handler: DirectHandlerName;
+  /** The generated method. */
+  readonly method: (...args: unknown[]) => unknown;
+}
+
+/** Keeps the keys of the direct lanes that a controller may have. */
+export function keepDirectKeys(controller: Type<object>, keys: readonly DirectKey[]): void {
+  Reflect.defineMetadata(DIRECT_KEYS, keys, controller);
+}
+
+/** The keys of the direct lanes that a controller may have. */
+export function directKeysOf(controller: Type<object>): readonly DirectKey[] {
+  return (Reflect.getOwnMetadata(DIRECT_KEYS, controller) ?? []) as readonly DirectKey[];
 }

@@ -1,0 +1,95 @@
+import { Logger, RequestMethod } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sendProblem } from '../../errors/index.js';
+import { type DirectHandler, queryFault } from '../../http/index.js';
+import { isObjectId } from '../../ids/index.js';
+import { applyScope, type Callers, decideCaller, type IsolationFields } from '../../tenancy/index.js';
+import type { CrudService } from '../service/crud.service.js';
+import type { Route } from '../routes/routes.js';
+import { JsonText } from './answers.js';
+import type { Exchange } from './exchange.js';
+import type { DirectHandlerName, ResourceMetadata } from './resource-metadata.js';
+
+/** The handlers that have a direct lane, what each is called with after the scope, and the verb that it calls. */
+export const DIRECT_HANDLERS = {
+  create: { verb: 'create', args: ({ body }: FastifyRequest) => [body] },
+  list: { verb: 'page', args: ({ crudQuery = {} }: FastifyRequest) => [crudQuery] },
+  count: { verb: 'count', args: ({ crudQuery = {} }: FastifyRequest) => [crudQuery] },
+  get: { verb: 'get', args: (request: FastifyRequest) => [idOf(request), request.crudQuery ?? {}] },
+  update: { verb: 'update', args: (request: FastifyRequest) => [idOf(request), request.body] },
+  del: { verb: 'del', args: (request: FastifyRequest) => [idOf(request)] },
+} as const satisfies Record<
+  DirectHandlerName,
+  { verb: keyof CrudService<object, object>; args: (request: FastifyRequest) => readonly unknown[] }
+>;
+
+/** What a lane serves requests with. */
+export interface DirectLane {
+  readonly resource: ResourceMetadata;
+  readonly route: Route & { readonly handler: DirectHandlerName };
+  /** The generated method of the controller. */
+  readonly method: (...args: unknown[]) => unknown;
+  /** What the method is called on. */
+  readonly host: { readonly service: object };
+  readonly isolation: (query: FastifyRequest['query']) => IsolationFields;
+  readonly callers: Callers;
+  readonly exchange: Exchange;
+  /** Sends what is not text, as Nest does. */
+  readonly send: (reply: FastifyReply, body: unknown) => unknown;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * Serves the plain requests of a wholly generated route, by the steps that Nest's chain would take. Everything unusual, such
+ * as a stream, a key, or a parameter that is refused, is left to the chain.
+ */
+export function directLane({ resource, route, ...lane }: DirectLane): DirectHandler {
+  const { definition } = resource;
+  const { args } = DIRECT_HANDLERS[route.handler];
+  const method = RequestMethod[route.method];
+  const logger = new Logger('Problem');
+
+  async function serve(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    try {
+      const fields = lane.isolation(request.query);
+      await decideCaller(request, fields, lane.callers);
+      reply.code(route.status);
+      const scope = applyScope(request, fields);
+      const handle = () => Promise.resolve(lane.method.call(lane.host, scope, ...args(request)));
+      const body = await lane.exchange.carryOut({ request, reply, definition, route, asText: true }, handle);
+      if (body instanceof JsonText) void reply.type(JSON_TYPE).send(body.text);
+      else lane.send(reply, body);
+    } catch (error) {
+      sendProblem(error, request, reply, logger);
+    }
+  }
+
+  return (request, reply) => {
+    const isPlain = request.method === method && hasPlainQuery(request, route) && hasPlainParams(request);
+    return isPlain && isPlainHere(request, route.handler) ? serve(request, reply) : undefined;
+  };
+}
+
+function isPlainHere({ headers, query }: FastifyRequest, handler: DirectHandlerName): boolean {
+  if (handler === 'create') return headers['idempotency-key'] === undefined;
+  if (handler !== 'list') return true;
+  const { accept = '*/*' } = headers;
+  return 'limit' in (query as object) && (accept === '*/*' || accept === 'application/json');
+}
+
+/** What a query says is for whoever reads it; that it says nothing twice, and nothing to others, is for the chain. */
+function hasPlainQuery({ query }: FastifyRequest, { reads }: Route): boolean {
+  if (queryFault(query) !== undefined) return false;
+  for (const value of Object.values(query as object)) if (!reads || typeof value !== 'string') return false;
+  return true;
+}
+
+function hasPlainParams({ params }: FastifyRequest): boolean {
+  for (const value of Object.values(params as object)) if (!isObjectId(value)) return false;
+  return true;
+}
+
+function idOf({ params }: FastifyRequest): string {
+  return (params as { id: string }).id;
+}

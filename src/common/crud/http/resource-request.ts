@@ -1,0 +1,14 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { Route } from '../routes/routes.js';
+
+/** A request to a route of a resource. */
+export interface ResourceRequest {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly definition: CrudDefinition;
+  /** Undefined for a route of plain Nest decorators. */
+  readonly route: Route | undefined;
+  /** Whether records may be answered with as text; nobody looks at the answer on its way then. @default false */
+  readonly asText?: boolean;
+}
