@@ -121,6 +121,18 @@ describe('GET /metrics', () => {
     expect(after.database_connections_in_use).toBeGreaterThanOrEqual(0);
   });
 
+  it('counts the patches that share a command', async () => {
+    const { body } = await app.post('/todos', { title: 'Cup' });
+    const name = (of: string) => `database_batch_size_${of}{kind="updates"}`;
+    const before = samples((await app.get('/metrics')).text);
+    const flags = Array.from({ length: 50 }, (_, i) => i % 2 === 0);
+    await Promise.all(flags.map((completed) => app.patch(`/todos/${String(body._id)}`, { completed })));
+    const after = samples((await app.get('/metrics')).text);
+    const rise = (sample: string) => (after[sample] ?? 0) - (before[sample] ?? 0);
+    expect(rise(name('sum'))).toBe(50);
+    expect(rise(name('count'))).toBeLessThan(50);
+  });
+
   it('counts refusals by their code, and the limit that was reached', async () => {
     const limited = await createTestApp({ env: { WORKER: 'off', RATE_LIMIT_ADDRESS: '4' } });
     // The client of the tests asks for the OpenAPI document, which counts.

@@ -4,8 +4,8 @@ import { Counter, Gauge } from 'prom-client';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
 import { DURATION_BUCKETS, Metrics, Tally, type TallyChild } from '../metrics/index.js';
 
-/** What goes together in one command: records by their identifiers, equal pages or counts, or new records. */
-export type BatchKind = 'creates' | 'equals' | 'reads';
+/** What goes together in one command: records by their identifiers, equal pages or counts, new records, or changes. */
+export type BatchKind = 'creates' | 'equals' | 'reads' | 'updates';
 
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] as const;
 
@@ -31,7 +31,7 @@ export class DatabaseFigures {
     }).child();
     const batches = new Tally({
       name: 'database_batch_size',
-      help: 'Reads by identifier, equal pages or counts, and creates, of as many requests, that one command carried out.',
+      help: 'Reads by identifier, equal pages or counts, creates, and updates, of as many requests, that one command carried out.',
       buckets: BATCH_BUCKETS,
       registry,
     });
@@ -39,6 +39,7 @@ export class DatabaseFigures {
       creates: batches.child({ kind: 'creates' }),
       equals: batches.child({ kind: 'equals' }),
       reads: batches.child({ kind: 'reads' }),
+      updates: batches.child({ kind: 'updates' }),
     };
     this.faults = new Counter({
       name: 'database_faults_total',

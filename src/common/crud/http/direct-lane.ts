@@ -8,6 +8,7 @@ import type { CrudService } from '../service/crud.service.js';
 import type { Route } from '../routes/routes.js';
 import { JsonText } from './answers.js';
 import type { Exchange } from './exchange.js';
+import { prefersRepresentation } from './prefer.js';
 import type { DirectHandlerName, ResourceMetadata } from './resource-metadata.js';
 
 /** The handlers that have a direct lane, what each is called with after the scope, and the verb that it calls. */
@@ -30,7 +31,7 @@ export interface DirectLane {
   /** The generated method of the controller. */
   readonly method: (...args: unknown[]) => unknown;
   /** What the method is called on. */
-  readonly host: { readonly service: object };
+  readonly host: { readonly service: CrudService<object, object> };
   readonly isolation: (query: FastifyRequest['query']) => IsolationFields;
   readonly callers: Callers;
   readonly exchange: Exchange;
@@ -56,7 +57,8 @@ export function directLane({ resource, route, ...lane }: DirectLane): DirectHand
       await decideCaller(request, fields, lane.callers);
       reply.code(route.status);
       const scope = applyScope(request, fields);
-      const handle = () => Promise.resolve(lane.method.call(lane.host, scope, ...args(request)));
+      const method = isUnread(request, route) ? updateUnread : lane.method;
+      const handle = () => Promise.resolve(method.call(lane.host, scope, ...args(request)));
       const body = await lane.exchange.carryOut({ request, reply, definition, route, asText: true }, handle);
       if (body instanceof JsonText) void reply.type(JSON_TYPE).send(body.text);
       else lane.send(reply, body);
@@ -69,6 +71,16 @@ export function directLane({ resource, route, ...lane }: DirectLane): DirectHand
     const isPlain = request.method === method && hasPlainQuery(request, route) && hasPlainParams(request);
     return isPlain && isPlainHere(request, route.handler) ? serve(request, reply) : undefined;
   };
+}
+
+/** Whether nobody looks at what an update gives back. */
+function isUnread({ headers }: FastifyRequest, { handler }: Route): boolean {
+  return handler === 'update' && !prefersRepresentation(headers.prefer);
+}
+
+/** Takes the place of the generated method, whose record nobody looks at. */
+function updateUnread(this: DirectLane['host'], ...args: unknown[]): Promise<void> {
+  return this.service.updateUnread(...(args as Parameters<CrudService<object, object>['updateUnread']>));
 }
 
 function isPlainHere({ headers, query }: FastifyRequest, handler: DirectHandlerName): boolean {

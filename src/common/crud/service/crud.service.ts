@@ -121,6 +121,35 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
+    return this.patch(scope, id, changes, options, (filter, checked) =>
+      this.resource.writes.patch(filter, checked, { scope }),
+    );
+  }
+
+  /**
+   * Changes the supplied fields as {@link CrudService.update} does, for a caller who does not want the record: if no hook wants it
+   * either, it is not read, and changes that arrive together are carried out by one command.
+   *
+   * @throws what `update` throws
+   */
+  async updateUnread(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    changes: UpdateValues<Entity, Update>,
+    options: WriteOptions & ConditionalOptions = {},
+  ): Promise<void> {
+    await this.patch(scope, id, changes, options, async (filter, checked) =>
+      (await this.resource.writes.patchUnread(filter, checked, { scope })) ? true : undefined,
+    );
+  }
+
+  private async patch<Result>(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    changes: UpdateValues<Entity, Update>,
+    options: WriteOptions & ConditionalOptions,
+    write: (filter: StoreFilter, checked: Changes<Update>) => Promise<Result | undefined>,
+  ): Promise<Result> {
     const filter = this.filterOf('update', scope, objectId(id));
     const { updateReader } = this.resource.definition;
     const known = options.validate === false || isChecked(changes, updateReader);
@@ -129,9 +158,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
       : await updateReader.readPatch(changes, { extras: !hasUnreadBody(scope) });
     await this.resource.parents.require('update', scope);
     const tags = requiredTags(scope, id, options.ifMatch);
-    const matching = withTags(filter, tags);
-    const record = await this.resource.writes.patch(matching, checked as Changes<Update>, { scope });
-    return record ?? this.refuseUnmatched(filter, tags);
+    const result = await write(withTags(filter, tags), checked as Changes<Update>);
+    return result ?? this.refuseUnmatched(filter, tags);
   }
 
   /**

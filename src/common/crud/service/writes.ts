@@ -155,6 +155,23 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.decide(filter, needs, plan, { ...context, changes });
   }
 
+  /** {@link Writes.patch} for a caller who does not want the record, which is not read if nobody else does. Says whether one matched. */
+  async patchUnread(
+    filter: StoreFilter,
+    changes: Changes<Update>,
+    { scope }: { scope: TenantScope },
+  ): Promise<boolean> {
+    const { audit, definition, hooks, references, store } = this.resource;
+    const isHooked = hooks.has('beforeUpdate') || hooks.isHeard('afterUpdate');
+    const change =
+      isHooked || audit || needsPrevious(changes) ? undefined : planChange(definition, changes, undefined);
+    if (!change || isEmpty(change)) return (await this.patch(filter, changes, { scope })) !== undefined;
+    await references.check('update', scope, change.set);
+    this.keepScope('update', scope, change);
+    const entry = this.entry(scope, 'update', namesOf(change));
+    return this.translated(() => store.updateUnread(filter, change, entry));
+  }
+
   /** Takes a reference away from the record that matches: the field, or the entry of a list, between the hooks of an update. */
   async unlink(
     filter: StoreFilter,

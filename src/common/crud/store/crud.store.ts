@@ -79,6 +79,8 @@ export interface CrudStore<Entity> {
    * @throws ValidationError if the schema refuses the change, DuplicateValueError if a unique value is taken
    */
   update(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<Updated<Entity> | undefined>;
+  /** Does the same without reading the record, and says whether one matched: those that arrive meanwhile share a command. */
+  updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean>;
   /** Removes the record that matches and gives it back; undefined if none does. */
   delete(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
 }

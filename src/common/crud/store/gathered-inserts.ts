@@ -1,5 +1,6 @@
-import { type HydratedDocument, type Model, mongo } from 'mongoose';
+import type { HydratedDocument, Model } from 'mongoose';
 import { CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/index.js';
+import { causeOf, refusedBy } from './bulk-errors.js';
 
 /** Maximum number of records that one command stores. Unit: records. */
 const MAX_BATCH = 1_000;
@@ -96,19 +97,6 @@ export class GatheredInserts {
   private async storeAlone({ record, stored, failed }: Ready): Promise<void> {
     await this.model.collection.insertOne(record, { ...OPERATION_LIMITS }).then(stored, failed);
   }
-}
-
-/** The positions of the records that the server refused, each for itself; undefined if the command failed as a whole. */
-function refusedBy(error: unknown): ReadonlySet<number> | undefined {
-  if (!(error instanceof mongo.MongoBulkWriteError)) return undefined;
-  const refused = [error.writeErrors].flat().map(({ index }) => index);
-  return refused.length === 0 || error.result.getWriteConcernError() ? undefined : new Set(refused);
-}
-
-/** The driver wraps what befell the command of several records into an error that keeps its text alone. */
-function causeOf(error: unknown): unknown {
-  const { errorResponse } = error as { errorResponse?: unknown };
-  return errorResponse instanceof Error ? errorResponse : error;
 }
 
 /** Makes the record of one who waits; undefined if it is refused, as its caller has been told. */

@@ -8,6 +8,7 @@ import { applyChange } from './apply-change.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
 import { GatheredInserts, recordOfDocument } from './gathered-inserts.js';
+import { GatheredUpdates } from './gathered-updates.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { checkMapNames } from './map-names.js';
 import { hasMiddleware } from './own-code.js';
@@ -33,6 +34,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Whether the schema shows its records in another form than it stores them in. */
   private readonly transforms: boolean;
   private readonly inserts: GatheredInserts;
+  private readonly updates: GatheredUpdates;
   private readonly reads: ReadBatches<Entity>;
   private readonly plain?: PlainRecords;
   /** Size of a record of a list. Unit: bytes. */
@@ -51,6 +53,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     const { figures } = database;
     this.inserts = new GatheredInserts(model, (size) => figures.batch('creates', size));
+    this.updates = new GatheredUpdates(model, (size) => figures.batch('updates', size));
     this.reads = new ReadBatches(
       (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
       (kind, size) => figures.batch(kind, size),
@@ -118,6 +121,12 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     filter: StoreFilter,
     fields?: readonly string[],
   ): Promise<Stored<Entity> | undefined> {
+    const plain = this.hides ? undefined : this.plain?.filter(filter);
+    if (plain) {
+      const projection = this.plainProjectionOf(fields);
+      const record = await this.model.collection.findOne(plain, { ...OPERATION_LIMITS, projection });
+      return (record as Stored<Entity> | null) ?? undefined;
+    }
     const query = this.model.findOne({}, this.projectionOf(fields), { ...OPERATION_LIMITS });
     const found = (await filtered(query, filter).lean().exec()) as Stored<Entity> | null;
     return found ?? undefined;
@@ -137,6 +146,12 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       batchSize: ids.length,
       hint: { _id: 1 } as const,
     };
+    const plain = this.hides ? undefined : this.plain?.filter(predicate);
+    if (plain) {
+      const projection = this.plainProjectionOf(fields);
+      const found = this.model.collection.find({ ...plain, _id: { $in: ids } }, { ...options, projection });
+      return (await found.toArray()) as unknown as Stored<Entity>[];
+    }
     const query = this.model.find({}, this.projectionOf(fields), options);
     return (await filtered(query, { ...predicate, _id: { $in: ids } })
       .lean()
@@ -253,6 +268,15 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return { previous, record: this.shown(record) };
   }
 
+  async updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean> {
+    const plain = this.plain?.update(filter, change);
+    if (!plain) return (await this.update(filter, change, entry)) !== undefined;
+    if (this.words) Object.assign(plain.update.$set, this.words.ofChange(change, undefined));
+    const $push = this.hasOutbox && entry ? { [OUTBOX]: entry } : undefined;
+    const update = { ...plain.update, ...($push && { $push }) };
+    return this.write(() => this.updates.update({ ...plain, update }));
+  }
+
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
     const query = this.model.findOneAndDelete(filter, { ...OPERATION_LIMITS }).lean();
     return ((await this.database.call(() => query.exec())) as Stored<Entity> | null) ?? undefined;
@@ -262,6 +286,11 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private projectionOf(fields: readonly string[] | undefined): Record<string, 1> | null {
     if (!fields || this.hides) return null;
     return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
+  }
+
+  /** The same for the driver, which knows nothing of what the schema hides. */
+  private plainProjectionOf(fields: readonly string[] | undefined): Record<string, 0 | 1> {
+    return this.projectionOf(fields) ?? { [WORDS]: 0, [OUTBOX]: 0 };
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {

@@ -1,4 +1,6 @@
 import { type Model, type Schema, type SchemaType, Types } from 'mongoose';
+import type { StoreChange, StoreFilter } from './crud.store.js';
+import type { PlainUpdate } from './gathered-updates.js';
 import { hasMiddleware, hasOwnValidators } from './own-code.js';
 
 type Fields = Record<string, unknown>;
@@ -51,6 +53,7 @@ export class PlainRecords {
     private readonly model: Model<Fields>,
     private readonly types: ReadonlyMap<string, PathType>,
     private readonly timestamps: readonly string[],
+    private readonly updatedAt: string | undefined,
   ) {}
 
   /** @param hidden names of fields that the store itself fills in. @default none */
@@ -61,7 +64,7 @@ export class PlainRecords {
     const types = new Map(paths.map(([path, type]) => [path, type as PathType]));
     if (!isPlainSchema(schema) || ![...types].every(([path, type]) => isPlainPath(path, type)))
       return undefined;
-    return new PlainRecords(model, types, [createdAt, updatedAt].filter(isName));
+    return new PlainRecords(model, types, [createdAt, updatedAt].filter(isName), updatedAt ?? undefined);
   }
 
   /** A new record of the values with its identifier and its defaults; undefined if Mongoose has to look at them. */
@@ -77,6 +80,46 @@ export class PlainRecords {
       if (type.validators.length > 0 && type.doValidateSync(value, null)) return undefined;
     }
     return { record, stamp: () => this.stamp(record) };
+  }
+
+  /** A change of one record as Mongoose would carry it out; undefined if Mongoose has to look at it. */
+  update(filter: StoreFilter, { set = {}, unset = [] }: StoreChange): PlainUpdate | undefined {
+    const matching = filter._id instanceof Types.ObjectId ? this.filter(filter) : undefined;
+    if (!matching) return undefined;
+    const now = new Date(this.model.base.now());
+    const $set: Fields = this.updatedAt === undefined ? {} : { [this.updatedAt]: now };
+    for (const [path, given] of Object.entries(set)) {
+      const type = this.changeable(path);
+      const value = type && KEPT[type.instance]?.(given);
+      if (value === undefined || type?.doValidateSync(value, null)) return undefined;
+      $set[path] = value;
+    }
+    const $unset: Fields = {};
+    for (const path of unset) {
+      const type = this.changeable(path);
+      if (!type || type.isRequired) return undefined;
+      $unset[path] = 1;
+    }
+    return { filter: matching, update: { $set, ...(unset.length > 0 && { $unset }), $inc: { __v: 1 } } };
+  }
+
+  /** A filter of values, as Mongoose would cast it; undefined if Mongoose has to look at it. */
+  filter(filter: StoreFilter): Fields | undefined {
+    const matching: Fields = {};
+    for (const [path, value] of Object.entries(filter)) {
+      const type = this.types.get(path);
+      const kept = value === null ? null : type && KEPT[type.instance]?.(value);
+      if (!type || kept === undefined) return undefined;
+      matching[path] = kept;
+    }
+    return matching;
+  }
+
+  /** The type of a field that an update may set; undefined if Mongoose has a say in it. */
+  private changeable(path: string): PathType | undefined {
+    const type = this.types.get(path);
+    const isOpen = path !== '_id' && !this.timestamps.includes(path) && !type?.options.immutable;
+    return isOpen ? type : undefined;
   }
 
   private stamp(record: Fields): Fields {

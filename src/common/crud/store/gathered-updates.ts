@@ -1,0 +1,86 @@
+import type { Model } from 'mongoose';
+import { Batches, CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/index.js';
+import { causeOf, refusedBy } from './bulk-errors.js';
+
+type Fields = Record<string, unknown>;
+
+/** Maximum number of updates that one command carries out. Unit: updates. */
+const MAX_BATCH = 1_000;
+
+/** One update of one record, in the store's types. */
+export interface PlainUpdate {
+  readonly filter: Fields;
+  readonly update: { readonly $set: Fields } & Readonly<Record<string, Fields>>;
+}
+
+interface Waiting extends PlainUpdate {
+  readonly since: number;
+}
+
+/** Whether an update has found its record, or why it is not known. */
+type Outcome = { readonly matched: boolean } | { readonly error: unknown };
+
+/**
+ * Carries out the updates that arrive while a command is in flight by the next one. An update that finds none in flight is carried out
+ * at once. Each has its own outcome. Nobody gets the records: for that, there is a command for each.
+ */
+export class GatheredUpdates {
+  private readonly batches: Batches<Waiting, Outcome>;
+
+  /** @param counted is told how many updates each command carries out */
+  constructor(
+    private readonly model: Model<Fields>,
+    counted: (size: number) => void,
+  ) {
+    this.batches = new Batches((batch) => this.carryOut(batch), { max: MAX_BATCH, begun: counted });
+  }
+
+  /** Whether a record matched, and was changed. @throws what the server refuses */
+  async update(update: PlainUpdate): Promise<boolean> {
+    const outcome = await this.batches.add('updates', { ...update, since: performance.now() });
+    if ('error' in outcome) throw outcome.error;
+    return outcome.matched;
+  }
+
+  private async carryOut(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+    const oldest = performance.now() - CALL_DEADLINE_MS;
+    const isLate = ({ since }: Waiting) => since <= oldest;
+    const due = batch.filter((one) => !isLate(one));
+    const outcomes = due.length === 1 ? await Promise.all(due.map(this.alone)) : await this.together(due);
+    const results = outcomes[Symbol.iterator]();
+    // The callers of the others have been told that the database is too slow.
+    return batch.map((one) => (isLate(one) ? { matched: false } : (results.next().value as Outcome)));
+  }
+
+  private readonly alone = async ({ filter, update }: PlainUpdate): Promise<Outcome> => {
+    try {
+      const { matchedCount } = await this.model.collection.updateOne(filter, update, { ...OPERATION_LIMITS });
+      return { matched: matchedCount > 0 };
+    } catch (error) {
+      return { error };
+    }
+  };
+
+  /**
+   * The server counts what matched, and says nothing of each update; only errors have a position. So one that matches nothing is to
+   * be an error: as an upsert whose new record would have another identifier than its filter asks for, which the server refuses.
+   */
+  private async together(batch: readonly PlainUpdate[]): Promise<readonly Outcome[]> {
+    const refusal = { $setOnInsert: { _id: null } };
+    const operations = batch.map(({ filter, update }) => ({
+      updateOne: { filter, update: { ...update, ...refusal }, upsert: true },
+    }));
+    try {
+      await this.model.collection.bulkWrite(operations, { ...OPERATION_LIMITS, ordered: false });
+      return batch.map(() => ({ matched: true }));
+    } catch (error) {
+      const refused = refusedBy(error);
+      // What was refused has changed nothing, whatever the reason; asked about one update, the server says it.
+      return Promise.all(
+        batch.map((one, i) =>
+          !refused ? { error: causeOf(error) } : refused.has(i) ? this.alone(one) : { matched: true },
+        ),
+      );
+    }
+  }
+}
