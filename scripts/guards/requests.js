@@ -156,4 +156,25 @@ export const REQUEST_GUARDS = [
     without: '',
     tests: ['import'],
   },
+  {
+    name: 'a request has one place in the process',
+    file: 'src/common/http/load/load-control.ts',
+    guard: 'if (request.load) return done();',
+    without: '',
+    tests: ['load'],
+  },
+  {
+    name: 'what is global closes direct lanes',
+    file: 'src/app.setup.ts',
+    guard: 'return others.length === 0;',
+    without: 'return true;',
+    tests: ['direct-routes'],
+  },
+  {
+    name: 'what is added to a controller closes its direct lanes',
+    file: 'src/common/crud/http/wholly-generated.ts',
+    guard: 'return members.every((member) => GENERATED.has(member));',
+    without: 'return true;',
+    tests: ['direct-routes'],
+  },
 ];

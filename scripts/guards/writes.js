@@ -115,6 +115,27 @@ export const WRITE_GUARDS = [
     tests: ['gathered-inserts'],
   },
   {
+    name: 'a patch that matches nothing is told so',
+    file: 'src/common/crud/store/gathered-updates.ts',
+    guard: 'refused.has(i) ? this.alone(one) : { matched: true }',
+    without: '{ matched: true }',
+    tests: ['gathered-updates'],
+  },
+  {
+    name: 'a patch never inserts',
+    file: 'src/common/crud/store/gathered-updates.ts',
+    guard: 'const refusal = { $setOnInsert: { _id: null } };',
+    without: 'const refusal = {};',
+    tests: ['gathered-updates'],
+  },
+  {
+    name: 'a patch that a hook hears of is no gathered one',
+    file: 'src/common/crud/service/writes.ts',
+    guard: "const isHooked = hooks.has('beforeUpdate') || hooks.isHeard('afterUpdate');",
+    without: 'const isHooked = false;',
+    tests: ['afterUpdate'],
+  },
+  {
     name: 'keys belong to a caller',
     file: IDENTIFY,
     guard: '[tenant, subject, own, method, targetOf(url), key, ...carried]',
