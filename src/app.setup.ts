@@ -104,11 +104,11 @@ function hasOwnChainOnly(app: NestFastifyApplication): boolean {
   const others = [
     ...config.getGlobalGuards(),
     ...config.getGlobalRequestGuards(),
-    ...config.getGlobalInterceptors().filter((one) => !(one instanceof StrictQueryInterceptor)),
+    ...config.getGlobalInterceptors().filter((one) => one.constructor !== StrictQueryInterceptor),
     ...config.getGlobalRequestInterceptors(),
     ...config.getGlobalPipes(),
     ...config.getGlobalRequestPipes(),
-    ...config.getGlobalFilters().filter((one) => !(one instanceof ProblemFilter)),
+    ...config.getGlobalFilters().filter((one) => one.constructor !== ProblemFilter),
     ...config.getGlobalRequestFilters(),
     ...config.getGlobalPreRequestHooks(),
   ];

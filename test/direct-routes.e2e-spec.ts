@@ -1,60 +1,10 @@
-import {
-  type CallHandler,
-  Catch,
-  type DynamicModule,
-  type ExceptionFilter,
-  type ExecutionContext,
-  ForbiddenException,
-  Module,
-  type NestInterceptor,
-  type PipeTransform,
-  type Provider,
-  UseFilters,
-  UseInterceptors,
-} from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
-import { Schema } from '@nestjs/mongoose';
-import type { FastifyReply } from 'fastify';
-import { map } from 'rxjs';
-import { AppModule } from '../src/app.module.js';
-import { CrudController, CrudModule, crudOptions } from '../src/common/crud/index.js';
-import { ProblemFilter } from '../src/common/errors/index.js';
-import { IsText } from '../src/common/fields/index.js';
+import { APP_GUARD } from '@nestjs/core';
+import { appWith } from './support/app-with.js';
 import { freshDatabaseUri } from './support/mongodb.js';
-import { createResourceApp } from './support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
 const ALLOW = { canActivate: () => true };
-
-/** Says in a header that it has seen the request. */
-class Seen implements NestInterceptor {
-  intercept(context: ExecutionContext, next: CallHandler) {
-    context.switchToHttp().getResponse<FastifyReply>().header('X-Seen', 'yes');
-    return next.handle();
-  }
-}
-
-/** Adds a member to every object that a handler answers with. */
-class Stamp implements NestInterceptor {
-  intercept(_context: unknown, next: CallHandler) {
-    return next.handle().pipe(map((body: unknown) => ({ ...(body as object), stamped: true })));
-  }
-}
-
-@Module({})
-class WithGlobals {}
-
-/** The service with providers of the application's own. */
-const appWith = (providers: Provider[], env = {}): Promise<TestApp> =>
-  createTestApp({
-    env,
-    root: (environment, database): DynamicModule => ({
-      module: WithGlobals,
-      imports: [AppModule.forRoot(environment, database)],
-      providers,
-    }),
-  });
 
 describe('a generated route without a chain of its own', () => {
   const ID = /[0-9a-f]{24}/g;
@@ -222,78 +172,5 @@ describe('a generated route without a chain of its own', () => {
     const id = String(ids.todos[2]);
     const { text } = await direct.get(`/todos/${id}?fields=completed,title`);
     expect(text).toBe(`{"_id":"${id}","title":"plain","completed":false}`);
-  });
-});
-
-class NoteInput {
-  @IsText({ max: 20 }) title!: string;
-}
-@Schema({ timestamps: true })
-class Note extends NoteInput {}
-const notes = crudOptions({ entity: Note, input: NoteInput, name: 'notes' });
-
-describe('whatever is added to the chain runs for generated routes, too', () => {
-  const readOne = async (app: TestApp, path = '/todos') => {
-    const { body } = await app.post(path, { title: 'a' });
-    return app.get(`${path}/${(body as { _id: string })._id}`);
-  };
-
-  it('a global guard', async () => {
-    const refuse = {
-      canActivate: () => {
-        throw new ForbiddenException('Closed for today.');
-      },
-    };
-    const app = await appWith([{ provide: APP_GUARD, useValue: refuse }]);
-    const response = await fetch(`${app.url}/todos?limit=1`);
-    expect(response.status).toBe(403);
-    expect(await response.json()).toMatchObject({ detail: 'Closed for today.' });
-    await app.close();
-  });
-
-  it('a global interceptor', async () => {
-    const app = await appWith([{ provide: APP_INTERCEPTOR, useClass: Stamp }]);
-    const page = await fetch(`${app.url}/todos?limit=1`);
-    expect(await page.json()).toMatchObject({ count: 0, stamped: true });
-    await app.close();
-  });
-
-  it('a global pipe', async () => {
-    const seen: unknown[] = [];
-    const watch: PipeTransform = {
-      transform: (value) => {
-        seen.push(value);
-        return value as unknown;
-      },
-    };
-    const app = await appWith([{ provide: APP_PIPE, useValue: watch }]);
-    const { body } = await readOne(app);
-    expect(seen).toContain((body as { _id: string })._id);
-    await app.close();
-  });
-
-  it('a filter of a controller that extends the generated one', async () => {
-    @Catch()
-    class Quiet implements ExceptionFilter {
-      private readonly problems = new ProblemFilter();
-      catch(_error: unknown, host: Parameters<ProblemFilter['catch']>[1]) {
-        this.problems.catch(new ForbiddenException('Not for you.'), host);
-      }
-    }
-    @UseFilters(Quiet)
-    class NotesController extends CrudController(notes) {}
-    const app = await createResourceApp(CrudModule.forFeature(notes, { controller: NotesController }));
-    const response = await fetch(`${app.url}/notes/665f1c2ab7e3a90d4c8b4567`);
-    expect(await response.json()).toMatchObject({ status: 403, detail: 'Not for you.' });
-    await app.close();
-  });
-
-  it('an interceptor of a controller that extends the generated one', async () => {
-    @UseInterceptors(Seen)
-    class NotesController extends CrudController(notes) {}
-    const app = await createResourceApp(CrudModule.forFeature(notes, { controller: NotesController }));
-    const { headers } = await readOne(app, '/notes');
-    expect(headers.get('x-seen')).toBe('yes');
-    await app.close();
   });
 });

@@ -24,6 +24,11 @@ export class DirectRoutes {
 
   constructor(fastify: FastifyInstance) {
     fastify.decorate('directRoutes', { getter: (): never => this as never });
+    // Only now has Fastify all of its hooks.
+    fastify.addHook('onReady', (done) => {
+      if (looksAtValues(fastify)) this.handlers.clear();
+      done();
+    });
     fastify.addHook('onRoute', (route) => {
       const key = route.config?.directKey;
       if (!key || route.method === 'HEAD') return;
@@ -43,4 +48,18 @@ export class DirectRoutes {
   open(key: object, handler: DirectHandler): void {
     this.handlers.set(key, handler);
   }
+}
+
+/**
+ * Whether somebody's hook or serializer of Fastify is given the values of answers, of which a direct handler sends the text.
+ * Fastify keeps them under symbols; if they are not there any more, somebody may.
+ */
+function looksAtValues(fastify: FastifyInstance): boolean {
+  const symbols = Object.getOwnPropertySymbols(fastify);
+  const kept = (name: string): unknown => {
+    const symbol = symbols.find(({ description }) => description === name);
+    return symbol && fastify[symbol as unknown as keyof FastifyInstance];
+  };
+  const hooks = kept('fastify.hooks') as { preSerialization?: readonly unknown[] } | undefined;
+  return hooks?.preSerialization?.length !== 0 || kept('fastify.replySerializerDefault') !== null;
 }

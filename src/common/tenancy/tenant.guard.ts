@@ -10,7 +10,8 @@ import { isolationOf } from './isolation-of.js';
  */
 @Injectable()
 export class TenantGuard implements CanActivate {
-  constructor(private readonly callers: Callers) {}
+  /** @param callers whom it asks */
+  constructor(readonly callers: Callers) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();

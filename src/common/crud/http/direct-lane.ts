@@ -4,7 +4,7 @@ import { sendProblem } from '../../errors/index.js';
 import { type DirectHandler, queryFault } from '../../http/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { applyScope, type Callers, decideCaller, type IsolationFields } from '../../tenancy/index.js';
-import type { CrudService } from '../service/crud.service.js';
+import { CrudService } from '../service/crud.service.js';
 import type { Route } from '../routes/routes.js';
 import { JsonText } from './answers.js';
 import type { Exchange } from './exchange.js';
@@ -30,7 +30,7 @@ export interface DirectLane {
   readonly route: Route & { readonly handler: DirectHandlerName };
   /** The generated method of the controller. */
   readonly method: (...args: unknown[]) => unknown;
-  /** What the method is called on. */
+  /** The controller, which the method is called on. */
   readonly host: { readonly service: CrudService<object, object> };
   readonly isolation: (query: FastifyRequest['query']) => IsolationFields;
   readonly callers: Callers;
@@ -38,6 +38,8 @@ export interface DirectLane {
   /** Sends what is not text, as Nest does. */
   readonly send: (reply: FastifyReply, body: unknown) => unknown;
 }
+
+const UPDATE = CrudService.prototype.update;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -57,7 +59,7 @@ export function directLane({ resource, route, ...lane }: DirectLane): DirectHand
       await decideCaller(request, fields, lane.callers);
       reply.code(route.status);
       const scope = applyScope(request, fields);
-      const method = isUnread(request, route) ? updateUnread : lane.method;
+      const method = isUnread(request, route) && isOriginal(lane.host) ? updateUnread : lane.method;
       const handle = () => Promise.resolve(method.call(lane.host, scope, ...args(request)));
       const body = await lane.exchange.carryOut({ request, reply, definition, route, asText: true }, handle);
       if (body instanceof JsonText) void reply.type(JSON_TYPE).send(body.text);
@@ -76,6 +78,11 @@ export function directLane({ resource, route, ...lane }: DirectLane): DirectHand
 /** Whether nobody looks at what an update gives back. */
 function isUnread({ headers }: FastifyRequest, { handler }: Route): boolean {
   return handler === 'update' && !prefersRepresentation(headers.prefer);
+}
+
+/** Whether the verb is still the generated one: somebody may have put another in its place since the start. */
+function isOriginal({ service }: DirectLane['host']): boolean {
+  return service.update === UPDATE;
 }
 
 /** Takes the place of the generated method, whose record nobody looks at. */

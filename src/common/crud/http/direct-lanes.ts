@@ -1,8 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
-import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { Callers } from '../../tenancy/index.js';
-import { getCrudServiceToken } from '../crud.tokens.js';
+import { TenantGuard } from '../../tenancy/index.js';
 import { isolationOfHandler } from '../routes/routes.js';
 import { AuditTrails } from '../audit/audit-trails.js';
 import { CrudRegistry } from '../service/crud.registry.js';
@@ -12,6 +11,9 @@ import { Exchange } from './exchange.js';
 import { type DirectKey, directKeysOf, resourceOf } from './resource-metadata.js';
 import { isWhollyGenerated } from './wholly-generated.js';
 
+/** What Nest's chain serves the requests of a controller with. */
+type Served = Pick<DirectLane, 'host' | 'callers'>;
+
 /** Opens a direct lane for every wholly generated route of an application that permits it. */
 @Injectable()
 export class DirectLanes implements OnApplicationBootstrap {
@@ -20,7 +22,6 @@ export class DirectLanes implements OnApplicationBootstrap {
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
-    private readonly providers: ModuleRef,
     private readonly modules: ModulesContainer,
     registry: CrudRegistry,
     trails: AuditTrails,
@@ -40,10 +41,10 @@ export class DirectLanes implements OnApplicationBootstrap {
     // Whoever wants to be told of each route is told by Nest.
     if (!routes?.permitted() || adapter?.getOnRouteTriggered()) return;
     for (const controller of this.controllers) {
-      const service = this.isShared(controller) && this.serviceOf(controller);
-      if (!service) continue;
+      const served = this.servedBy(controller);
+      if (!served) continue;
       for (const key of directKeysOf(controller)) {
-        const lane = this.laneOf(controller, key, service);
+        const lane = this.laneOf(controller, key, served);
         if (lane) routes.open(key, directLane(lane));
       }
     }
@@ -53,39 +54,37 @@ export class DirectLanes implements OnApplicationBootstrap {
   private laneOf(
     controller: Type<object>,
     { handler, method }: DirectKey,
-    service: CrudService<object, object>,
+    served: Served,
   ): DirectLane | undefined {
     const resource = resourceOf(controller);
     const route = resource.routes.get(handler);
     const verbOf = (of: object) => (of as Record<string, unknown>)[DIRECT_HANDLERS[handler].verb];
-    const isOverridden = verbOf(service) !== verbOf(CrudService.prototype);
+    const isOverridden = verbOf(served.host.service) !== verbOf(CrudService.prototype);
     if (!route || isOverridden || !isWhollyGenerated(controller, handler)) return undefined;
     const { httpAdapter } = this.adapterHost;
     return {
       resource,
       route: { ...route, handler },
       method,
-      host: { service },
+      ...served,
       isolation: (query) => isolationOfHandler(resource, handler, query as Record<string, unknown>),
-      callers: this.providers.get(Callers, { strict: false }),
       exchange: this.exchange,
       send: (reply, body) => httpAdapter.reply(reply, body) as unknown,
     };
   }
 
-  /** Whether all requests have one instance of a controller. */
-  private isShared(controller: Type<object>): boolean {
-    const found = [...this.modules.values()].map(({ controllers }) => controllers.get(controller));
-    return found.some((wrapper) => wrapper?.isDependencyTreeStatic());
-  }
-
-  /** The service that every request shares; undefined if each has its own. */
-  private serviceOf(controller: Type<object>): CrudService<object, object> | undefined {
-    const { definition } = resourceOf(controller);
-    try {
-      return this.providers.get(getCrudServiceToken(definition.entity), { strict: false });
-    } catch {
+  /**
+   * The instance of a controller that all requests share, and those whom the guard before it asks: a module may have providers
+   * of its own in the place of others. Undefined if there are several instances.
+   */
+  private servedBy(controller: Type<object>): Served | undefined {
+    const [module, ...others] = [...this.modules.values()].filter(({ controllers }) =>
+      controllers.has(controller),
+    );
+    const wrapper = module?.controllers.get(controller);
+    const guard: unknown = module?.injectables.get(TenantGuard)?.instance;
+    if (others.length > 0 || !wrapper?.isDependencyTreeStatic() || !(guard instanceof TenantGuard))
       return undefined;
-    }
+    return { host: wrapper.instance as DirectLane['host'], callers: guard.callers };
   }
 }

@@ -121,7 +121,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
-    return this.patch(scope, id, changes, options, (filter, checked) =>
+    return this.#patch(scope, id, changes, options, (filter, checked) =>
       this.resource.writes.patch(filter, checked, { scope }),
     );
   }
@@ -138,12 +138,13 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<void> {
-    await this.patch(scope, id, changes, options, async (filter, checked) =>
+    await this.#patch(scope, id, changes, options, async (filter, checked) =>
       (await this.resource.writes.patchUnread(filter, checked, { scope })) ? true : undefined,
     );
   }
 
-  private async patch<Result>(
+  // No member that a feature's own could be named as.
+  async #patch<Result>(
     scope: TenantScope,
     id: string | Types.ObjectId,
     changes: UpdateValues<Entity, Update>,
