@@ -183,6 +183,10 @@ describe('the records of a schema are left to Mongoose that has', () => {
     ['an object', (schema) => schema.add({ inner: { name: String } })],
     ['a default that is cast', (schema) => schema.add({ size: { type: Number, default: '5' } })],
     ['a clock of its own', (schema) => schema.set('timestamps', { currentTime: () => 0 })],
+    ['a timestamp that is no date', (schema) => schema.add({ updatedAt: Number }).set('timestamps', true)],
+    ['a collation', (schema) => schema.set('collation', { locale: 'en' })],
+    ['a write concern', (schema) => schema.set('writeConcern', { w: 3 })],
+    ['a read preference', (schema) => schema.set('read', 'secondary')],
     ['an identifier that is no ObjectId', (schema) => schema.add({ _id: String })],
   ];
 

@@ -1,5 +1,6 @@
 import type { Model } from 'mongoose';
 import { Batches, CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/index.js';
+import { DatabaseTooSlowError } from '../../errors/index.js';
 import { causeOf, refusedBy } from './bulk-errors.js';
 
 type Fields = Record<string, unknown>;
@@ -11,6 +12,8 @@ const MAX_BATCH = 1_000;
 export interface PlainUpdate {
   readonly filter: Fields;
   readonly update: { readonly $set: Fields } & Readonly<Record<string, Fields>>;
+  /** Name of the field that says when the update was sent. @default none */
+  readonly updatedAt?: string;
 }
 
 interface Waiting extends PlainUpdate {
@@ -48,11 +51,14 @@ export class GatheredUpdates {
     const due = batch.filter((one) => !isLate(one));
     const outcomes = due.length === 1 ? await Promise.all(due.map(this.alone)) : await this.together(due);
     const results = outcomes[Symbol.iterator]();
-    // The callers of the others have been told that the database is too slow.
-    return batch.map((one) => (isLate(one) ? { matched: false } : (results.next().value as Outcome)));
+    // The callers of the others are told that the database is too slow.
+    return batch.map((one) =>
+      isLate(one) ? { error: new DatabaseTooSlowError() } : (results.next().value as Outcome),
+    );
   }
 
-  private readonly alone = async ({ filter, update }: PlainUpdate): Promise<Outcome> => {
+  private readonly alone = async (one: PlainUpdate): Promise<Outcome> => {
+    const { filter, update } = this.stamped(one);
     try {
       const { matchedCount } = await this.model.collection.updateOne(filter, update, { ...OPERATION_LIMITS });
       return { matched: matchedCount > 0 };
@@ -67,9 +73,10 @@ export class GatheredUpdates {
    */
   private async together(batch: readonly PlainUpdate[]): Promise<readonly Outcome[]> {
     const refusal = { $setOnInsert: { _id: null } };
-    const operations = batch.map(({ filter, update }) => ({
-      updateOne: { filter, update: { ...update, ...refusal }, upsert: true },
-    }));
+    const operations = batch.map((one) => {
+      const { filter, update } = this.stamped(one);
+      return { updateOne: { filter, update: { ...update, ...refusal }, upsert: true } };
+    });
     try {
       await this.model.collection.bulkWrite(operations, { ...OPERATION_LIMITS, ordered: false });
       return batch.map(() => ({ matched: true }));
@@ -82,5 +89,15 @@ export class GatheredUpdates {
         ),
       );
     }
+  }
+
+  /** An update as it is sent now: the time at which it began to wait may be before that of a write that is acknowledged by now. */
+  private stamped({ filter, update, updatedAt }: PlainUpdate): Pick<PlainUpdate, 'filter' | 'update'> {
+    if (updatedAt === undefined) return { filter, update };
+    return { filter, update: { ...update, $set: { ...update.$set, [updatedAt]: this.now() } } };
+  }
+
+  private now(): Date {
+    return new Date(this.model.base.now());
   }
 }

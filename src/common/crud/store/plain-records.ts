@@ -62,9 +62,11 @@ export class PlainRecords {
     const { createdAt, updatedAt } = (schema as WithTimestamps).$timestamps ?? {};
     const paths = Object.entries(schema.paths).filter(([path]) => !hidden.includes(path) && path !== '__v');
     const types = new Map(paths.map(([path, type]) => [path, type as PathType]));
+    const timestamps = [createdAt, updatedAt].filter(isName);
+    if (!timestamps.every((name) => types.get(name)?.instance === 'Date')) return undefined;
     if (!isPlainSchema(schema) || ![...types].every(([path, type]) => isPlainPath(path, type)))
       return undefined;
-    return new PlainRecords(model, types, [createdAt, updatedAt].filter(isName), updatedAt ?? undefined);
+    return new PlainRecords(model, types, timestamps, updatedAt ?? undefined);
   }
 
   /** A new record of the values with its identifier and its defaults; undefined if Mongoose has to look at them. */
@@ -86,8 +88,7 @@ export class PlainRecords {
   update(filter: StoreFilter, { set = {}, unset = [] }: StoreChange): PlainUpdate | undefined {
     const matching = filter._id instanceof Types.ObjectId ? this.filter(filter) : undefined;
     if (!matching) return undefined;
-    const now = new Date(this.model.base.now());
-    const $set: Fields = this.updatedAt === undefined ? {} : { [this.updatedAt]: now };
+    const $set: Fields = {};
     for (const [path, given] of Object.entries(set)) {
       const type = this.changeable(path);
       const value = type && KEPT[type.instance]?.(given);
@@ -100,7 +101,8 @@ export class PlainRecords {
       if (!type || type.isRequired) return undefined;
       $unset[path] = 1;
     }
-    return { filter: matching, update: { $set, ...(unset.length > 0 && { $unset }), $inc: { __v: 1 } } };
+    const update = { $set, ...(unset.length > 0 && { $unset }), $inc: { __v: 1 } };
+    return { filter: matching, update, updatedAt: this.updatedAt };
   }
 
   /** A filter of values, as Mongoose would cast it; undefined if Mongoose has to look at it. */
@@ -130,7 +132,11 @@ export class PlainRecords {
   }
 }
 
+/** What a schema may ask of every command, and the driver would not know. */
+const OF_COMMANDS = ['collation', 'read', 'readConcern', 'writeConcern'] as const;
+
 function isPlainSchema(schema: Schema): boolean {
+  if (OF_COMMANDS.some((option) => (schema.get(option) ?? undefined) !== undefined)) return false;
   const timestamps: unknown = schema.get('timestamps');
   const hasClock = typeof timestamps === 'object' && timestamps !== null && 'currentTime' in timestamps;
   return !hasClock && !schema.discriminators && !hasMiddleware(schema) && !hasOwnValidators(schema);
