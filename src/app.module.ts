@@ -26,7 +26,7 @@ export class AppModule {
           scope: environment.jwtScope,
           tenantClaim: environment.jwtTenantClaim,
         }),
-        HealthModule,
+        HealthModule.forRoot(environment),
         PostsModule,
         TodosModule.forRoot({ form: environment.todosApi }),
         NotificationsModule.forRoot({

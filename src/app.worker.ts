@@ -6,7 +6,7 @@ import { TenancyModule } from './common/tenancy/index.js';
 import type { Environment } from './config/index.js';
 import { HealthController } from './health/health.controller.js';
 import { HealthModule } from './health/health.module.js';
-import { MetricsController } from './health/metrics.controller.js';
+import { type MetricsAccess, metricsRoute } from './health/metrics.controller.js';
 import { ShutdownState } from './health/shutdown-state.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PostsModule } from './posts/posts.module.js';
@@ -22,7 +22,7 @@ export class WorkerModule {
         EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
         // Without a key source no token verifies, and nobody can send one to a worker.
         TenancyModule.forRoot({ tenantClaim: environment.jwtTenantClaim }),
-        HealthModule,
+        HealthModule.forRoot(environment),
         PostsModule,
         NotificationsModule.forRoot({
           worker: true,
@@ -39,12 +39,14 @@ export class WorkerModule {
 /** The routes of a worker's own port, which tell of a worker that runs beside them. */
 @Module({})
 export class WorkerPortModule {
-  static forRoot(worker: INestApplicationContext): DynamicModule {
+  static forRoot(worker: INestApplicationContext, access: MetricsAccess): DynamicModule {
+    const { controllers, providers } = metricsRoute(access);
     const database = worker.get(Database, { strict: false });
     return {
       module: WorkerPortModule,
-      controllers: [HealthController, MetricsController],
+      controllers: [HealthController, ...controllers],
       providers: [
+        ...providers,
         // The ping alone: Nest would open and close a whole Database with this application, too.
         { provide: Database, useValue: { ping: () => database.ping() } satisfies Pick<Database, 'ping'> },
         { provide: ShutdownState, useValue: worker.get(ShutdownState, { strict: false }) },

@@ -21,7 +21,7 @@ await start({ portVariable: 'WORKER_PORT', verifiesTokens: false }, async (envir
     logger.log('Working; set WORKER_PORT to a port for its health and metrics');
     return;
   }
-  const app = await createBareApp(WorkerPortModule.forRoot(worker), environment, { log });
+  const app = await createBareApp(WorkerPortModule.forRoot(worker, environment), environment, { log });
   await app.listen(environment.workerPort, environment.host);
   logger.log(`Working; health and metrics are at ${await app.getUrl()}`);
 });

@@ -41,6 +41,8 @@ describe('the environment', () => {
       rateLimitBadTokens: 600,
       hookWarnMs: 50,
       docs: 'on',
+      metrics: 'on',
+      metricsToken: undefined,
     });
   });
 
@@ -78,6 +80,8 @@ describe('the environment', () => {
     [{ RATE_LIMIT_ADDRESS: '0' }, { rateLimitAddress: 0 }],
     [{ RATE_LIMIT_BAD_TOKENS: '10' }, { rateLimitBadTokens: 10 }],
     [{ DOCS: 'off' }, { docs: 'off' }],
+    [{ METRICS: 'off' }, { metrics: 'off' }],
+    [{ METRICS_TOKEN: `${'x'.repeat(31)}=` }, { metricsToken: `${'x'.repeat(31)}=` }],
     ...[
       'mongodb://db.example.com/app?tls=true',
       'mongodb+srv://db.example.com/app',
@@ -169,6 +173,13 @@ describe('a process', () => {
     ['WEB_CONCURRENCY', { WEB_CONCURRENCY: 'auto' }, wholeNumber(1, 128)],
     ['WORKER', { WORKER: 'on' }, oneOf('inline', 'off')],
     ['WORKER_PORT', { WORKER_PORT: 'yes' }, wholeNumber(0, 65_535)],
+    ['METRICS', { METRICS: 'yes' }, oneOf('on', 'off')],
+    ['METRICS_TOKEN', { METRICS_TOKEN: 'x'.repeat(31) }, 'must have at least 32 bytes.'],
+    [
+      'METRICS_TOKEN',
+      { METRICS_TOKEN: `${'x'.repeat(32)} x` },
+      'must have letters, digits and - . _ ~ + / only, with = at its end alone.',
+    ],
     ['WEBHOOK_ALLOW_PRIVATE', { WEBHOOK_ALLOW_PRIVATE: 'yes' }, oneOf('true', 'false')],
     [
       'WEBHOOK_ALLOW_PRIVATE',

@@ -26,7 +26,10 @@ interface Manifest {
 }
 
 const FOLDER = 'deploy/kubernetes';
-const DATABASE = { MONGODB_URI: 'mongodb+srv://db.example.com/posts-and-todos' };
+const SECRETS: Record<string, Variables> = {
+  database: { MONGODB_URI: 'mongodb+srv://db.example.com/posts-and-todos' },
+  metrics: { METRICS_TOKEN: '0'.repeat(64) },
+};
 const dockerfile = readFileSync('Dockerfile', 'utf8');
 const imageEnvironment = Object.fromEntries(
   [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [
@@ -77,11 +80,12 @@ describe('the manifests for Kubernetes', () => {
       const { spec } = find('Deployment', name);
       const { containers, securityContext } = spec?.template.spec ?? ({} as never);
       const [container] = containers;
-      const settings = container.envFrom.map(({ configMapRef }) =>
-        configMapRef ? find('ConfigMap', configMapRef.name).data : DATABASE,
+      const settings = container.envFrom.map(({ configMapRef, secretRef }) =>
+        configMapRef ? find('ConfigMap', configMapRef.name).data : SECRETS[secretRef?.name ?? ''],
       );
       const own = Object.fromEntries((container.env ?? []).map(({ name: key, value }) => [key, value]));
       expectToStart(Object.assign({}, ...settings, own) as Variables, verifiesTokens);
+      expect(Object.assign({}, ...settings)).toMatchObject(SECRETS.metrics ?? {});
       expect(container.livenessProbe.httpGet.path).toBe('/health/live');
       expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
       expect(container.startupProbe).toBeDefined();

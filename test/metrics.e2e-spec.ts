@@ -1,5 +1,6 @@
 import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
+import { expectInvalidToken, expectUnauthenticated } from './support/problems.js';
 import { ACME, tokenOf } from './support/tenants.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
@@ -177,5 +178,42 @@ describe('GET /metrics', () => {
     await proxy.turn('pass');
     await away.close();
     await proxy.close();
+  });
+});
+
+describe('GET /metrics of a service with METRICS_TOKEN', () => {
+  const METRICS_TOKEN = 'scrape-me-with-this-token-and-no-other';
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { WORKER: 'off', METRICS_TOKEN } });
+  });
+  afterAll(() => app.close());
+
+  it('answers whoever sends it', async () => {
+    const { status, headers, text } = await app.get('/metrics', { token: METRICS_TOKEN });
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(samples(text).process_resident_memory_bytes).toBeGreaterThan(0);
+  });
+
+  it('is a 401 for everybody else, those with a token of a tenant among them', async () => {
+    expectUnauthenticated(await app.get('/metrics'), '/metrics');
+    for (const token of [`${METRICS_TOKEN}x`, METRICS_TOKEN.slice(1), await tokenOf(ACME)])
+      expectInvalidToken(await app.get('/metrics', { token }), '/metrics');
+    expect((await fetch(`${app.url}/metrics`, { method: 'HEAD' })).status).toBe(401);
+  });
+
+  it('opens nothing else', async () => {
+    expectInvalidToken(await app.get('/subscriptions', { token: METRICS_TOKEN }), '/subscriptions');
+    expect((await app.get('/health/live')).status).toBe(200);
+  });
+});
+
+describe('GET /metrics of a service with METRICS=off', () => {
+  it('is not there', async () => {
+    const app = await createTestApp({ env: { WORKER: 'off', METRICS: 'off' } });
+    expect((await app.get('/metrics')).status).toBe(404);
+    expect((await app.get('/docs/openapi.json')).text).not.toContain('/metrics');
+    expect((await app.get('/health/live')).status).toBe(200);
+    await app.close();
   });
 });

@@ -81,6 +81,15 @@ describe('a worker', () => {
     }
   });
 
+  it('shows its metrics to whoever sends METRICS_TOKEN', async () => {
+    const METRICS_TOKEN = 'scrape-me-with-this-token-and-no-other';
+    const worker = spawn({ MONGODB_URI: uri, WORKER_PORT: '0', METRICS_TOKEN });
+    const url = `${await worker.says(PORT_URL)}/metrics`;
+    expect((await fetch(url)).status).toBe(401);
+    const headers = { Authorization: `Bearer ${METRICS_TOKEN}` };
+    expect((await fetch(url, { headers })).status).toBe(200);
+  });
+
   it('is not ready while its database is away, and tells its figures all the same', async () => {
     const proxy = await TcpProxy.before(uri);
     const worker = spawn({ MONGODB_URI: proxy.through(uri), WORKER_PORT: '0' });

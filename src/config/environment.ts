@@ -58,6 +58,10 @@ export interface Environment {
   readonly hookWarnMs: number;
   /** Whether the explorer and the OpenAPI document are served. @default "on" */
   readonly docs: 'on' | 'off';
+  /** Whether `GET /metrics` is served. @default "on" */
+  readonly metrics: 'on' | 'off';
+  /** Bearer token that `GET /metrics` takes; unset takes none. */
+  readonly metricsToken?: string;
 }
 
 /** The settings of a process. */
@@ -109,6 +113,8 @@ export function readEnvironment(
     rateLimitBadTokens: read.wholeNumber('RATE_LIMIT_BAD_TOKENS', 600, 0, 1_000_000_000),
     hookWarnMs: read.wholeNumber('HOOK_WARN_MS', 50, 0, 600_000),
     docs: read.oneOf('DOCS', ['on', 'off'], 'on'),
+    metrics: read.oneOf('METRICS', ['on', 'off'], 'on'),
+    metricsToken: read.bearerToken('METRICS_TOKEN', 32),
   };
   refuseContradictions(environment);
   if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
@@ -238,6 +244,16 @@ class Reader {
       throw new ConfigurationError(name, `must have at least ${minBytes} bytes`);
     }
     return value;
+  }
+
+  /** A token of the characters of RFC 6750, section 2.1. */
+  bearerToken(name: string, minLength: number): string | undefined {
+    const value = this.secret(name, minLength);
+    if (value === undefined || /^[\w\-.~+/]+=*$/.test(value)) return value;
+    throw new ConfigurationError(
+      name,
+      'must have letters, digits and - . _ ~ + / only, with = at its end alone',
+    );
   }
 
   url(name: string): URL | undefined {

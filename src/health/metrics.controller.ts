@@ -1,29 +1,109 @@
-import { Controller, Get, Header } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
-import { ApiProblems } from '../common/errors/index.js';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import {
+  applyDecorators,
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Header,
+  Inject,
+  Injectable,
+  type ModuleMetadata,
+  UseGuards,
+} from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { ApiProblems, type ErrorCode, InvalidTokenError } from '../common/errors/index.js';
 import { UnderLoad } from '../common/http/index.js';
 import { Metrics } from '../common/metrics/index.js';
+import { bearerTokenOf } from '../common/tenancy/index.js';
+
+/** Who gets the figures. */
+export interface MetricsAccess {
+  /** Whether there is such a route. */
+  readonly metrics: 'on' | 'off';
+  /** Bearer token that the route takes; unset takes none. */
+  readonly metricsToken?: string;
+}
+
+const METRICS_TOKEN = Symbol('METRICS_TOKEN');
+
+/** What a module needs to show the figures to whoever gets them. */
+export function metricsRoute({
+  metrics,
+  metricsToken,
+}: MetricsAccess): Required<Pick<ModuleMetadata, 'controllers' | 'providers'>> {
+  if (metrics === 'off') return { controllers: [], providers: [] };
+  if (metricsToken === undefined) return { controllers: [MetricsController], providers: [] };
+  return {
+    controllers: [GuardedMetricsController],
+    providers: [{ provide: METRICS_TOKEN, useValue: metricsToken }],
+  };
+}
+
+const ReadsMetrics = (description: string, ...problems: ErrorCode[]) =>
+  applyDecorators(
+    Get(),
+    UnderLoad('taken'),
+    Header('Content-Type', Metrics.CONTENT_TYPE),
+    ApiOperation({
+      operationId: 'metrics',
+      summary:
+        'Figures of the process, its requests, the database and the notifications, in the text format of Prometheus',
+      description: `Also answers while the database cannot be reached: \`notifications_queue_up\` is 0 then, and the figures of the queue are absent.${description}`,
+    }),
+    ApiProduces('text/plain'),
+    ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } }),
+    ApiProblems('VALIDATION_FAILED', ...problems, 'INTERNAL_ERROR'),
+  );
 
 /** Figures for Prometheus. */
 @ApiTags('Health')
 @Controller('metrics')
-export class MetricsController {
+class MetricsController {
   constructor(private readonly metrics: Metrics) {}
 
-  @Get()
-  @UnderLoad('taken')
-  @Header('Content-Type', Metrics.CONTENT_TYPE)
-  @ApiOperation({
-    operationId: 'metrics',
-    summary:
-      'Figures of the process, its requests, the database and the notifications, in the text format of Prometheus',
-    description:
-      'Also answers while the database cannot be reached: `notifications_queue_up` is 0 then, and the figures of the queue are absent.',
-  })
-  @ApiProduces('text/plain')
-  @ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } })
-  @ApiProblems('VALIDATION_FAILED', 'INTERNAL_ERROR')
+  @ReadsMetrics('')
   read(): Promise<string> {
     return this.metrics.render();
   }
+}
+
+/** Lets nobody in who does not know the token. */
+@Injectable()
+class MetricsGuard implements CanActivate {
+  private readonly expected: Buffer;
+
+  constructor(@Inject(METRICS_TOKEN) token: string) {
+    this.expected = hashOf(token);
+  }
+
+  canActivate(context: ExecutionContext): boolean {
+    const sent = hashOf(bearerTokenOf(context.switchToHttp().getRequest<FastifyRequest>()));
+    if (!timingSafeEqual(sent, this.expected)) throw new InvalidTokenError('METRICS_TOKEN');
+    return true;
+  }
+}
+
+/** Figures for a Prometheus that sends the token. */
+@ApiTags('Health')
+@ApiBearerAuth()
+@UseGuards(MetricsGuard)
+@Controller('metrics')
+class GuardedMetricsController {
+  constructor(private readonly metrics: Metrics) {}
+
+  @ReadsMetrics(
+    ' Takes the token of the service’s own setting, and no other.',
+    'UNAUTHENTICATED',
+    'INVALID_TOKEN',
+  )
+  read(): Promise<string> {
+    return this.metrics.render();
+  }
+}
+
+/** Of one length, so that the comparison takes the same time whatever was sent. */
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
 }

@@ -18,7 +18,7 @@ export function buildService(): void {
 
 /** Variables that a shell may have set and that would change what a test sees. */
 const OWN =
-  /^(PORT|HOST|MONGODB_URI|MONGODB_ALLOW_PLAIN|DOCS|DATA_DIR|NODE_ENV|JWT_.*|TODOS_API|WEB_CONCURRENCY|WORKER|WORKER_PORT|CORS_ORIGINS|LOG_LEVEL|BODY_LIMIT|HOOK_WARN_MS|TRUSTED_PROXIES|MAX_.*|RATE_LIMIT_.*)$/;
+  /^(PORT|HOST|MONGODB_URI|MONGODB_ALLOW_PLAIN|DOCS|METRICS|METRICS_TOKEN|DATA_DIR|NODE_ENV|JWT_.*|TODOS_API|WEB_CONCURRENCY|WORKER|WORKER_PORT|CORS_ORIGINS|LOG_LEVEL|BODY_LIMIT|HOOK_WARN_MS|TRUSTED_PROXIES|MAX_.*|RATE_LIMIT_.*)$/;
 
 /** A process of the built service with nothing in its environment but what the test sets. */
 export class ServiceProcess {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
+import { bearerTokenOf } from './bearer-token.js';
 import type { TenantContext } from './tenant-context.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -17,16 +17,9 @@ export class Callers {
    * @throws UnauthenticatedError, InvalidTokenError without a token that verifies
    */
   async of({ raw, headers }: FastifyRequest): Promise<TenantContext> {
-    const token = bearerToken(headers.authorization);
+    const token = bearerTokenOf({ headers });
     const caller = this.callers.get(raw) ?? this.verifier.authenticate(token);
     this.callers.set(raw, caller);
     return caller;
   }
-}
-
-function bearerToken(header: string | undefined): string {
-  if (header === undefined || !/^bearer(\s|$)/i.test(header)) throw new UnauthenticatedError();
-  const match = /^bearer +([\w\-.~+/]+=*)$/i.exec(header);
-  if (!match?.[1]) throw new InvalidTokenError('MALFORMED');
-  return match[1];
 }

@@ -1,3 +1,4 @@
+export { bearerTokenOf } from './bearer-token.js';
 export { CallerIdentity } from './caller-identity.js';
 export { Callers } from './callers.js';
 export * from './current-scope.js';
