@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { eventually } from './support/eventually.js';
 import { expectProblem } from './support/problems.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
@@ -105,9 +105,74 @@ describe('a large page', () => {
     expect(Object.keys(body)).toEqual(['results', 'next', 'prev']);
   });
 
+  it('has no more listeners than Node takes for a leak', async () => {
+    const { server } = app.app.getHttpAdapter().getInstance();
+    let listeners = 0;
+    server.prependOnceListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+      response.on('newListener', (name) => {
+        if (name === 'close') listeners = Math.max(listeners, response.listenerCount('close') + 1);
+      });
+    });
+    const response = await fetch(`${app.url}/posts/api?limit=50`);
+    expect(await response.json()).toMatchObject({ count: 60 });
+    expect(listeners).toBeGreaterThan(0);
+    expect(listeners).toBeLessThanOrEqual(10);
+  });
+
   it('is sent to many at a time, and each gets all of it', async () => {
     const read = async () => (await fetch(`${app.url}/posts/api?limit=20`)).json();
     const pages = (await Promise.all(Array.from({ length: 20 }, read))) as { results?: unknown[] }[];
     expect(pages.map(({ results }) => results?.length)).toEqual(Array.from({ length: 20 }, () => 20));
+  });
+});
+
+describe('large pages that wait for memory', () => {
+  const PLACES = 8;
+  /** Of 10 MB each, the half of the memory that one client may have. */
+  const READERS = 6;
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { MAX_RUNNING_REQUESTS: String(PLACES) } });
+    const content = 'x'.repeat(100_000);
+    const createdAt = new Date();
+    const posts = Array.from({ length: 100 }, (_, i) => ({
+      title: `${i}`,
+      content,
+      tenant: TENANT,
+      createdAt,
+      __v: 0,
+    }));
+    await app.database.collection('posts').insertMany(posts);
+  });
+  afterAll(() => app.close());
+
+  it('keep no small request from being served, and are served in their turn', async () => {
+    const readers: ClientRequest[] = [];
+    for (let i = 0; i < READERS; i++) {
+      const reader = request(`${app.url}/posts/api?limit=100`).end();
+      reader.on('error', () => undefined);
+      await once(reader, 'response');
+      readers.push(reader);
+    }
+    let answered = 0;
+    const pages = Array.from({ length: PLACES }, async () => {
+      // It turns out to be small, but nobody knows that yet.
+      const response = await fetch(`${app.url}/posts/api?limit=100&fields=title`);
+      answered += 1;
+      await response.arrayBuffer();
+      return response.status;
+    });
+    await eventually(async () => {
+      const { text } = await app.get('/metrics');
+      expect(text).toContain(`http_requests_in_flight ${READERS + PLACES + 1}\n`);
+    });
+    expect((await app.get('/todos?limit=1')).status).toBe(200);
+    expect(answered).toBe(0);
+    readers.forEach((reader) => reader.destroy());
+    expect(await Promise.all(pages)).toEqual(Array.from({ length: PLACES }, () => 200));
+    await eventually(async () => {
+      const { text } = await app.get('/metrics');
+      for (const name of ['running', 'waiting']) expect(text).toContain(`http_requests_${name} 0\n`);
+    });
   });
 });

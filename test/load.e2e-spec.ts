@@ -164,6 +164,22 @@ describe('a process with as much to do as it can', () => {
     clearInterval(opening);
   });
 
+  it('lets a tenant wait for its own requests while there are places for others', async () => {
+    const maxWaitMs = 200;
+    await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: String(maxWaitMs) });
+    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    expect(await statusesOf([create(acme), create(globex)])).toEqual([201, 201]);
+    const holdOne = () => hold('acme', { Authorization: `Bearer ${acme}` });
+    const ofAcme = [holdOne(), holdOne()];
+    await eventually(() => expect(held()).toEqual(['acme']));
+    const begun = performance.now();
+    while (performance.now() - begun < 1.5 * maxWaitMs) await send('/health/live');
+    ofAcme.push(holdOne(), holdOne());
+    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
+    expect(await statusesOf(ofAcme)).toEqual([200, 200, 200, 200]);
+    clearInterval(opening);
+  });
+
   it('answers within five seconds, whatever a handler does', async () => {
     await start({});
     const begun = Date.now();

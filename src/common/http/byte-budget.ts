@@ -38,8 +38,8 @@ export class ByteBudget {
    */
   async reserve(request: FastifyRequest, bytes: number): Promise<Reservation> {
     const client = clientOf(request);
-    if (this.waiting.size > 0 || !this.fits(client, bytes)) await this.wait(client, bytes);
-    else this.take(client, bytes);
+    if (this.isFree(request, bytes)) this.take(client, bytes);
+    else await this.wait(client, bytes);
     let held = bytes;
     let isReleased = false;
     const resize = (now: number) => {
@@ -53,6 +53,11 @@ export class ByteBudget {
       isReleased = true;
     };
     return { resize, release };
+  }
+
+  /** Whether a request need not wait for so many bytes. */
+  isFree(request: FastifyRequest, bytes: number): boolean {
+    return this.waiting.size === 0 && this.fits(clientOf(request), bytes);
   }
 
   private wait(client: string, bytes: number): Promise<void> {

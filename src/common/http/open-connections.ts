@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { whenClosed } from './when-closed.js';
 
 /** How long a client may take to send its next request, whose answer tells it to go elsewhere. Unit: milliseconds. */
 const NEXT_REQUEST_MS = 500;
@@ -23,7 +24,7 @@ export class OpenConnections {
   watch(): void {
     this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       this.unanswered.add(response);
-      response.once('close', () => this.unanswered.delete(response));
+      whenClosed(response, () => this.unanswered.delete(response));
     });
   }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge } from 'prom-client';
 import { DURATION_BUCKETS, type Metrics, Tally, type TallyChild } from '../metrics/index.js';
-import type { ServerResponse } from 'node:http';
+import { whenClosed } from './when-closed.js';
 
 /** How many requests take turns now. */
 export interface Turns {
@@ -141,13 +141,10 @@ function refusalCounter({ registry }: Pick<Metrics, 'registry'>) {
 /** Counts requests until their connection is done with them, however they end. */
 function countInFlight(fastify: FastifyInstance): () => number {
   let count = 0;
-  // One listener for all: it needs to know nothing of its request.
-  const close = function (this: ServerResponse) {
-    count -= 1;
-  };
+  const close = () => void (count -= 1);
   fastify.addHook('onRequest', (_request, reply, done) => {
     count += 1;
-    reply.raw.on('close', close);
+    whenClosed(reply.raw, close);
     done();
   });
   return () => count;

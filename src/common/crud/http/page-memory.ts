@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Reservation } from '../../http/index.js';
+import { type Reservation, stepAside, whenClosed } from '../../http/index.js';
 import { bytesOf, followSize } from '../definition/bytes-of.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isPageQuery } from '../query/list-query.js';
@@ -23,7 +23,8 @@ declare module 'fastify' {
 const sizes = new WeakMap<CrudDefinition, number>();
 
 /**
- * Waits until there is memory for the page that a request asks for; it is given back when the answer has been sent.
+ * Waits until there is memory for the page that a request asks for; it is given back when the answer has been sent. While a
+ * request waits, others have its place.
  *
  * @throws OverloadedError if there is none in time
  */
@@ -36,10 +37,13 @@ export async function reservePage(
   if (!query || !isPageQuery(query)) return;
   const bytes = query.limit * (sizes.get(definition) ?? FIRST_GUESS);
   if (bytes <= SMALL) return;
-  const reservation = await request.server.transfers.budget.reserve(request, bytes);
+  const { budget } = request.server.transfers;
+  const comeBack = budget.isFree(request, bytes) ? undefined : stepAside(request);
+  const reservation = await budget.reserve(request, bytes);
   if (reply.raw.destroyed) reservation.release();
-  reply.raw.once('close', () => reservation.release());
+  whenClosed(reply.raw, () => reservation.release());
   request.pageReservation = reservation;
+  await comeBack?.();
 }
 
 /** Takes note of what a page really takes. */

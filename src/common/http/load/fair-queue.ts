@@ -14,7 +14,7 @@ export type QueueRefusal = 'overloaded' | 'client';
 
 /** A place in the queue. */
 export interface Place {
-  /** Calls a function, at once or when it is its turn. */
+  /** Calls a function, at once or when it is its turn. A place that was left can be taken again. */
   take(start: () => void): void;
   /** Gives the place to the next one, whether its turn has come or not; a second call changes nothing. */
   leave(): void;
@@ -26,6 +26,8 @@ const CLIENT_SHARE = 1 / 8;
 const RECENT_MS = 1_000;
 /** Requests that wait at most, whatever the pace. */
 const MAX_WAITING = 4_000;
+/** Of one client, while others can be served at once. */
+const MAX_WAITING_OF_ONE = MAX_WAITING * CLIENT_SHARE;
 /** How much longer than others a client may wait behind its own requests, since it delays nobody else. */
 const OWN_PATIENCE = 6;
 
@@ -61,12 +63,16 @@ export class FairQueue {
   /** Why a request of a client would be refused now; undefined if it would not. */
   refusal(name: string): QueueRefusal | undefined {
     const client = this.clients.get(name);
-    if (this.running < this.options.maxRunningRequests && !client?.waiting.size) return undefined;
+    const hasRoom = this.running < this.options.maxRunningRequests;
+    if (hasRoom && !client?.waiting.size) return undefined;
     const now = performance.now();
     const own = (client?.waiting.size ?? 0) + 1;
     const { maxWaitMs } = this.options;
     const hasCompany = this.turns.size > 1 || this.isContended;
-    if (client && hasCompany && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE) return 'client';
+    if (client && (hasCompany || hasRoom) && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE)
+      return 'client';
+    // It waits for its own requests alone, so that the pace of all says nothing.
+    if (hasRoom && own <= MAX_WAITING_OF_ONE) return undefined;
     const before = Math.min(this.waiting + 1, own * (this.turns.size + 1));
     if (this.waiting < MAX_WAITING && this.pace.timeOf(before, now) <= maxWaitMs) return undefined;
     return hasCompany && own > this.share ? 'client' : 'overloaded';
@@ -74,18 +80,18 @@ export class FairQueue {
 
   /** A place for a request of a client. */
   placeFor(name: string): Place {
-    const client = this.clients.get(name) ?? new Client(name);
-    this.clients.set(name, client);
     this.notice(name);
-    let taken: (() => void) | undefined;
+    let taken: { client: Client; start: () => void } | undefined;
     const take = (start: () => void) => {
-      taken = start;
+      const client = this.clients.get(name) ?? new Client(name);
+      this.clients.set(name, client);
+      taken = { client, start };
       this.take(client, start);
     };
     const leave = () => {
-      const start = taken;
+      const left = taken;
       taken = undefined;
-      if (start) this.leave(client, start);
+      if (left) this.leave(left.client, left.start);
     };
     return { take, leave };
   }

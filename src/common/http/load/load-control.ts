@@ -71,11 +71,7 @@ export async function useLoadControl(
     const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
     const place = queue.placeFor(clientOf(request));
     request.load = { place, deadline };
-    place.take(() => {
-      // Nobody may wait for it any more when its turn comes.
-      if (request.raw.socket.destroyed) leave(request);
-      else done();
-    });
+    takeTurn(request, place, done);
   });
   fastify.addHook('onSend', (request, _reply, _payload, done) => {
     leave(request);
@@ -88,6 +84,29 @@ export async function useLoadControl(
     if (sentToken && reply.statusCode === 401) await rates.countBadToken(request);
   });
   return queue;
+}
+
+/**
+ * Gives back the place of a request that has to wait for something else, so that it keeps nobody from being served meanwhile.
+ *
+ * @returns a function that waits for another place; it never returns if the request has been given up on
+ */
+export function stepAside(request: FastifyRequest): () => Promise<void> {
+  const { load } = request;
+  load?.place.leave();
+  return () =>
+    new Promise((resolve) => {
+      if (!load) resolve();
+      else if (request.load === load) takeTurn(request, load.place, resolve);
+    });
+}
+
+function takeTurn(request: FastifyRequest, place: Place, start: () => void): void {
+  place.take(() => {
+    // Nobody may wait for it any more when its turn comes.
+    if (request.raw.socket.destroyed) leave(request);
+    else start();
+  });
 }
 
 function isControlled({ routeOptions }: FastifyRequest): boolean {

@@ -1,0 +1,22 @@
+import type { ServerResponse } from 'node:http';
+
+const ACTIONS = Symbol('actions');
+type Watched = ServerResponse & { [ACTIONS]?: (() => void)[] };
+
+/**
+ * Calls a function when a response has been sent or given up. However many there are, the response has one listener of ours: the
+ * framework adds up to nine to a streamed one, and Node warns of more than ten.
+ */
+export function whenClosed(response: ServerResponse, action: () => void): void {
+  const watched = response as Watched;
+  if (watched[ACTIONS]) {
+    watched[ACTIONS].push(action);
+    return;
+  }
+  watched[ACTIONS] = [action];
+  watched.once('close', act);
+}
+
+function act(this: Watched): void {
+  for (const action of this[ACTIONS] ?? []) action();
+}
