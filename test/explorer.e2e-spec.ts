@@ -89,4 +89,32 @@ describe('the explorer of a service that has none', () => {
     expect((await fetch(`${app.url}/todos`)).status).toBe(200);
     await app.close();
   });
+
+  it('is named by no answer with DOCS=off', async () => {
+    const app = await createTestApp({ env: { DOCS: 'off' } });
+    await app.database.collection('todos').insertMany([{ title: 'Tea' }, { title: 'Cake' }]);
+    const answerTo = async (method: string, path: string) => {
+      const headers = { Accept: 'text/html, application/json', Authorization: 'Bearer none' };
+      const response = await fetch(app.url + path, { method, headers, redirect: 'manual' });
+      return { status: response.status, headers: [...response.headers], text: await response.text() };
+    };
+    const answers = [
+      ...['/', '/api', '/api-json', '/docs', '/docs/live', '/docs/openapi.json', '/todos/', '/no/such'].map(
+        (path) => ['GET', path, 404] as const,
+      ),
+      ['GET', '/todos?limit=1', 200],
+      ['GET', '/todos/7', 400],
+      ['PUT', '/todos', 405],
+      ['POST', '/posts/api', 401],
+      ['GET', '/events', 401],
+    ] as const;
+    for (const [method, path, status] of answers) {
+      const answer = await answerTo(method, path);
+      expect([method, path, answer.status]).toEqual([method, path, status]);
+      const said = JSON.stringify(answer).replaceAll(`"instance\\":\\"${path}`, '');
+      expect(said).not.toMatch(/docs|openapi|explorer/);
+      if (status === 404) expect(answer.text).toContain('"detail":"There is no such path. Check it."');
+    }
+    await app.close();
+  });
 });

@@ -124,7 +124,10 @@ export const errorMessages = {
   writeConflict: 'The record was changed by others again and again in the meantime. Try again.',
   noSuchReference: (field: string, label: string) => `"${field}" names no ${label} that you can use.`,
   recordNotFound: (label: string) => `${label} not found`,
-  pathNotFound: 'There is no such path. See /docs for those that exist.',
+  pathNotFound: (hasExplorer: boolean) =>
+    hasExplorer
+      ? 'There is no such path. See /docs for those that exist.'
+      : 'There is no such path. Check it.',
   methodNotAllowed: (method: string, allow: readonly string[]) =>
     `${method} is not possible on this path. Allowed: ${allow.join(', ')}.`,
   requestTimeout: 'The request did not arrive in time. Send it again.',

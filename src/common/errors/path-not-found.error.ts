@@ -5,7 +5,8 @@ import { errorMessages } from './error-messages.js';
 export class PathNotFoundError extends DomainError {
   readonly code = 'PATH_NOT_FOUND';
 
-  constructor() {
-    super(errorMessages.pathNotFound);
+  /** @param hasExplorer whether the service shows its paths at /docs */
+  constructor(hasExplorer = true) {
+    super(errorMessages.pathNotFound(hasExplorer));
   }
 }

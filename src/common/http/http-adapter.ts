@@ -4,12 +4,7 @@ import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  MalformedRequestError,
-  PathNotFoundError,
-  sendProblem,
-  ServerRefusalError,
-} from '../errors/index.js';
+import { MalformedRequestError, sendProblem, ServerRefusalError } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
 import { useBodyTimeout } from './body-timeout.js';
 import { BrokenRequests } from './broken-requests.js';
@@ -109,7 +104,7 @@ class HttpAdapter extends FastifyAdapter {
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
     this.knownPaths.refuseShadowed();
     return super.setNotFoundHandler(() => {
-      throw new PathNotFoundError();
+      throw this.knownPaths.notFound();
     });
   }
 

@@ -64,7 +64,12 @@ export class KnownPaths {
   errorOf(request: FastifyRequest): DomainError {
     const found = [...this.methods].flatMap((method) => this.find(method, pathOf(request)) ?? []);
     const [path] = found.filter(({ pattern }) => !pattern.includes('*')).sort(bySpecificity);
-    return path ? notAllowed(request.method, path) : new PathNotFoundError();
+    return path ? notAllowed(request.method, path) : this.notFound();
+  }
+
+  /** The error of a path that has no route. */
+  notFound(): PathNotFoundError {
+    return new PathNotFoundError(this.paths.has('/docs'));
   }
 
   /** Whether a path gets an answer to a method that it does not have itself. */
