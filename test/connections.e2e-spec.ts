@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { eventually } from './support/eventually.js';
 import { expectProblem } from './support/problems.js';
 import { sendBytes, sendRaw } from './support/raw-http.js';
+import { ACME, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
 const HOST = 'Host: localhost\r\n';
@@ -187,6 +188,51 @@ describe('a client that takes its time', () => {
     }, 15_000);
     socket.destroy();
   }, 30_000);
+});
+
+describe('requests that wait behind another one on their connection', () => {
+  const QUEUED = 5;
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+    const description = 'x'.repeat(10_000);
+    const todos = Array.from({ length: 1_500 }, () => ({ title: 'x', description, createdAt: new Date() }));
+    await app.database.collection('todos').insertMany(todos);
+    const content = 'x'.repeat(100_000);
+    const posts = Array.from({ length: 100 }, () => ({
+      title: 'x',
+      content,
+      tenant: ACME,
+      createdAt: new Date(),
+    }));
+    await app.database.collection('posts').insertMany(posts);
+  });
+  afterAll(() => app.close());
+
+  const inFlight = async () =>
+    Number(/^http_requests_in_flight (\d+)$/m.exec((await app.get('/metrics')).text)?.[1]);
+
+  it('give back what they hold when the connection ends', async () => {
+    const token = await tokenOf(ACME);
+    // Live streams have places, and large pages memory, that others would miss.
+    const queued = ['/todos?limit=1', '/events', '/posts/api?limit=100'];
+    for (let i = 0; i < 10; i++) {
+      const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.write(`GET /todos HTTP/1.1\r\n${HOST}\r\n`);
+      for (const path of queued) {
+        const head = `GET ${path} HTTP/1.1\r\n${HOST}Authorization: Bearer ${token}\r\n\r\n`;
+        socket.write(head.repeat(QUEUED));
+      }
+      await eventually(async () => expect(await inFlight()).toBe(2 + queued.length * QUEUED));
+      socket.destroy();
+      await eventually(async () => expect(await inFlight()).toBe(1));
+    }
+    expect((await fetch(`${app.url}/posts/api?limit=100`)).status).toBe(200);
+    const stream = await fetch(`${app.url}/events`, { headers: { Authorization: `Bearer ${token}` } });
+    expect(stream.status).toBe(200);
+    await stream.body?.cancel();
+  }, 60_000);
 });
 
 /** All that a socket has received so far. */

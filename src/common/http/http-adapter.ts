@@ -15,6 +15,7 @@ import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js
 import { DirectRoutes } from './direct-routes.js';
 import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
+import { closeQueuedResponses } from './queued-responses.js';
 import { headFault } from './request-head.js';
 import { useRequestLog } from './request-log.js';
 import { useStagedClose } from './staged-close.js';
@@ -77,6 +78,7 @@ export function createHttpAdapter({
     const fault = headFault(request.raw);
     done(fault === undefined ? undefined : new MalformedRequestError(fault));
   });
+  closeQueuedResponses(fastify.server);
   fastify.server.on('checkExpectation', broken.answerUnknownExpectation);
   useRequestLog(fastify);
   useBodyTimeout(fastify, bodyMs, (socket) => broken.answer({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
