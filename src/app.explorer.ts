@@ -1,33 +1,20 @@
 import { type INestApplication, Logger } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE, sendProblem } from './common/errors/index.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { useLivePage } from './app.live.js';
+import { PathNotFoundError, sendProblem } from './common/errors/index.js';
+import { type ApiDescription, useExplorer } from './common/setup/index.js';
 import type { Environment } from './config/index.js';
 
-type PathItem = OpenAPIObject['paths'][string];
-type Operation = NonNullable<PathItem['get']>;
-
-/** Texts of the explorer about an application. */
-export interface ApiDescription {
-  readonly title: string;
-  /** Markdown. */
-  readonly description: string;
-  /** Description of each group of routes, in the order of the page. */
-  readonly tags: Readonly<Record<string, string>>;
-  /** Whether there is a page that shows the events of `GET /events`. @default false */
-  readonly live?: boolean;
-}
+const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' };
 
 /** Texts of the explorer about the service itself. */
-export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
+function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
   return {
     title: 'Posts and todos',
     description:
       'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant ' +
       '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`. ' +
       '[Events](/docs/live) can be watched as they happen.',
-    live: true,
     tags: {
       CMS: 'Posts: public reads, writes within the tenant',
       Todos: `Todos, in the ${todosApi} form`,
@@ -37,67 +24,19 @@ export function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
   };
 }
 
-/** The OpenAPI document of the application. */
-function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIObject {
-  const builder = new DocumentBuilder()
-    .setTitle(api.title)
-    .setDescription(api.description)
-    .setVersion('1')
-    .setLicense('MIT', 'https://opensource.org/license/mit')
-    .addServer('/')
-    .addBearerAuth({
-      type: 'http',
-      scheme: 'bearer',
-      bearerFormat: 'JWT',
-      description: 'A JSON Web Token with a tenant',
-    });
-  for (const [tag, description] of Object.entries(api.tags)) builder.addTag(tag, description);
-  return explicit(SwaggerModule.createDocument(app, builder.build()));
-}
-
-/** Hides Swagger's own top bar, and the choice among one server. */
-const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers { display: none }';
-
-/** Serves the explorer at /docs and the document at /docs/openapi.json. */
-export function useExplorer(app: INestApplication, api: ApiDescription): void {
+/**
+ * Serves the explorer, leads browsers to it, and serves the page that shows events beside that of the service itself.
+ *
+ * @param api texts about another application in its place
+ */
+export function useServiceExplorer(
+  app: INestApplication,
+  environment: Environment,
+  api?: ApiDescription,
+): void {
   leadToExplorer(app);
-  compressFiles(app);
-  cacheFiles(app);
-  if (api.live) useLivePage(app);
-  SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
-    jsonDocumentUrl: 'docs/openapi.json',
-    yamlDocumentUrl: 'docs/openapi.yaml',
-    customSiteTitle: `${api.title}: API explorer`,
-    customCss: PAGE_STYLES,
-    swaggerOptions: {
-      persistAuthorization: true,
-      tryItOutEnabled: true,
-      displayRequestDuration: true,
-      // The schemas are folded: each operation shows those that it uses.
-      defaultModelsExpandDepth: 0,
-    },
-  });
-}
-
-/** A file of Swagger UI itself, which changes only with the package; the page and its settings are made by the service. */
-const EXPLORER_FILE = /^\/docs\/(?!swagger-ui-init\.js)[\w-]+(?:\.[\w-]+)*\.(?:js|css|png)(?:\?|$)/;
-
-/** Lets browsers keep the files of the explorer for a day, and ask by their ETag afterwards. */
-function cacheFiles(app: INestApplication): void {
-  const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
-  fastify.addHook('onSend', (request, reply, payload, done) => {
-    if (reply.statusCode < 400 && EXPLORER_FILE.test(request.url))
-      reply.header('Cache-Control', 'public, max-age=86400');
-    done(null, payload);
-  });
-}
-
-/** Has the page, its files and the document compressed; they are the same for everybody. */
-function compressFiles(app: INestApplication): void {
-  const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
-  fastify.addHook('onRoute', (route) => {
-    if (/^\/docs(?:$|\/)/.test(route.url)) route.config = { ...route.config, compressed: true };
-  });
+  useExplorer(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });
+  if (!api) useLivePage(app);
 }
 
 /** Leads a browser that asks for `/` to the explorer; for every other client the path does not exist. */
@@ -108,65 +47,4 @@ function leadToExplorer(app: INestApplication): void {
     if (request.headers.accept?.includes('text/html')) void reply.redirect('/docs');
     else sendProblem(new PathNotFoundError(), request, reply, logger);
   });
-}
-
-/** The order of a path's operations in the document; other methods follow, by their names. */
-const METHOD_ORDER = ['post', 'get', 'put', 'patch', 'delete'];
-
-/**
- * States explicitly what is the default: that objects have no other fields (bodies with more are refused, and responses never
- * have more; of what a function makes no field is known, and it stays open), and that an operation without a bearer token needs none. Lists the operations in one order everywhere.
- */
-function explicit(document: OpenAPIObject): OpenAPIObject {
-  for (const schema of Object.values(document.components?.schemas ?? {})) {
-    const { properties = {} } = schema as { properties?: object };
-    if ('properties' in schema) schema.additionalProperties = Object.keys(properties).length === 0;
-  }
-  for (const [path, item] of Object.entries(document.paths)) {
-    for (const operation of Object.values(item)) {
-      if (!isOperation(operation)) continue;
-      operation.security ??= [];
-      nameInstance(operation, path);
-    }
-  }
-  const paths = sorted(document.paths, byName);
-  document.paths = Object.fromEntries(paths.map(([path, item]) => [path, inOrder(item)]));
-  return document;
-}
-
-/** Sets the path of the request in the examples of errors, which are made before a route knows its path. */
-function nameInstance({ responses }: Operation, path: string): void {
-  const instance = path.replaceAll(/\{[^}]+\}/g, '665f1c2ab7e3a90d4c8b4567');
-  for (const response of Object.values(responses)) {
-    const examples =
-      response && 'content' in response ? response.content?.[PROBLEM_CONTENT_TYPE]?.examples : undefined;
-    for (const example of Object.values(examples ?? {})) {
-      if ('value' in example) example.value = { ...(example.value as Problem), instance };
-    }
-  }
-}
-
-function inOrder(path: PathItem): PathItem {
-  return Object.fromEntries(sorted(path, (a, b) => rankOf(a) - rankOf(b) || byName(a, b)));
-}
-
-function rankOf(method: string): number {
-  const rank = METHOD_ORDER.indexOf(method);
-  return rank === -1 ? METHOD_ORDER.length : rank;
-}
-
-/** Every operation has `responses` (OpenAPI 3.0, section 4.7.10); the other members of a path have none. */
-function isOperation(member: unknown): member is Operation {
-  return typeof member === 'object' && member !== null && 'responses' in member;
-}
-
-function sorted<T extends object>(
-  object: T,
-  compare: (a: string, b: string) => number,
-): [string, T[keyof T]][] {
-  return Object.entries(object).sort(([a], [b]) => compare(a, b)) as [string, T[keyof T]][];
-}
-
-function byName(a: string, b: string): number {
-  return a < b ? -1 : 1;
 }

@@ -22,7 +22,7 @@ export async function start(
     const environment = readEnvironment(process.env, options);
     const database = new DatabaseServer(databaseOf(environment));
     // The embedded default starts in its own thread while this one loads the application, which takes longer.
-    database.prepare();
+    await database.prepare();
     await run(environment, database);
   } catch (error) {
     const isKnown = error instanceof ConfigurationError || error instanceof DamagedDataError;

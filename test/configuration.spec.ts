@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jwtVerify } from 'jose';
+import { APP_DEFAULTS } from '../src/common/setup/index.js';
 import { readEnvironment, type Variables } from '../src/config/index.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
@@ -11,6 +12,10 @@ const MONGODB_URI = 'mongodb://127.0.0.1:27017/app';
 const JWKS_URL = 'https://issuer.example.com/keys';
 
 describe('the environment', () => {
+  it('has the defaults of the package', () => {
+    expect(readEnvironment({})).toMatchObject(APP_DEFAULTS);
+  });
+
   it('has a default for everything', () => {
     expect(readEnvironment({})).toEqual({
       nodeEnv: 'development',

@@ -12,6 +12,7 @@ const LAYERS = [
   ['common/tenancy', 'common/events', 'common/fields'],
   ['common/idempotency'],
   ['common/crud'],
+  ['common/setup'],
   ['feature', 'config'],
   ['app'],
   ['example', 'main'],

@@ -40,16 +40,22 @@ export class ServiceProcess {
    * Starts `node dist/<entry>`.
    *
    * @param fileLimit Size that no file may grow beyond, as on a full disk. Unit: 512 bytes.
+   * @param cwd Folder that it runs in. @default the one of the project
    */
   static spawn(
     env: Record<string, string | undefined>,
     args: string[] = ['dist/bundle/main.js'],
     fileLimit?: number,
+    cwd?: string,
   ): ServiceProcess {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
     const limit = fileLimit === undefined ? [] : ['sh', '-c', `ulimit -f ${fileLimit}; exec "$@"`, 'sh'];
     const [command = '', ...rest] = [...limit, process.execPath, ...args];
-    const child = spawn(command, rest, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, rest, {
+      cwd,
+      env: { ...inherited, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     return new ServiceProcess(child);
   }
 

@@ -8,11 +8,13 @@ import { IdempotencyModule } from '../idempotency/index.js';
 import { AUDIT_MODEL } from './audit/audit-entry.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import { AuditTrails } from './audit/audit-trails.js';
+import { crudRoot, type CrudRootOptions } from './crud-root.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './http/crud.controller.js';
+import { AdapterCheck } from './http/adapter-check.js';
 import { DirectLanes } from './http/direct-lanes.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
 import { isReadGuarded } from './http/read-guards.js';
@@ -48,7 +50,7 @@ export interface CrudOverrides {
 /** Knows the resources of an application, their outboxes, audit trails and direct lanes; one for all of them. */
 @Global()
 @Module({
-  providers: [AuditTrails, CrudRegistry, DirectLanes, Outboxes],
+  providers: [AdapterCheck, AuditTrails, CrudRegistry, DirectLanes, Outboxes],
   exports: [AuditTrails, CrudRegistry, DirectLanes, Outboxes],
 })
 class CrudRegistryModule {}
@@ -56,6 +58,16 @@ class CrudRegistryModule {}
 /** Makes resources: a controller, a service, validation, documentation, isolation, hooks and events of an entity. */
 @Module({})
 export class CrudModule {
+  /**
+   * Makes what the resources of an application share: the database, events, and the verification of tokens. Import it once, in the
+   * root module.
+   *
+   * @throws Error that names the fix, if an option cannot be used
+   */
+  static forRoot(options: CrudRootOptions): DynamicModule {
+    return { module: CrudModule, ...crudRoot(options) };
+  }
+
   /**
    * Makes the module of one resource. Modules that import it can inject its service with `@InjectCrudService(Entity)`.
    *

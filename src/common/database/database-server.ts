@@ -1,4 +1,4 @@
-import { type EmbeddedMongodb, isDamage, startEmbeddedMongodb } from 'embedded-mongodb';
+import type { EmbeddedMongodb } from 'embedded-mongodb';
 
 /**
  * The database to use: a MongoDB by its connection string, the embedded default by the folder of its files, or the embedded
@@ -9,6 +9,11 @@ export type DatabaseOptions = { uri: string } | { embeddedDir: string } | { memo
 /** The files of the embedded default are damaged or missing. Another attempt to open them ends in the same way. */
 export class DamagedDataError extends Error {
   override readonly name = 'DamagedDataError';
+}
+
+/** The embedded default is asked for, and its package is not installed. */
+export class NoEmbeddedDatabaseError extends Error {
+  override readonly name = 'NoEmbeddedDatabaseError';
 }
 
 /** Options of a connection string that have others than the primary answer. */
@@ -30,9 +35,13 @@ export class DatabaseServer {
     return !('uri' in this.options);
   }
 
-  /** Starts the embedded default in the background, where it is used; {@link DatabaseServer.uri} tells of a failure. */
-  prepare(): void {
+  /**
+   * Starts the embedded default in the background, where it is used; {@link DatabaseServer.uri} tells of a failure. Resolves when
+   * the start has begun, in a thread of its own.
+   */
+  async prepare(): Promise<void> {
     this.uri().catch(() => undefined);
+    if (this.isEmbedded) await embeddedMongodb().catch(() => undefined);
   }
 
   /**
@@ -40,6 +49,7 @@ export class DatabaseServer {
    * failed is tried again at the next call.
    *
    * @throws DamagedDataError if the files of the embedded default are damaged
+   * @throws NoEmbeddedDatabaseError if its package is not installed
    */
   async uri(): Promise<string> {
     if ('uri' in this.options) return readingFromPrimary(this.options.uri);
@@ -48,6 +58,8 @@ export class DatabaseServer {
       return (await this.embedded).uri + EMBEDDED_DATABASE;
     } catch (error) {
       this.embedded = undefined;
+      if (error instanceof NoEmbeddedDatabaseError) throw error;
+      const { isDamage } = await embeddedMongodb();
       throw isDamage(error) ? new DamagedDataError((error as Error).message, { cause: error }) : error;
     }
   }
@@ -73,8 +85,8 @@ export class DatabaseServer {
   }
 
   private startEmbedded(options: Exclude<DatabaseOptions, { uri: string }>): Promise<EmbeddedMongodb> {
-    const embedded = startEmbeddedMongodb(
-      'memory' in options ? { memory: true } : { dir: options.embeddedDir },
+    const embedded = embeddedMongodb().then(({ startEmbeddedMongodb }) =>
+      startEmbeddedMongodb('memory' in options ? { memory: true } : { dir: options.embeddedDir }),
     );
     this.started.push(embedded);
     return embedded;
@@ -87,4 +99,17 @@ function readingFromPrimary(uri: string): string {
   if (options === undefined) return uri;
   const kept = options.split('&').filter((option) => !READ_FROM.test(option));
   return `${address}?${kept.join('&')}`;
+}
+
+/** The package of the embedded default. Loaded only if it is used: an application with a MongoDB goes without it. */
+async function embeddedMongodb() {
+  try {
+    return await import('embedded-mongodb');
+  } catch (error) {
+    if (!/^Cannot find (?:package|module) 'embedded-mongodb'/.test((error as Error).message)) throw error;
+    throw new NoEmbeddedDatabaseError(
+      'The embedded database is not installed. Install the package embedded-mongodb, or name a MongoDB by its URI.',
+      { cause: error },
+    );
+  }
 }

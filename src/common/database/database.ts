@@ -5,7 +5,7 @@ import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections } from './collections.js';
 import { DatabaseFigures } from './database-figures.js';
-import { DamagedDataError, DatabaseServer } from './database-server.js';
+import { DamagedDataError, DatabaseServer, NoEmbeddedDatabaseError } from './database-server.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
 import {
   CALL_DEADLINE_MS,
@@ -49,6 +49,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    * Opens the database. Where it cannot be reached yet, the service starts all the same, unready, and tries on.
    *
    * @throws DamagedDataError if the files of the embedded default are damaged
+   * @throws NoEmbeddedDatabaseError if its package is not installed
    */
   async onApplicationBootstrap(): Promise<void> {
     if (await this.tryOpen()) return;
@@ -184,7 +185,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       // The embedded default's own address has no login.
       this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
     } catch (error) {
-      if (error instanceof DamagedDataError) throw error;
+      if (error instanceof DamagedDataError || error instanceof NoEmbeddedDatabaseError) throw error;
       this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened; trying again');
     }
     return this.opened;

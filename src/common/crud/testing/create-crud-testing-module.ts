@@ -1,9 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DatabaseModule, DatabaseServer } from '../../database/index.js';
-import { EventsModule } from '../../events/index.js';
-import { TenancyModule } from '../../tenancy/index.js';
 import { CrudModule, type CrudOverrides } from '../crud.module.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
 import type { CrudOptions } from '../options/crud-options.js';
@@ -49,9 +45,7 @@ export async function createCrudTestingModule<
 ): Promise<CrudTestingModule<Service>> {
   const builder = Test.createTestingModule({
     imports: [
-      DatabaseModule.forRoot(new DatabaseServer({ memory: true })),
-      EventsModule.forRoot({ hookWarnMs: HOOK_WARN_MS }),
-      TenancyModule.forRoot({ secret: randomBytes(32).toString('hex'), tenantClaim: 'tenant' }),
+      CrudModule.forRoot({ database: { memory: true }, hookWarnMs: HOOK_WARN_MS }),
       ...others,
       CrudModule.forFeature(options, overrides),
     ],

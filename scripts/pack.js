@@ -1,0 +1,171 @@
+import './build-if-missing.js';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import ts from 'typescript';
+
+/**
+ * Makes the package of the generator, for other applications, and that of the embedded database: `dist/pack/*.tgz`. The code is that
+ * of the build, as far as the doors reach it by their imports, and the types are those of its sources. Prints the files.
+ */
+const NAME = 'nestjs-mongo-crud';
+const OUT = 'dist/pack';
+const FOLDER = join(OUT, 'package');
+const GUIDE = 'docs/in-your-own-application.md';
+
+/** What applications import, by the subpath of the package. */
+const DOORS = { '.': 'src/index.ts', './testing': 'src/common/crud/testing/index.ts' };
+
+/** What the package and its application must share: two copies of one would not know each other's classes and decorators. */
+const SHARED =
+  /^(?:@nestjs\/.+|class-transformer|class-validator|mongoose|reflect-metadata|rxjs|embedded-mongodb)$/;
+/** Shared packages that some applications go without. */
+const OPTIONAL = ['@nestjs/testing', 'embedded-mongodb'];
+/** Packages that are loaded by their names: Nest's own, and those of the explorer and the log. */
+const LOADED = ['@fastify/static', 'pino-pretty', 'reflect-metadata', 'rxjs'];
+
+const root = readJson('package.json');
+
+rmSync(OUT, { recursive: true, force: true });
+mkdirSync(FOLDER, { recursive: true });
+const files = declare();
+for (const file of files) copyCode(file);
+writeManifest(dependenciesOf(files));
+copyFileSync('LICENSE', join(FOLDER, 'LICENSE'));
+writeFileSync(join(FOLDER, 'README.md'), readme());
+for (const folder of [FOLDER, 'libs/embedded-mongodb']) pack(folder);
+
+/** Writes the declarations of all that the doors reach. Returns the sources that they come from, by their paths below `src`. */
+function declare() {
+  const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile);
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.');
+  // Ambient declarations are reached by no import.
+  const ambient = 'src/common/fields/class-transformer-storage.d.ts';
+  const program = ts.createProgram([...Object.values(DOORS), ambient], {
+    ...options,
+    rootDir: 'src',
+    outDir: join(FOLDER, 'dist'),
+    declaration: true,
+    emitDeclarationOnly: true,
+    sourceMap: false,
+    // The build has checked the types.
+    noCheck: true,
+    // Else the embedded database, a link to its sources, would be taken for a part of the package.
+    preserveSymlinks: true,
+  });
+  const { diagnostics } = program.emit();
+  if (diagnostics.length > 0) {
+    process.stderr.write(
+      ts.formatDiagnostics(diagnostics, {
+        getCanonicalFileName: (name) => name,
+        getCurrentDirectory: () => process.cwd(),
+        getNewLine: () => '\n',
+      }),
+    );
+    process.exit(1);
+  }
+  return program
+    .getSourceFiles()
+    .filter(({ fileName, isDeclarationFile }) => !isDeclarationFile && !fileName.includes('node_modules'))
+    .map(({ fileName }) => relative('src', fileName));
+}
+
+/** Copies a module of the build, without the reference to its source map, which stays behind. */
+function copyCode(file) {
+  const name = file.replace(/\.ts$/, '.js');
+  const target = join(FOLDER, 'dist', name);
+  mkdirSync(dirname(target), { recursive: true });
+  const code = readFileSync(join('dist', name), 'utf8');
+  writeFileSync(target, code.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
+}
+
+/** The packages that the copied code and its declarations import, by the lists of package.json that they belong to. */
+function dependenciesOf(sources) {
+  const names = new Set(LOADED);
+  for (const file of sources) {
+    for (const ending of ['.js', '.d.ts']) {
+      const path = join(FOLDER, 'dist', file.replace(/\.ts$/, ending));
+      for (const specifier of importsOf(path)) {
+        const name = packageOf(specifier);
+        if (name) names.add(name);
+      }
+    }
+  }
+  const dependencies = {};
+  const peerDependencies = {};
+  for (const name of [...names].sort()) {
+    const version = root.dependencies[name] ?? root.devDependencies[name];
+    if (!version) throw new Error(`The package would need ${name}, which package.json does not have.`);
+    (SHARED.test(name) ? peerDependencies : dependencies)[name] = version;
+  }
+  return { dependencies, peerDependencies };
+}
+
+/** What a file imports and exports, when it is loaded or later, and what modules it adds types to. */
+function importsOf(path) {
+  const specifiers = [];
+  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);
+  ts.forEachChild(source, function visit(node) {
+    const isCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
+    const module = isCall
+      ? node.arguments[0]
+      : ts.isImportTypeNode(node)
+        ? node.argument.literal
+        : ts.isModuleDeclaration(node)
+          ? node.name
+          : node.moduleSpecifier;
+    if (module && ts.isStringLiteral(module)) specifiers.push(module.text);
+    ts.forEachChild(node, visit);
+  });
+  return specifiers;
+}
+
+/** The package of an import; undefined for a file and for a module of Node. */
+function packageOf(specifier) {
+  if (specifier.startsWith('.') || specifier.startsWith('node:') || builtinModules.includes(specifier))
+    return undefined;
+  return /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
+}
+
+function writeManifest({ dependencies, peerDependencies }) {
+  const exports = Object.entries(DOORS).map(([path, source]) => {
+    const built = `./dist/${relative('src', source).replace(/\.ts$/, '')}`;
+    return [path, { types: `${built}.d.ts`, default: `${built}.js` }];
+  });
+  const optional = Object.keys(peerDependencies).filter((name) => OPTIONAL.includes(name));
+  const manifest = {
+    name: NAME,
+    version: root.version,
+    description: 'Multi-tenant CRUD resources for NestJS and MongoDB, ten lines each.',
+    license: root.license,
+    type: 'module',
+    engines: root.engines,
+    exports: Object.fromEntries(exports),
+    files: ['dist'],
+    dependencies,
+    peerDependencies,
+    peerDependenciesMeta: Object.fromEntries(optional.map((name) => [name, { optional: true }])),
+  };
+  writeFileSync(join(FOLDER, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** The guide, whose links to other pages of this repository lead nowhere in the package. */
+function readme() {
+  return readFileSync(GUIDE, 'utf8').replaceAll(/\[([^\]]+)\]\((?!https?:|#)[^)]*\)/g, '$1');
+}
+
+function pack(folder) {
+  const { status, stdout } = spawnSync(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', OUT, `./${folder}`],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], shell: process.platform === 'win32' },
+  );
+  if (status !== 0) process.exit(status ?? 1);
+  const [{ filename }] = JSON.parse(stdout);
+  process.stdout.write(`${join(OUT, filename)}\n`);
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}

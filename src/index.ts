@@ -1,0 +1,75 @@
+/**
+ * The public door of the package that `npm run pack` makes: what a foreign application and its resources import. The rest of the
+ * package is closed.
+ */
+export * from './common/crud/index.js';
+export { createCrudApp, type ApiDescription, type CrudAppOptions } from './common/setup/index.js';
+export { Database, type DatabaseOptions, NoEmbeddedDatabaseError } from './common/database/index.js';
+export {
+  ApiProblems,
+  DomainError,
+  DuplicateValueError,
+  errorMessages,
+  InvalidIdError,
+  PreconditionFailedError,
+  type Problem,
+  type ProblemCode,
+  RecordNotFoundError,
+  toPointer,
+  UnauthenticatedError,
+  ValidationError,
+  type Violation,
+  WriteConflictError,
+} from './common/errors/index.js';
+export { type AfterHook, type EntityEvent, entityEventName, OnEntityEvent } from './common/events/index.js';
+export {
+  type DecimalOptions,
+  type EnumValues,
+  type FieldDecorator,
+  type FieldOptions,
+  type FlagOptions,
+  type IdentifierOptions,
+  IsDecimal,
+  IsFlag,
+  IsIdentifier,
+  IsListOf,
+  IsNested,
+  IsNumber,
+  IsOneOf,
+  IsReference,
+  IsText,
+  IsTextList,
+  IsTimestamp,
+  IsWholeNumber,
+  type JsonSchema,
+  jsonSchemaOf,
+  type ListOptions,
+  type NestedOptions,
+  type NumberOptions,
+  type OneOfOptions,
+  parseTimestamp,
+  type ReferenceOptions,
+  schemaOf,
+  type TextListOptions,
+  type TextOptions,
+  type TimestampOptions,
+  type WholeNumberOptions,
+} from './common/fields/index.js';
+export { ReadsQuery, TakesQuery, UnderLoad } from './common/http/index.js';
+export { CurrentReservation, type Reservation, Unkept } from './common/idempotency/index.js';
+export { isObjectId, OBJECT_ID_PATTERN } from './common/ids/index.js';
+export { Metrics } from './common/metrics/index.js';
+export {
+  callerOf,
+  claim,
+  CurrentScope,
+  currentTenant,
+  type IsolationFields,
+  type IsolationRequest,
+  type IsolationSource,
+  routeParam,
+  scopeOf,
+  type TenantContext,
+  TenantScope,
+  unrestrictedScope,
+} from './common/tenancy/index.js';
