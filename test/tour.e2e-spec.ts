@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ACME, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
@@ -37,17 +38,21 @@ describe('requests.http', () => {
   });
 });
 
-describe("the README's tour", () => {
-  const blocks = [...readFileSync('README.md', 'utf8').matchAll(/^```sh tour[ \d]*\n(.*?)^```/gms)].map(
-    ([, commands = '']) => commands,
-  );
+describe('the commands of the documentation', () => {
+  const pages = [
+    ...['README.md', 'CONTRIBUTING.md', 'libs/embedded-mongodb/README.md', 'clients/typescript/README.md'],
+    ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join('docs', name)),
+  ];
 
-  it('can be pasted into an interactive zsh, which has no comments, and whose quotes must match', () => {
-    expect(blocks.length).toBeGreaterThan(10);
-    for (const line of blocks.join('').trim().split('\n')) {
-      expect(line).not.toMatch(/^#|\s#/);
-      const outside = line.replaceAll(/\$?'[^']*'|"(?:\\.|[^"\\])*"/g, '');
-      expect(outside).not.toMatch(/['"?*[\]!]/);
-    }
+  it('can be pasted into interactive shells: bash and zsh expand what is not quoted, and zsh has no comments', () => {
+    const commands = pages.flatMap((page) =>
+      [...readFileSync(page, 'utf8').matchAll(/^```sh[^\n]*\n(.*?)^```/gms)].flatMap(([, text = '']) =>
+        text.replaceAll(/\$?'[^']*'|"(?:\\.|[^"\\])*"/g, '').split('\n'),
+      ),
+    );
+    expect(commands.length).toBeGreaterThan(100);
+    expect(commands.filter((line) => /^#|\s#|['"?*[\]]|!(?=[^\s=(])/.test(line))).toEqual([]);
   });
 });
