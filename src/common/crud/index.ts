@@ -1,4 +1,4 @@
-export { AuditEntry, AuditEntryInput, type AuditOutcome } from './audit/audit-entry.js';
+export { AUDIT_OUTCOMES, AuditEntry, AuditEntryInput, type AuditOutcome } from './audit/audit-entry.js';
 export { CrudModule, type CrudOverrides } from './crud.module.js';
 export type { CrudRootOptions, CrudTokenOptions } from './crud-root.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
@@ -12,6 +12,7 @@ export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './http/prefer.js';
 export { streamJsonArray } from './http/record-stream.js';
 export {
+  type AnswerClasses,
   ApiCreateBody,
   ApiIdempotencyKey,
   ApiIdParam,
@@ -32,8 +33,11 @@ export {
 } from './openapi/results.js';
 export type * from './options/crud-hooks.js';
 export {
+  type AnyCrudOptions,
+  type CrudAction as CrudActionName,
   type CrudArchive,
   type CrudAudit,
+  type CrudBatchHandler,
   type CrudHandler,
   type CrudInput,
   type CrudListOptions,
@@ -44,15 +48,18 @@ export {
   type CrudQueryOptions,
   type CrudReference,
   type CrudRouteOptions,
+  type PathOf,
+  type SortKeyOf,
 } from './options/crud-options.js';
 export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } from './options/records.js';
 export { Page, type PageCursors } from './query/page.js';
+export { COUNT_MODES } from './query/list-query.js';
 export type { Condition, CountMode, ListQuery, PageQuery, ReadQuery } from './query/list-query.js';
 export { Outboxes } from './service/outboxes.js';
 export type { Outbox } from './store/outbox.js';
 export { forgetsWords } from './store/word-backfill.js';
-export { type PagePosition, PageQueryPipe } from './query/page-query.js';
+export { type PagePosition, type Paging, PageQueryPipe } from './query/page-query.js';
 export { fieldsPipe, project } from './query/read-fields.js';
 export { CrudService } from './service/crud.service.js';
 export type { ArchiveOptions, ConditionalOptions, WriteOptions } from './service/verb-options.js';
-export type { CrudStore, StoreChange, StoreFilter, StoreRead } from './store/crud.store.js';
+export type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './store/crud.store.js';

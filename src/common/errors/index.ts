@@ -21,6 +21,7 @@ export * from './overloaded.error.js';
 export * from './path-not-found.error.js';
 export * from './path-of.js';
 export * from './precondition-failed.error.js';
+export type { ExampleContext } from './problem-examples.js';
 export * from './problem.dto.js';
 export * from './problem.filter.js';
 export * from './problem.js';

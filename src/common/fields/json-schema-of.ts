@@ -5,7 +5,8 @@ import type { JsonSchema } from './json-schema.js';
 /** Levels of a class that contains itself; deeper ones are open objects. */
 const MAX_RECURSION = 4;
 
-interface SchemaOptions {
+/** How {@link jsonSchemaOf} describes a class. */
+export interface SchemaOptions {
   /**
    * Whether it is the schema of a merge patch (RFC 7396): nothing required, optional fields nullable, nested objects
    * partial, too, and lists whole. @default false

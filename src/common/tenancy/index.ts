@@ -1,5 +1,5 @@
 export { bearerTokenOf } from './bearer-token.js';
-export { CallerIdentity } from './caller-identity.js';
+export { CallerIdentity, type Identity } from './caller-identity.js';
 export { Callers } from './callers.js';
 export * from './current-scope.js';
 export * from './decide-caller.js';

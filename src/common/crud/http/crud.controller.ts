@@ -50,7 +50,7 @@ export interface CrudController<
  * An override keeps the route, isolation, guards, validation and documentation of the handler it replaces, whatever
  * decorators it has. Most overrides are simpler in the service, since they then hold for every caller of the verb.
  *
- * @param service class of the feature's own service, for the type of `this.service`
+ * @param _service class of the feature's own service, for the type of `this.service`
  */
 export function CrudController<
   Entity extends object,

@@ -12,7 +12,7 @@ export function checkId(value: string, parameter: string): string {
   return value.toLowerCase();
 }
 
-/** {@link checkId} as a pipe, for path parameters of hand-written controllers. */
+/** Checks an identifier in the path of a hand-written controller, and gives it in lower case. */
 @Injectable()
 export class IdPipe implements PipeTransform<string, string> {
   /** @throws InvalidIdError */

@@ -84,7 +84,7 @@ export async function streamRecords<T>(
 }
 
 /**
- * {@link streamRecords} as one JSON array, for hand-written controllers.
+ * Streams records as one JSON array, for hand-written controllers.
  *
  * @throws TooManyListsError, OverloadedError if the client of the request, or the process, sends too many lists
  */

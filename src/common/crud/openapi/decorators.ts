@@ -176,7 +176,7 @@ export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
 }
 
 /** The classes that a success answers with. */
-interface AnswerClasses {
+export interface AnswerClasses {
   readonly record: Type<unknown>;
   /** A record with only the requested `fields`. @default answers are whole records */
   readonly part?: Type<unknown>;

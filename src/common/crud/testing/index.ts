@@ -3,4 +3,5 @@ export {
   type CrudTestingModule,
   type CrudTestingOptions,
 } from './create-crud-testing-module.js';
+export type { Json } from './crud-client.js';
 export { type CrudContractOptions, describeCrudContract } from './describe-crud-contract.js';
