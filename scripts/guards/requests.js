@@ -23,7 +23,7 @@ export const REQUEST_GUARDS = [
   },
   {
     name: 'the interceptor refuses without the guard',
-    file: 'src/common/tenancy/tenant.interceptor.ts',
+    file: 'src/common/tenancy/decide-caller.ts',
     guard:
       "if (!request.tenantContext) throw new Error('The TenantGuard did not run before the TenantInterceptor.');",
     without: 'request.tenantContext ??= { authenticated: false, claims: {} };',
@@ -165,16 +165,16 @@ export const REQUEST_GUARDS = [
   },
   {
     name: 'what is global closes direct lanes',
-    file: 'src/app.setup.ts',
+    file: 'src/common/setup/create-crud-app.ts',
     guard: 'return others.length === 0;',
     without: 'return true;',
-    tests: ['direct-routes'],
+    tests: ['own-chains'],
   },
   {
     name: 'what is added to a controller closes its direct lanes',
     file: 'src/common/crud/http/wholly-generated.ts',
     guard: 'return members.every((member) => GENERATED.has(member));',
     without: 'return true;',
-    tests: ['direct-routes'],
+    tests: ['own-chains'],
   },
 ];

@@ -11,23 +11,23 @@ export const WRITE_GUARDS = [
   {
     name: 'If-Match',
     file: SERVICE,
-    guard: 'const matching = withTags(filter, tags);',
-    without: 'const matching = filter;',
+    guard: 'const result = await write(withTags(filter, tags), checked as Changes<Update>);',
+    without: 'const result = await write(filter, checked as Changes<Update>);',
     tests: ['posts'],
   },
   {
     name: 'If-Match inside of the write',
     file: SERVICE,
-    guard: 'const matching = withTags(filter, tags);',
-    without: `const matching = filter;
-      if (!(await this.store.exists(withTags(filter, tags)))) return this.refuseUnmatched(filter, tags);`,
+    guard: 'const result = await write(withTags(filter, tags), checked as Changes<Update>);',
+    without: `if (!(await this.store.exists(withTags(filter, tags)))) return this.refuseUnmatched(filter, tags);
+      const result = await write(filter, checked as Changes<Update>);`,
     tests: ['posts'],
   },
   {
     name: 'If-None-Match',
     file: 'src/common/crud/http/answers.ts',
-    guard: '!isKnown(tags, record) || expansion',
-    without: 'record',
+    guard: 'isKnown(tags, record) && !expansion',
+    without: 'false',
     tests: ['posts', 'archive'],
   },
   {
@@ -133,7 +133,7 @@ export const WRITE_GUARDS = [
     file: 'src/common/crud/service/writes.ts',
     guard: "const isHooked = hooks.has('beforeUpdate') || hooks.isHeard('afterUpdate');",
     without: 'const isHooked = false;',
-    tests: ['afterUpdate'],
+    tests: ['archive-resource', 'generator-values'],
   },
   {
     name: 'keys belong to a caller',

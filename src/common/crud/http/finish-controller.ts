@@ -19,7 +19,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { type CarriedBody, CarriesBodies, Compressed, ReadsQuery, TakesQuery } from '../../http/index.js';
+import { type CarriedBody, CarriesBodies, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
@@ -91,8 +91,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
       route.reads ? ReadsQuery() : TakesQuery(...route.query),
-      ...(route.answer === 'list' ? [Compressed()] : []),
-      ...(directKey ? [RouteConfig({ directKey })] : []),
+      RouteConfig({ ...(route.answer === 'list' && { compressed: true }), ...(directKey && { directKey }) }),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
       ...(ignoresBody(route) ? [UseInterceptors(NoBodyInterceptor)] : []),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
