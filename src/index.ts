@@ -4,7 +4,7 @@
  */
 export * from './common/crud/index.js';
 export { createCrudApp, type ApiDescription, type CrudAppOptions } from './common/setup/index.js';
-export { Database, type DatabaseOptions, NoEmbeddedDatabaseError } from './common/database/index.js';
+export { Database, NoEmbeddedDatabaseError } from './common/database/index.js';
 export {
   ApiProblems,
   DomainError,
