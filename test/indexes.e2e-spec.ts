@@ -172,7 +172,9 @@ describe.each(cases)(
     });
 
     it('update by an index', async () => {
-      expectIndexed(await plans('PATCH', `/${id}`, ['findAndModify'], { title: 'Changed' }));
+      // The listeners of posts want the record.
+      const command = isHandwritten || resource === 'posts' ? 'findAndModify' : 'update';
+      expectIndexed(await plans('PATCH', `/${id}`, [command], { title: 'Changed' }));
     });
 
     it('look for the record of an empty update by an index', async () => {
