@@ -44,6 +44,15 @@ describe('.env.example', () => {
   });
 });
 
+describe('the decisions', () => {
+  it('have a number each, and are listed in their order', () => {
+    const pages = readdirSync('docs/adr').filter((name) => name !== 'README.md');
+    const listed = tableRows('docs/adr/README.md').map(([cell = '']) => /\((.+)\)/.exec(cell)?.[1]);
+    expect(listed).toEqual(pages.sort());
+    expect(new Set(pages.map((name) => name.slice(0, 4))).size).toBe(pages.length);
+  });
+});
+
 describe('every page', () => {
   const pages = [
     ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
