@@ -59,8 +59,8 @@ export function directLane({ resource, route, ...lane }: DirectLane): DirectHand
       await decideCaller(request, fields, lane.callers);
       reply.code(route.status);
       const scope = applyScope(request, fields);
-      const method = isUnread(request, route) && isOriginal(lane.host) ? updateUnread : lane.method;
-      const handle = () => Promise.resolve(method.call(lane.host, scope, ...args(request)));
+      const carryOut = isUnread(request, route) && isOriginal(lane.host) ? updateUnread : lane.method;
+      const handle = () => Promise.resolve(carryOut.call(lane.host, scope, ...args(request)));
       const body = await lane.exchange.carryOut({ request, reply, definition, route, asText: true }, handle);
       if (body instanceof JsonText) void reply.type(JSON_TYPE).send(body.text);
       else lane.send(reply, body);
