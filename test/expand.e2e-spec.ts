@@ -261,7 +261,7 @@ describe('what expanding costs', () => {
       app.get('/tasks?limit=10&expand=team,leaf,lines.article', { token: acme }),
     );
     expect(namesOf(commands).sort()).toEqual(
-      ['aggregate tasks', 'find articles', 'find leaves', 'find sections', 'find tasks', 'find teams'].sort(),
+      ['count tasks', 'find articles', 'find leaves', 'find sections', 'find tasks', 'find teams'].sort(),
     );
   });
 

@@ -99,6 +99,9 @@ const cases: Case[] = [
   },
 ];
 
+/** A count of all records is an aggregation, one with a condition is not. */
+const COUNT = expect.stringMatching(/^(aggregate|count)$/) as string;
+
 const NO_SCAN_NO_SORT = expect.not.arrayContaining([expect.stringMatching(/^(COLLSCAN|SORT|\$sort)$/)]);
 
 describe.each(cases)(
@@ -151,19 +154,19 @@ describe.each(cases)(
     });
 
     it('read a page, and count behind it, by an index', async () => {
-      expectIndexed(await plans('GET', '?offset=20&limit=20', ['aggregate', 'find']));
+      expectIndexed(await plans('GET', '?offset=20&limit=20', [COUNT, 'find']));
     });
 
     it('read the list and its pages in every order, and in its reverse, by an index', async () => {
       for (const order of orders.flatMap((keys) => [keys, reversed(keys)])) {
         expectIndexed(await plans('GET', `?sort=${order}`, ['find']));
-        expectIndexed(await plans('GET', `?sort=${order}&limit=20`, ['aggregate', 'find']));
+        expectIndexed(await plans('GET', `?sort=${order}&limit=20`, [COUNT, 'find']));
       }
     });
 
     if (hasCount) {
       it('count by an index', async () => {
-        expectIndexed(await plans('GET', '/count', ['aggregate']));
+        expectIndexed(await plans('GET', '/count', [COUNT]));
       });
     }
 

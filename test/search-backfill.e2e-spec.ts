@@ -57,9 +57,9 @@ describe('records that were stored without words', () => {
       .find({}, { projection: { _words: 0 } })
       .toArray();
     expect(after).toEqual(before);
-    const lines = app.logLines.map(({ msg }) => msg);
-    expect(lines).toContain('Gathering the words of older todos; until then searches may miss some');
-    expect(lines).toContain('The words of all todos are gathered');
+    const lines = () => app.logLines.map(({ msg }) => msg);
+    expect(lines()).toContain('Gathering the words of older todos; until then searches may miss some');
+    await eventually(() => expect(lines()).toContain('The words of all todos are gathered'));
   }, 120_000);
 
   it('are gathered by several processes together, while others change them', async () => {

@@ -3,6 +3,7 @@ import { expectInvalid } from './support/problems.js';
 import { plansOf } from './support/query-plans.js';
 import { recipes } from './support/recipes.js';
 import { createResourceApp } from './support/resource-app.js';
+import { commandsOf } from './support/sent-commands.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
@@ -169,6 +170,13 @@ describe('a search of todos', () => {
       expect(plan?.stages).toContain('IXSCAN');
       expect(plan?.stages).not.toContain('COLLSCAN');
       expect(plan?.stages).not.toContain('SORT');
+    }
+  });
+
+  it('counts by no plan that MongoDB would keep from the time before the first words', async () => {
+    for (const path of ['/todos/count?q=one+two', '/todos?limit=5&q=one+two']) {
+      const counts = (await commandsOf(app, () => app.get(path))).filter(({ name }) => name !== 'find todos');
+      expect(counts.map(({ name }) => name)).toEqual(['count todos']);
     }
   });
 });

@@ -5,6 +5,7 @@ import { bytesOf, followSize } from '../definition/bytes-of.js';
 import type { Stored } from '../options/records.js';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { applyChange } from './apply-change.js';
+import { counted } from './counted.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
 import { GatheredInserts, recordOfDocument } from './gathered-inserts.js';
@@ -231,7 +232,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   count(filter: StoreFilter): Promise<number> {
-    const count = () => filtered(this.model.countDocuments({}, this.countOptions(filter)), filter).exec();
+    const query = () => filtered(this.model.countDocuments({}, this.countOptions(filter)), filter);
+    const count = () => (Object.keys(filter).length === 0 ? query() : counted(query())).exec();
     return this.share(filter, { count: true }, () => this.database.call(count));
   }
 
