@@ -28,7 +28,11 @@ describe('a query that the database gives up', () => {
 
   /** Has a MongoDB with test commands (`--setParameter enableTestCommands=1`) fail the service's reads; false for another. */
   async function failReads(mode: 'alwaysOn' | 'off'): Promise<boolean> {
-    const data = { failCommands: ['find', 'aggregate', 'count'], errorCode: 50, appName: uri.pathname.slice(1) };
+    const data = {
+      failCommands: ['find', 'aggregate', 'count'],
+      errorCode: 50,
+      appName: uri.pathname.slice(1),
+    };
     const admin = app.database.client.db('admin');
     return admin.command({ configureFailPoint: 'failCommand', mode, data }).then(
       () => true,
