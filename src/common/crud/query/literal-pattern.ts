@@ -4,8 +4,17 @@ export const MAX_TEXT = 1_000;
 /** Letters with case lie in the first two planes of Unicode. */
 const LAST_CASED = 0x1_ffff;
 
-/** Made at the start: it takes some milliseconds, which no request should wait for. */
-const TWINS = findTwins();
+/** Code points that are looked through at a time, few enough to be the arguments of one call. */
+const PART = 0x4000;
+
+/** Letters whose other case is another letter. */
+const CASED = /\p{Changes_When_Casemapped}/gu;
+
+/** Two letters that differ in case only. Of some letters the other case is several characters, or is another letter's. */
+const TWINS = /^(.)\1$/iu;
+
+/** Made at first use: it takes some milliseconds, which no start should wait for. */
+let classes: ReadonlyMap<string, string> | undefined;
 
 /**
  * A pattern that matches a text literally, ignoring case. Case is folded here, by Unicode's simple case folding, since
@@ -14,7 +23,9 @@ const TWINS = findTwins();
  * @see https://www.unicode.org/reports/tr44/#CaseFolding.txt
  */
 export function literalPattern(text: string): string {
-  return [...text].map((character) => TWINS.get(character) ?? escaped(character)).join('');
+  classes ??= findClasses();
+  const known = classes;
+  return [...text].map((character) => known.get(character) ?? escaped(character)).join('');
 }
 
 function escaped(character: string): string {
@@ -24,20 +35,17 @@ function escaped(character: string): string {
 }
 
 /** The letters that differ in case only, as a class of characters, by each of them. */
-function findTwins(): ReadonlyMap<string, string> {
+function findClasses(): ReadonlyMap<string, string> {
   const groups = new Map<string, Set<string>>();
-  for (let code = 0; code <= LAST_CASED; code++) {
-    const letter = String.fromCodePoint(code);
-    const [lower, upper] = [letter.toLowerCase(), letter.toUpperCase()];
-    for (const other of [lower, upper])
-      if (other !== letter && areTwins(letter, other)) join(groups, letter, other);
+  for (let from = 0; from <= LAST_CASED; from += PART) {
+    const part = String.fromCodePoint(...Array.from({ length: PART }, (_, i) => from + i));
+    for (const letter of part.match(CASED) ?? []) {
+      for (const other of [letter.toLowerCase(), letter.toUpperCase()]) {
+        if (other !== letter && TWINS.test(letter + other)) join(groups, letter, other);
+      }
+    }
   }
   return new Map([...groups].map(([letter, group]) => [letter, `[${[...group].join('')}]`]));
-}
-
-/** Of some letters the other case is several characters, or is another letter's. */
-function areTwins(letter: string, other: string): boolean {
-  return new RegExp(`^${letter}$`, 'iu').test(other);
 }
 
 function join(groups: Map<string, Set<string>>, letter: string, other: string): void {
