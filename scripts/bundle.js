@@ -1,13 +1,16 @@
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, transformSync } from 'esbuild';
 import ts from 'typescript';
 
 /**
- * Joins the built service and its dependencies into few files, `dist/bundle/main.js` and `dist/bundle/worker.js`: reading and
- * linking over 2,000 modules takes most of a start. Functions and classes keep their names, which Nest and the documents use.
+ * Joins the built service and its dependencies into one script each for `dist/bundle/main.js` and `dist/bundle/worker.js`, and compiles
+ * them: reading, linking and compiling over 2,000 modules takes most of a start. Functions and classes keep their names, which
+ * Nest and the documents use.
  */
-const ENTRIES = ['dist/main.js', 'dist/worker.js'];
+const NAMES = ['main', 'worker'];
 const FOLDER = 'dist/bundle';
 const TARGET = 'node20';
 
@@ -35,19 +38,25 @@ const EXTERNAL = [
   'socks',
 ];
 
-/** CommonJS modules among them ask for modules of Node. */
-const REQUIRE = `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`;
+/** The script is a function of what `scripts/bundle/launcher.js` gives it, strict like the modules that it is made of. */
+const HEAD = `(function (exports, require, module, __filename, __dirname, importModule) { 'use strict';
+const importMetaUrl = require('node:url').pathToFileURL(__filename).href;`;
+const FOOT = '})';
+
+/** How long a bundle may take to start. Unit: milliseconds. */
+const COMPILE_MS = 60_000;
 
 /** esbuild's function that gives another its name. */
 const NAMING = '__name';
 
 rmSync(FOLDER, { recursive: true, force: true });
 await build({
-  entryPoints: ENTRIES,
+  entryPoints: NAMES.map((name) => `dist/${name}.js`),
   outdir: FOLDER,
+  outExtension: { '.js': '.cjs' },
   bundle: true,
-  splitting: true,
-  format: 'esm',
+  format: 'cjs',
+  define: { 'import.meta.url': 'importMetaUrl' },
   platform: 'node',
   target: TARGET,
   keepNames: true,
@@ -56,12 +65,21 @@ await build({
   legalComments: 'none',
   external: EXTERNAL,
   plugins: [{ name: 'validation', setup: onlyWhatIsUsed }],
-  banner: { js: REQUIRE },
+  banner: { js: HEAD },
+  footer: { js: FOOT },
   logLevel: 'warning',
 });
-for (const name of readdirSync(FOLDER)) leaveFunctionsUnnamed(join(FOLDER, name));
+cpSync('scripts/bundle/launcher.js', join(FOLDER, 'launcher.js'));
 // Where the bundle looks for them.
 cpSync('public', 'dist/public', { recursive: true });
+for (const name of NAMES) {
+  finish(join(FOLDER, `${name}.cjs`));
+  writeFileSync(
+    join(FOLDER, `${name}.js`),
+    `import { launch } from './launcher.js';\n\nawait launch('${name}').started;\n`,
+  );
+  compile(name);
+}
 
 /**
  * Takes class-validator and class-transformer as modules, of which only what is used is kept: all of class-validator is 321 files and 20 MB,
@@ -95,27 +113,34 @@ function onlyWhatIsUsed({ onLoad, onResolve }) {
 }
 
 /**
- * Takes back the calls that give functions within functions their names: they have them from what they are assigned to, and those on
- * the way of every request would be named anew each time. Classes and the functions of a module keep theirs.
+ * Finishes a bundle's text. Takes back the calls that give functions within functions their names: they have them from what they are
+ * assigned to, and those on the way of every request would be named anew each time. Classes and the functions of a module keep theirs.
+ * A script has no `import()` of its own and takes that of its launcher.
  */
-function leaveFunctionsUnnamed(file) {
+function finish(file) {
   const code = readFileSync(file, 'utf8');
-  const cuts = [];
+  const edits = [];
   const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
   ts.forEachChild(source, function visit(node) {
-    if (ts.isCallExpression(node) && node.expression.getText(source) === NAMING)
-      cuts.push(...cutsOf(node, source));
+    if (ts.isCallExpression(node)) edits.push(...editsOf(node, source));
     ts.forEachChild(node, visit);
   });
-  cuts.sort(([one], [other]) => one - other);
-  const starts = [0, ...cuts.map(([, to]) => to)];
-  const ends = [...cuts.map(([from]) => from), code.length];
-  const left = starts.map((start, n) => code.slice(start, ends[n])).join('');
-  writeFileSync(file, transformSync(left, { target: TARGET, minifyWhitespace: true, lineLimit: 140 }).code);
+  edits.sort(([one], [other]) => one - other);
+  const starts = [0, ...edits.map(([, to]) => to)];
+  const ends = [...edits.map(([from]) => from), code.length];
+  const texts = [...edits.map(([, , text = '']) => text), ''];
+  const edited = starts.map((start, n) => code.slice(start, ends[n]) + texts[n]).join('');
+  const options = { target: TARGET, minifyWhitespace: true, lineLimit: 140, charset: 'ascii' };
+  writeFileSync(file, transformSync(edited, options).code);
 }
 
-/** What to leave out of `__name(<function>, "name")`, or of the statement `__name(name, "name");`. */
-function cutsOf(call, source) {
+/** What to leave out of `__name(<function>, "name")`, or of the statement `__name(name, "name");`, and to put in place of `import`. */
+function editsOf(call, source) {
+  const { expression } = call;
+  if (expression.kind === ts.SyntaxKind.ImportKeyword) {
+    return [[expression.getStart(source), expression.getEnd(), 'importModule']];
+  }
+  if (expression.getText(source) !== NAMING) return [];
   const [named, name] = call.arguments;
   if (ts.isArrowFunction(named) || ts.isFunctionExpression(named)) {
     return [
@@ -125,4 +150,26 @@ function cutsOf(call, source) {
   }
   const same = ts.isIdentifier(named) && named.text === name.text;
   return same && ts.isExpressionStatement(call.parent) ? [[call.getStart(source), call.getEnd()]] : [];
+}
+
+/** Compiles a bundle by starting it, with the default settings on an empty embedded database. */
+function compile(name) {
+  const folder = mkdtempSync(join(tmpdir(), 'compile-'));
+  const { PATH } = process.env;
+  const env = {
+    PATH,
+    NODE_ENV: 'development',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    WORKER_PORT: '0',
+    DATA_DIR: folder,
+  };
+  const { status } = spawnSync(process.execPath, ['scripts/bundle/compile.js', name], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: COMPILE_MS,
+  });
+  rmSync(folder, { recursive: true, force: true });
+  // It works without, and so it must on a machine that the embedded database does not run on.
+  if (status !== 0) console.warn(`The bundle "${name}" could not be compiled ahead; its start takes longer.`);
 }

@@ -4,7 +4,8 @@ import cluster from 'node:cluster';
 import type { Serving } from './primary.js';
 import { start } from './start.js';
 
-await start({ portVariable: 'PORT' }, async (environment, database) => {
+/** Kept once the process has started. */
+export const started = start({ portVariable: 'PORT' }, async (environment, database) => {
   if (environment.webConcurrency > 1 && cluster.isPrimary) {
     const { runPrimary } = await import('./primary.js');
     return runPrimary(environment, database);

@@ -2,26 +2,30 @@ import { letYoungGenerationGrow } from './young-generation.js';
 import 'reflect-metadata';
 import { start } from './start.js';
 
-await start({ portVariable: 'WORKER_PORT', verifiesTokens: false }, async (environment, database) => {
-  const { Logger } = await import('@nestjs/common');
-  const { NestFactory } = await import('@nestjs/core');
-  const { createBareApp } = await import('./app.setup.js');
-  const { shutDownWorkerOnSignal } = await import('./app.shutdown.js');
-  const { WorkerModule, WorkerPortModule } = await import('./app.worker.js');
-  const { createLog, PinoLogger } = await import('./common/http/index.js');
-  const log = createLog(environment.logLevel);
-  const logger = new Logger('Worker');
-  const worker = await NestFactory.createApplicationContext(WorkerModule.forRoot(environment, database), {
-    logger: new PinoLogger(log),
-    abortOnError: false,
-  });
-  shutDownWorkerOnSignal(worker);
-  letYoungGenerationGrow();
-  if (environment.workerPort === undefined) {
-    logger.log('Working; set WORKER_PORT to a port for its health and metrics');
-    return;
-  }
-  const app = await createBareApp(WorkerPortModule.forRoot(worker, environment), environment, { log });
-  await app.listen(environment.workerPort, environment.host);
-  logger.log(`Working; health and metrics are at ${await app.getUrl()}`);
-});
+/** Kept once the process has started. */
+export const started = start(
+  { portVariable: 'WORKER_PORT', verifiesTokens: false },
+  async (environment, database) => {
+    const { Logger } = await import('@nestjs/common');
+    const { NestFactory } = await import('@nestjs/core');
+    const { createBareApp } = await import('./app.setup.js');
+    const { shutDownWorkerOnSignal } = await import('./app.shutdown.js');
+    const { WorkerModule, WorkerPortModule } = await import('./app.worker.js');
+    const { createLog, PinoLogger } = await import('./common/http/index.js');
+    const log = createLog(environment.logLevel);
+    const logger = new Logger('Worker');
+    const worker = await NestFactory.createApplicationContext(WorkerModule.forRoot(environment, database), {
+      logger: new PinoLogger(log),
+      abortOnError: false,
+    });
+    shutDownWorkerOnSignal(worker);
+    letYoungGenerationGrow();
+    if (environment.workerPort === undefined) {
+      logger.log('Working; set WORKER_PORT to a port for its health and metrics');
+      return;
+    }
+    const app = await createBareApp(WorkerPortModule.forRoot(worker, environment), environment, { log });
+    await app.listen(environment.workerPort, environment.host);
+    logger.log(`Working; health and metrics are at ${await app.getUrl()}`);
+  },
+);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyProject } from './support/project-copy.js';
 
@@ -16,12 +16,37 @@ function build(): { status: number | null; output: string } {
   return { status, output: stdout + stderr };
 }
 
+/** Starts a bundle of the copy, and tells whether V8 has refused the code that was compiled at the build; undefined if there is none. */
+function refusesCode(bundle: string): boolean | undefined {
+  const program = `
+    import { launch } from './dist/bundle/launcher.js';
+    const { script, started } = launch('${bundle}');
+    await started;
+    process.stderr.write(JSON.stringify({ refused: script.cachedDataRejected }));
+    process.exit();`;
+  const { PATH } = process.env;
+  const env = { PATH, PORT: '0', WORKER_PORT: '0', DATA_DIR: join(copy, 'data') };
+  const args = ['--input-type=module', '--eval', program];
+  const { stderr } = spawnSync(process.execPath, args, { cwd: copy, encoding: 'utf8', env });
+  return (JSON.parse(stderr) as { refused?: boolean }).refused;
+}
+
 it(
   'npm run build makes the service, and fails on a type error with the message of the compiler',
   () => {
     expect(build()).toMatchObject({ status: 0 });
     expect(existsSync(join(copy, 'dist/main.js'))).toBe(true);
     expect(existsSync(join(copy, 'dist/bundle/main.js'))).toBe(true);
+
+    // Both start with the code that the build has compiled, and as well with none that fits.
+    const folder = join(copy, 'dist/bundle');
+    expect([refusesCode('main'), refusesCode('worker')]).toEqual([false, false]);
+    const compiled = readdirSync(folder).filter((name) => name.endsWith('.code'));
+    expect(compiled).toHaveLength(2);
+    for (const name of compiled) writeFileSync(join(folder, name), 'of another version');
+    expect([refusesCode('main'), refusesCode('worker')]).toEqual([true, true]);
+    for (const name of compiled) rmSync(join(folder, name));
+    expect([refusesCode('main'), refusesCode('worker')]).toEqual([undefined, undefined]);
 
     appendFileSync(join(copy, 'src/health/shutdown-state.ts'), 'export const wrong: number = "text";\n');
     const { status, output } = build();
