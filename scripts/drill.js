@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { watchSteps } from './drills/support/steps.js';
 
 /**
  * Puts the built service under load, faults or attack, and compares what it measures with the targets:
@@ -8,8 +9,9 @@ import { parseArgs } from 'node:util';
  *     npm run drill -- bodies            one drill in full
  *     npm run drill -- bodies --short    its short form, as in CI
  *
- * Each file in scripts/drills is a drill: its default export takes `{ short }` and resolves with `{ figures, failures }`, what
- * was measured by its name, and a sentence for each target that was missed. Ends with 1 if there is one. Linux only (/proc).
+ * Each file in scripts/drills is a drill: its default export takes `{ short, begin }`, calls `begin` with the name of each of its
+ * steps, and resolves with `{ figures, failures }`, what was measured by its name, and a sentence for each target that was missed.
+ * Ends with 1 if there is one, or if a step does not end. Linux only (/proc).
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,8 +25,22 @@ if (positionals.length !== 1 || !names.includes(name)) {
   console.error(`Name one drill: ${names.join(', ')}`);
   process.exit(1);
 }
+/** More than any step takes on a busy machine; in CI the short form must tell which one it was in time. Unit: milliseconds. */
+const STEP_LIMIT_MS = values.short ? 100_000 : 300_000;
+
 const { default: drill } = await import(`./drills/${name}.js`);
-const { figures, failures } = await drill({ short: values.short === true });
+const { begin, end } = watchSteps({
+  limitMs: STEP_LIMIT_MS,
+  tell: (step) => console.error(`${name}: ${step}`),
+  giveUp: (failure) => {
+    console.log(`FAILED ${failure}`);
+    process.exit(1);
+  },
+});
+process.once('SIGTERM', () => process.exit(1)).once('SIGINT', () => process.exit(1));
+begin('start');
+const { figures, failures } = await drill({ short: values.short === true, begin });
+end();
 for (const [figure, value] of Object.entries(figures)) console.log(`${figure}: ${value}`);
 for (const failure of failures) console.log(`FAILED ${failure}`);
 console.log(failures.length === 0 ? `${name}: every target met` : `${name}: ${failures.length} missed`);

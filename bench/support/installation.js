@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import mongoose from 'mongoose';
+import { stopProcess } from './processes.js';
 
 export { cpuOf, rssOf } from './processes.js';
 
@@ -19,6 +20,7 @@ export class Installation {
   client;
 
   constructor() {
+    process.once('exit', () => this.clear());
     if (!process.env.MONGODB_URI) return;
     const path = { pathname: `/bench_${randomBytes(6).toString('hex')}` };
     this.uri = Object.assign(new URL(process.env.MONGODB_URI), path).href;
@@ -36,8 +38,7 @@ export class Installation {
   }
 
   async stop(child) {
-    child.kill();
-    await once(child, 'exit');
+    await stopProcess(child);
     this.processes.splice(this.processes.indexOf(child), 1);
   }
 
@@ -46,6 +47,12 @@ export class Installation {
     for (const child of [...this.processes]) await this.stop(child);
     await this.client?.db().dropDatabase();
     await this.client?.close();
+    this.clear();
+  }
+
+  /** Leaves nothing of its own behind, however its user ends. */
+  clear() {
+    for (const child of this.processes) child.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
   }
 

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /** Unit of times in /proc. Unit: milliseconds. */
 const CLOCK_TICK = 10;
+
+/** How long a process has for its end, which takes the service ten seconds at most. Unit: milliseconds. */
+const END_LIMIT_MS = 30_000;
 
 /** Whether the system tells what other processes use (Linux). */
 export const knowsProcesses = existsSync('/proc/self/stat');
@@ -78,11 +82,18 @@ export async function startServer(args, env, ready, cwd = process.cwd()) {
   throw new Error(`${args.join(' ')} does not start`);
 }
 
-/** Ends a process in order, and resolves when it is gone. */
-export function stopProcess(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once('exit', resolve);
-    child.kill();
-  });
+/**
+ * Ends a process in order, and resolves when it is gone.
+ *
+ * @throws Error if it had to be killed
+ */
+export async function stopProcess(child, limitMs = END_LIMIT_MS) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill();
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
+  const [, signal] = await ended;
+  clearTimeout(timer);
+  if (signal === 'SIGKILL')
+    throw new Error(`${child.spawnargs.join(' ')} did not end within ${limitMs / 1_000} s of SIGTERM`);
 }

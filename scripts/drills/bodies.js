@@ -18,7 +18,7 @@ const ONE_BYTE = Buffer.from('1\r\n \r\n'.repeat(10_000));
 const LARGE = Buffer.from(`10000\r\n${'x'.repeat(65_536)}\r\n`);
 
 /** Bodies that nobody in good faith sends: each gets a 4xx, and takes little. */
-export default async function bodies({ short }) {
+export default async function bodies({ short, begin }) {
   const installation = new Installation();
   const service = await installation.startService('off');
   const figures = {};
@@ -26,6 +26,7 @@ export default async function bodies({ short }) {
   const maxCpuMs = short ? MAX_CPU_SHORT_MS : MAX_CPU_MS;
   try {
     for (const [name, { count = 1, ...hostile }] of Object.entries(hostileBodies(short))) {
+      begin(name);
       const send = (times) =>
         Promise.all(Array.from({ length: times }, () => flood(installation.url, hostile)));
       // Once before, so that compiling the code for it does not count.
@@ -42,6 +43,7 @@ export default async function bodies({ short }) {
       if (grownMiB > MAX_GROWTH_MIB) failures.push(`${name}: more than ${MAX_GROWTH_MIB} MiB`);
       if (taken > MAX_TAKEN) failures.push(`${name}: more than ${MAX_TAKEN / MIB} MiB are read`);
     }
+    begin('end');
   } finally {
     await installation.remove();
   }

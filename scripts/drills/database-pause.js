@@ -13,7 +13,7 @@ const RESUMED_MS = 2_000;
 const AROUND_MS = 5_000;
 
 /** The database stops for a while, with its connections open, while requests come at a constant rate. */
-export default async function databasePause({ short }) {
+export default async function databasePause({ short, begin }) {
   if (!Mongod.available)
     return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
   const [rate, pauseMs] = short ? [200, 6_000] : [500, 30_000];
@@ -26,16 +26,19 @@ export default async function databasePause({ short }) {
   try {
     const service = await installation.startService('off');
     const load = new OpenLoop(installation, rate);
+    begin('warming up');
     // Warms up: what the code and the pool take for good is no growth.
     load.begin();
     await pause(AROUND_MS);
     const before = rssOf(service);
     let most = before;
     const watch = setInterval(() => (most = Math.max(most, rssOf(service))), 100);
+    begin('the database stands still');
     const stopped = performance.now();
     mongod.signal('SIGSTOP');
     await pause(pauseMs);
     mongod.signal('SIGCONT');
+    begin('the database goes on');
     const resumed = performance.now();
     await pause(AROUND_MS);
     await load.end();
@@ -55,6 +58,7 @@ export default async function databasePause({ short }) {
     if (most - before > MAX_GROWTH_MIB) failures.push(`memory grew by more than ${MAX_GROWTH_MIB} MiB`);
     if (later.length > 0) failures.push(`errors later than 2 s after the database went on`);
     if (load.broken > 0) failures.push(`${load.broken} requests without an answer`);
+    begin('end');
   } finally {
     mongod.signal('SIGCONT');
     await installation.remove().finally(() => mongod.remove());

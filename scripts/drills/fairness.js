@@ -1,5 +1,5 @@
 import { Installation, tenantOf } from '../../bench/support/installation.js';
-import { closedLoop, quantile } from './support/closed-loop.js';
+import { closedLoop, oddOf, quantile } from './support/closed-loop.js';
 import { requestOf } from './support/connection.js';
 
 const TENANTS = 8;
@@ -14,12 +14,14 @@ const MAX_RATIO = 1.5;
  * One tenant sends as much as it can, far more than ten times what the others do, whose requests must not take much longer. The short
  * form compares no times, which are those of the machine.
  */
-export default async function fairness({ short }) {
+export default async function fairness({ short, begin }) {
   const [ms, rounds] = short ? [2_000, 2] : [15_000, 4];
   const installation = new Installation();
   const even = [];
   const uneven = [];
   const greedy = { served: 0, refused: 0 };
+  let othersRefused = 0;
+  const odd = [];
   try {
     await installation.startService('off');
     const { url } = installation;
@@ -40,16 +42,21 @@ export default async function fairness({ short }) {
     const share = () =>
       closedLoop(url, { clients: CLIENTS, ms, thinkMs: THINK_MS, requestOf: () => requests[0] });
     const all = () => closedLoop(url, { clients: GREEDY_CLIENTS, ms, requestOf: () => requests[0] });
+    begin('warming up');
     await Promise.all([modest(), share()]);
     // In turns, so that what else the machine does hits both alike.
     for (let round = 0; round < rounds; round++) {
+      begin(`round ${round + 1} of ${rounds}, each tenant at its share`);
       even.push(...(await Promise.all([modest(), share()]))[0].served);
+      begin(`round ${round + 1} of ${rounds}, one tenant beyond its share`);
       const [others, one] = await Promise.all([modest(), all()]);
       uneven.push(...others.served);
       greedy.served += one.served.length;
       greedy.refused += one.refused.length;
-      greedy.othersRefused = (greedy.othersRefused ?? 0) + others.refused.length;
+      othersRefused += others.refused.length;
+      odd.push(...[others, one].flatMap(oddOf));
     }
+    begin('end');
   } finally {
     await installation.remove();
   }
@@ -57,7 +64,8 @@ export default async function fairness({ short }) {
   const failures = [];
   if (!short && after > MAX_RATIO * before)
     failures.push(`the others' p99 is more than ${MAX_RATIO} times as long`);
-  if (greedy.othersRefused > 0) failures.push(`${greedy.othersRefused} requests of the others were refused`);
+  if (othersRefused > 0) failures.push(`${othersRefused} requests of the others were refused`);
+  if (odd.length > 0) failures.push(`neither served nor refused: ${odd.join(', ')}`);
   return {
     figures: {
       'p99 of the others, each tenant at its share': `${before.toFixed(1)} ms (${even.length} requests)`,

@@ -14,7 +14,7 @@ const MAX_TIMES_ALONE = 3;
 const CUT_OFF_MS = 75_000;
 
 /** Whole lists that are read at full speed, or not at all, beside normal clients. */
-export default async function lists({ short }) {
+export default async function lists({ short, begin }) {
   const installation = new Installation();
   const service = await installation.startService('off');
   const { url } = installation;
@@ -23,6 +23,7 @@ export default async function lists({ short }) {
   const ms = short ? 5_000 : 20_000;
   try {
     const todo = url + (await storeTodos(url, short ? 10_000 : 30_000, 'x'.repeat(500)));
+    begin('normal clients alone');
     await normalClients(todo, 2_000);
     const alone = await normalClients(todo, ms);
     figures.alone = told(alone);
@@ -42,6 +43,7 @@ export default async function lists({ short }) {
       if (seen.failed > 0) failures.push(`${name}: ${seen.failed} requests failed`);
     };
 
+    begin('beside 50 readers');
     const readers = new Readers(`${url}/todos`, 50);
     const beside = await metered(service, () => normalClients(todo, ms));
     readers.stop();
@@ -50,12 +52,14 @@ export default async function lists({ short }) {
     figures['memory of them'] = `+${beside.grownMiB.toFixed(0)} MiB`;
     if (readers.whole === 0) failures.push('no list was read');
 
+    begin('beside stalled readers');
     const request = 'GET /todos HTTP/1.1\r\nHost: drill\r\n\r\n';
     const stalled = await openSockets(url, short ? 200 : 1_000, request);
     for (const socket of stalled) socket.pause();
     check(`beside ${stalled.length} stalled readers`, await normalClients(todo, ms));
     figures['memory with stalled readers'] = `${rssOf(service).toFixed(0)} MiB`;
     if (!short) {
+      begin('until stalled readers are cut off');
       await pause(CUT_OFF_MS - ms);
       // One that was cut off is refused when it sends.
       for (const socket of stalled) socket.resume();
@@ -65,6 +69,7 @@ export default async function lists({ short }) {
       if (left > 0) failures.push(`${left} stalled readers are not cut off`);
     }
     for (const socket of stalled) socket.destroy();
+    begin('end');
   } finally {
     await installation.remove();
   }

@@ -10,7 +10,7 @@ const LIFE_MS = 1_500;
 const RETRY_MS = 100;
 
 /** Kills a standalone MongoDB again and again while posts are created: every one that was acknowledged must be there. */
-export default async function mongodKill({ short }) {
+export default async function mongodKill({ short, begin }) {
   if (!Mongod.available)
     return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
   const kills = short ? 2 : 20;
@@ -40,6 +40,7 @@ export default async function mongodKill({ short }) {
       connection.close();
     });
     for (let kill = 0; kill < kills; kill++) {
+      begin(`kill ${kill + 1} of ${kills}`);
       const known = ledger.length;
       // Only a server that works can lose something.
       while (ledger.length < known + CLIENTS) await pause(5);
@@ -47,6 +48,7 @@ export default async function mongodKill({ short }) {
       await mongod.kill();
       await mongod.start();
     }
+    begin('end');
     over = true;
     await Promise.all(clients);
     const lost = await missing(installation, ledger);

@@ -8,7 +8,7 @@ const MAX_GROWTH_MIB = 512;
 const MAX_GET_MS = 100;
 
 /** Pages of the largest posts that are legal, twenty at a time. */
-export default async function pages({ short }) {
+export default async function pages({ short, begin }) {
   const installation = new Installation();
   const service = await installation.startService('off');
   const { url } = installation;
@@ -18,9 +18,11 @@ export default async function pages({ short }) {
     const content = 'x'.repeat(100_000);
     for (let i = 0; i < 100; i++)
       await installation.post('/posts/api', tenantOf(1), { title: `Post ${i}`, content });
+    begin('normal clients alone');
     const path = `${url}/health/live`;
     await normalClients(path, 2_000);
     const alone = await normalClients(path, 3_000);
+    begin(`beside ${AT_A_TIME} pages`);
     const { result, grownMiB } = await metered(service, async () => {
       const normal = normalClients(path, short ? 5_000 : 15_000);
       await pause(200);
@@ -40,6 +42,7 @@ export default async function pages({ short }) {
     const limit = Math.max(MAX_GET_MS, 3 * quantile(alone.gets, 0.99));
     if (quantile(result.beside.gets, 0.99) > limit)
       failures.push(`a request waits for more than ${limit.toFixed(0)} ms`);
+    begin('end');
   } finally {
     await installation.remove();
   }

@@ -11,7 +11,7 @@ const MAX_IDLE_END_MS = 3_000;
 const BUSY_MS = 500;
 
 /** Ends the service again and again while clients wait for answers; each goes on until it finds nobody listening. */
-export default async function sigterm({ short }) {
+export default async function sigterm({ short, begin }) {
   const rounds = short ? 2 : 100;
   const installation = new Installation();
   const totals = { answered: 0, refused: 0, broken: {}, errors: {}, slowest: 0 };
@@ -19,6 +19,7 @@ export default async function sigterm({ short }) {
   let idleMs;
   try {
     for (let round = 0; round < rounds; round++) {
+      begin(`signal ${round + 1} of ${rounds}`);
       const service = await installation.startService('inline');
       const clients = Array.from({ length: CLIENTS }, (_, i) => new Client(installation, i, totals));
       const over = clients.map((client) => client.useUntilRefused());
@@ -28,6 +29,7 @@ export default async function sigterm({ short }) {
       if (ended.code !== 0) failures.push(`round ${round}: the exit code is ${ended.code}`);
       totals.slowest = Math.max(totals.slowest, ended.ms);
     }
+    begin('a signal with nothing in flight');
     idleMs = (await endOf(installation, await installation.startService('inline'))).ms;
   } finally {
     await installation.remove();

@@ -22,7 +22,7 @@ const KINDS = {
 };
 
 /** Many clients that send or read slowly, beside normal ones. */
-export default async function slowClients({ short }) {
+export default async function slowClients({ short, begin }) {
   const installation = new Installation();
   const service = await installation.startService('off');
   const { url } = installation;
@@ -33,8 +33,10 @@ export default async function slowClients({ short }) {
     const todo = url + (await storeTodos(url, 200, 'x'.repeat(10_000)));
     await normalClients(todo, 2_000);
     for (const [name, { first, drip, givenUpMs, reads }] of Object.entries(KINDS)) {
+      begin(`normal clients, before slow ${name}`);
       // Before each, since a machine is not always as quick.
       const alone = await normalClients(todo, 5_000);
+      begin(`beside ${count} slow ${name}`);
       const sockets = await openSockets(url, count, first, { reads: !reads });
       if (reads) for (const socket of sockets) socket.pause();
       const dripping = setInterval(() => {
@@ -57,6 +59,7 @@ export default async function slowClients({ short }) {
       }
       for (const socket of sockets) socket.destroy();
     }
+    begin('end');
   } finally {
     await installation.remove();
   }

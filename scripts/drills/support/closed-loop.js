@@ -10,10 +10,11 @@ const OPENED_AT_A_TIME = 100;
  * told, a little more or less.
  *
  * @param requestOf the bytes that a client sends, by its number
- * @returns times of the answers that were served and refused (unit: milliseconds), and how many requests had no answer
+ * @returns times of the answers that were served and refused (unit: milliseconds), and how often something else came of a request
  */
 export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0 }) {
-  const result = { served: [], refused: [], others: {}, broken: 0, seconds: 0 };
+  const result = { served: [], refused: [], others: {}, seconds: 0 };
+  const note = (other) => (result.others[other] = (result.others[other] ?? 0) + 1);
   const connections = [];
   for (let i = 0; i < clients; i++) {
     connections.push(new Connection(url));
@@ -29,12 +30,12 @@ export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0 }) {
           const { status, retryAfter, ms: took } = await connection.send(bytes);
           if (status < 400) result.served.push(took);
           else if (status === 429 || status === 503) result.refused.push(took);
-          else result.others[status] = (result.others[status] ?? 0) + 1;
+          else note(status);
           const wait = retryAfter > 0 ? retryAfter * 1_000 * (0.75 + Math.random() / 2) : thinkMs;
           if (wait > 0) await pause(Math.min(wait, Math.max(end - performance.now(), 0)));
         }
-      } catch {
-        result.broken += 1;
+      } catch ({ message }) {
+        note(message);
       }
     }),
   );
@@ -42,6 +43,9 @@ export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0 }) {
   for (const connection of connections) connection.close();
   return result;
 }
+
+/** What came of requests that were neither served nor refused, such as `3 times closed`. */
+export const oddOf = ({ others }) => Object.entries(others).map(([what, times]) => `${times} times ${what}`);
 
 /** The time that a share of them does not exceed. Unit: milliseconds. */
 export function quantile(times, share) {

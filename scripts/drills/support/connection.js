@@ -2,22 +2,28 @@ import { Buffer } from 'node:buffer';
 import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 
+/** How long an answer may take; the service answers within five seconds. Unit: milliseconds. */
+const LIMIT_MS = 30_000;
+
 /** One connection that sends one request at a time, with little effort of its own: thousands of them fit into a process. */
 export class Connection {
   received = '';
 
-  constructor(url) {
+  constructor(url, limitMs = LIMIT_MS) {
     const { hostname, port } = new URL(url);
     this.socket = connect({ port: Number(port), host: hostname, noDelay: true });
     this.socket.setEncoding('latin1');
     this.socket.on('data', (text) => this.read(text));
     this.socket.on('error', (error) => this.fail(error)).on('close', () => this.fail(new Error('closed')));
+    this.socket.setTimeout(limitMs, () => {
+      if (this.waiting) this.socket.destroy(new Error(`no answer within ${limitMs / 1_000} s`));
+    });
   }
 
   /**
    * Sends a request as {@link requestOf} makes it.
    *
-   * @returns status, value of Retry-After and text of the answer, and how long it took (unit: milliseconds)
+   * @returns status, value of Retry-After and text of the answer, and how long it took (unit: milliseconds); rejects without one
    */
   send(bytes) {
     return new Promise((resolve, reject) => {
