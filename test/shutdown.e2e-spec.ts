@@ -200,4 +200,17 @@ describe('SIGTERM', () => {
     expect(code).toBe(0);
     expect(ms).toBeLessThan(WITHIN_MS);
   });
+
+  it('cuts any number of imports, and warns of none', async () => {
+    const { service, url } = await start();
+    const imports = Array.from({ length: CLIENTS }, () => new OpenImport(`${url}/todos/import`));
+    for (const open of imports) open.write('{"title":"before"}\n');
+    for (const open of imports) expect(await open.next()).toMatchObject({ line: 1, status: 201 });
+    service.signal('SIGTERM');
+    for (const open of imports)
+      expect(await open.next()).toMatchObject({ status: 503, code: 'SHUTTING_DOWN' });
+    for (const open of imports) open.end();
+    const { code, stderr } = await service.ended();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
 });

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { OPEN_RETRY_MS } from './database-limits.js';
 import { pause } from './pause.js';
@@ -12,6 +13,11 @@ export class BackgroundTasks {
   private readonly waiting: [name: string, task: BackgroundTask][] = [];
   private readonly running = new Set<Promise<void>>();
   private started = false;
+
+  constructor() {
+    // Each task that pauses listens.
+    setMaxListeners(0, this.stopping.signal);
+  }
 
   /** Runs a task from {@link BackgroundTasks.start} on. */
   add(name: string, task: BackgroundTask): void {

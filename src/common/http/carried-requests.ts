@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { pathOf, toProblem } from '../errors/index.js';
 import { carriedReply, replyBaseOf } from './carried-reply.js';
@@ -64,6 +65,8 @@ export class CarriedRequests {
     fastify.decorate('carriedRequests', { getter: (): never => this as never });
     const closing = new AbortController();
     this.closing = closing.signal;
+    // Each import under way listens.
+    setMaxListeners(0, this.closing);
     fastify.addHook('preClose', (done) => {
       closing.abort();
       done();
