@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { OverloadedError } from '../errors/index.js';
+import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
 import { clientOf } from './client-of.js';
 
 /** Maximum size of all answers that are held in memory. Unit: bytes. */
@@ -10,11 +10,14 @@ const MAX_CLIENT_BYTES = MAX_BYTES / 2;
 const MAX_WAIT_MS = 3_500;
 /** Requests that wait at a time. */
 const MAX_WAITING = 200;
+/** Of them, those of one client that are its share while others wait. */
+const CLIENT_SHARE = MAX_WAITING / 8;
 
 interface Waiting {
   readonly client: string;
   readonly bytes: number;
   readonly proceed: () => void;
+  readonly refuse: (error: Error) => void;
 }
 
 /** Bytes of the budget that belong to one answer. */
@@ -25,16 +28,21 @@ export interface Reservation {
   release(): void;
 }
 
-/** Divides memory among large answers: those that do not fit wait for their turn, in the order of their arrival. */
+/**
+ * Divides memory among large answers. Those that do not fit wait, and clients take turns. One client may have all waiting places,
+ * but gives them up to others.
+ */
 export class ByteBudget {
   private used = 0;
   private readonly usedBy = new Map<string, number>();
-  private readonly waiting = new Set<Waiting>();
+  /** Requests that wait, by their client; the first client has its turn. */
+  private readonly queues = new Map<string, Waiting[]>();
+  private waiting = 0;
 
   /**
    * Waits until so many bytes are free.
    *
-   * @throws OverloadedError if they are not in time
+   * @throws OverloadedError, TooManyRequestsError if they are not in time, or too many requests wait
    */
   async reserve(request: FastifyRequest, bytes: number): Promise<Reservation> {
     const client = clientOf(request);
@@ -57,12 +65,17 @@ export class ByteBudget {
 
   /** Whether a request need not wait for so many bytes. */
   isFree(request: FastifyRequest, bytes: number): boolean {
-    return this.waiting.size === 0 && this.fits(clientOf(request), bytes);
+    const client = clientOf(request);
+    return !this.queues.has(client) && this.fits(client, bytes);
   }
 
   private wait(client: string, bytes: number): Promise<void> {
-    if (this.waiting.size >= MAX_WAITING) throw new OverloadedError();
+    if (this.waiting >= MAX_WAITING) this.makeRoom(client);
     return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.leave(waiting);
+        reject(new OverloadedError());
+      }, MAX_WAIT_MS);
       const waiting = {
         client,
         bytes,
@@ -70,23 +83,60 @@ export class ByteBudget {
           clearTimeout(timer);
           resolve();
         },
+        refuse: (error: Error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
       };
-      const timer = setTimeout(() => {
-        this.waiting.delete(waiting);
-        reject(new OverloadedError());
-      }, MAX_WAIT_MS);
-      this.waiting.add(waiting);
+      const queue = this.queues.get(client);
+      if (queue) queue.push(waiting);
+      else this.queues.set(client, [waiting]);
+      this.waiting += 1;
       this.admit();
     });
   }
 
+  /** Has the last request in the longest queue give way to one of a client with a shorter one; throws if there is none. */
+  private makeRoom(client: string): void {
+    const own = this.queues.get(client)?.length ?? 0;
+    const longest = [...this.queues.values()].reduce((a, b) => (b.length > a.length ? b : a));
+    const last = longest.at(-1);
+    if (!last || longest.length <= own + 1) throw refusalOf(own, this.queues.size > 1);
+    last.refuse(refusalOf(longest.length, true));
+    this.leave(last);
+  }
+
+  private leave(waiting: Waiting): void {
+    const queue = this.queues.get(waiting.client) ?? [];
+    queue.splice(queue.indexOf(waiting), 1);
+    this.waiting -= 1;
+    if (queue.length === 0) this.queues.delete(waiting.client);
+  }
+
   private admit(): void {
-    for (const one of this.waiting) {
-      if (!this.fits(one.client, one.bytes)) continue;
-      this.waiting.delete(one);
-      this.take(one.client, one.bytes);
-      one.proceed();
+    for (let next = this.next(); next; next = this.next()) {
+      const { client, bytes, proceed } = next;
+      this.leave(next);
+      this.endTurn(client);
+      this.take(client, bytes);
+      proceed();
     }
+  }
+
+  /** The first request that fits of the first client that has one. */
+  private next(): Waiting | undefined {
+    for (const queue of this.queues.values()) {
+      const found = queue.find(({ client, bytes }) => this.fits(client, bytes));
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  private endTurn(client: string): void {
+    const queue = this.queues.get(client);
+    if (!queue) return;
+    this.queues.delete(client);
+    this.queues.set(client, queue);
   }
 
   /** An answer that is larger than the whole budget fits if it is the only one. */
@@ -104,4 +154,9 @@ export class ByteBudget {
     if (left > 0) this.usedBy.set(client, left);
     else this.usedBy.delete(client);
   }
+}
+
+/** Why a request is refused whose client has so many others waiting: for these, or for those of everybody. */
+function refusalOf(own: number, hasCompany: boolean): Error {
+  return hasCompany && own > CLIENT_SHARE ? new TooManyRequestsError('share', 1) : new OverloadedError();
 }
