@@ -212,6 +212,20 @@ describe('values that no class declares', () => {
   });
 });
 
+it.each(['read', 'readPatch'] as const)(
+  '%s looks at no more fields than it lists faults of',
+  async (read) => {
+    let seen = 0;
+    const get = () => ++seen;
+    const body = Object.defineProperties(
+      {},
+      Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`field${i}`, { get, enumerable: true }])),
+    );
+    const faults = await faultsOf(READERS.declared[read](body));
+    expect([faults.length, seen]).toEqual([50, 50]);
+  },
+);
+
 it('a body nested too deeply is refused, however deep', async () => {
   const line = (levels: number, name: string) =>
     JSON.parse(`${`{"${name}":`.repeat(levels)}{}${'}'.repeat(levels)}`) as object;

@@ -67,8 +67,8 @@ export const REQUEST_GUARDS = [
   {
     name: 'unknown field of a body',
     file: INSTANTIATE,
-    guard: 'else if (!context.faults.isFull) {',
-    without: 'else if (!context) {',
+    guard: 'context.faults.add(pointerTo(context.at, name), detail);',
+    without: '',
     tests: ['posts'],
   },
   {

@@ -40,12 +40,15 @@ export function instantiate(
 ): Record<string, unknown> {
   const plan = planOf(type);
   const target = context.patch ? {} : freshInstance(type, plan, context.extras);
-  for (const [name, value] of Object.entries(body)) {
+  // Not Object.entries, which takes four times as long for an object of many thousand members.
+  for (const name of Object.keys(body)) {
+    if (context.faults.isFull) break;
+    const value = body[name];
     if (value === undefined) continue;
     const field = plan.get(name);
     if (field) readField(target, field, value, body, context);
     else if (context.extras.includes(name)) put(target, name, value);
-    else if (!context.faults.isFull) {
+    else {
       const detail = errorMessages.unknownField(shorten(name), [...plan.keys()]);
       context.faults.add(pointerTo(context.at, name), detail);
     }
