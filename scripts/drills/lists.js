@@ -46,7 +46,8 @@ export default async function lists({ short, begin }) {
     begin('beside 50 readers');
     const readers = new Readers(`${url}/todos`, 50);
     const beside = await metered(service, () => normalClients(todo, ms));
-    readers.stop();
+    begin('until the lists have been read');
+    await readers.stop();
     check('beside 50 readers', beside.result);
     figures['lists read meanwhile'] = `${readers.whole} whole, ${readers.refused} refused`;
     figures['memory of them'] = `+${beside.grownMiB.toFixed(0)} MiB`;
@@ -83,11 +84,13 @@ class Readers {
   isStopped = false;
 
   constructor(url, count) {
-    for (let i = 0; i < count; i++) void this.read(url);
+    this.reading = Promise.all(Array.from({ length: count }, () => this.read(url)));
   }
 
-  stop() {
+  /** Resolves when the lists that have been begun are at their end: on a busy machine, none may be before. */
+  async stop() {
     this.isStopped = true;
+    await this.reading;
   }
 
   async read(url) {
