@@ -1,5 +1,6 @@
 const INSTANTIATE = 'src/common/fields/instantiate.ts';
 const JSON_BODY = 'src/common/http/json-body.ts';
+const BYTE_BUDGET = 'src/common/http/byte-budget.ts';
 const ISOLATED = 'src/common/tenancy/isolated.ts';
 const QUERY_STRING = 'src/common/http/query-string.ts';
 const SCOPE = 'src/common/tenancy/tenant-scope.ts';
@@ -162,6 +163,20 @@ export const REQUEST_GUARDS = [
     guard: 'if (request.load) return done();',
     without: '',
     tests: ['load'],
+  },
+  {
+    name: 'clients take turns for the memory of large pages',
+    file: BYTE_BUDGET,
+    guard: 'this.endTurn(client);',
+    without: '',
+    tests: ['byte-budget'],
+  },
+  {
+    name: 'no client keeps all waiting places of large pages',
+    file: BYTE_BUDGET,
+    guard: 'if (this.waiting >= MAX_WAITING) this.makeRoom(client);',
+    without: 'if (this.waiting >= MAX_WAITING) throw new OverloadedError();',
+    tests: ['byte-budget'],
   },
   {
     name: 'what is global closes direct lanes',
