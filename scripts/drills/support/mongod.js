@@ -18,6 +18,10 @@ export class Mongod {
     return existsSync(BINARY);
   }
 
+  constructor() {
+    process.once('exit', () => this.clear());
+  }
+
   async start() {
     this.port ??= await freePort();
     this.uri = `mongodb://127.0.0.1:${this.port}/drill`;
@@ -41,6 +45,12 @@ export class Mongod {
 
   async remove() {
     if (this.process && this.process.exitCode === null && this.process.signalCode === null) await this.kill();
+    this.clear();
+  }
+
+  /** Leaves nothing behind, however the drill ends. */
+  clear() {
+    this.process?.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
