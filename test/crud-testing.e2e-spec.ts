@@ -7,7 +7,7 @@ import {
   type CrudTestingModule,
   describeCrudContract,
 } from '../src/common/crud/testing/index.js';
-import { IsText } from '../src/common/fields/index.js';
+import { IsIdentifier, IsReference, IsText, IsWholeNumber } from '../src/common/fields/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../src/common/tenancy/index.js';
 import { createResourceApp } from './support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
@@ -34,6 +34,43 @@ const letters = crudOptions({
   isolationFields: { all: { tenant: currentTenant } },
 });
 
+class StampInput {
+  @IsText({ min: 1, max: 80, example: 'Penny Black' })
+  name!: string;
+
+  @IsReference(() => Letter)
+  letter!: string;
+}
+
+@Schema({ timestamps: true })
+class Stamp extends StampInput {
+  @IsIdentifier()
+  tenant!: string;
+
+  @IsWholeNumber({ min: 0 })
+  words!: number;
+}
+
+const stamps = crudOptions({
+  entity: Stamp,
+  input: StampInput,
+  name: 'stamps',
+  isolationFields: { all: { tenant: currentTenant } },
+  references: { letter: { to: Letter } },
+  hooks: {
+    beforeCreate({ record, input }) {
+      Object.assign(record, computedOf(input.name));
+    },
+    beforeUpdate({ record }) {
+      Object.assign(record, computedOf(record.name));
+    },
+  },
+});
+
+function computedOf(name: string): Pick<Stamp, 'name' | 'words'> {
+  return { name: name.trim(), words: name.trim().split(' ').length };
+}
+
 @Injectable()
 class LettersService extends CrudService.for(letters) {
   shout(scope: TenantScope, text: string) {
@@ -45,9 +82,15 @@ describe('describeCrudContract', () => {
   let app: TestApp;
   let acme: string;
   let globex: string;
+  let letter: string;
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(letters, { service: LettersService }));
+    app = await createResourceApp(
+      CrudModule.forFeature(letters, { service: LettersService }),
+      CrudModule.forFeature(stamps),
+    );
     [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    const created = await app.post('/letters', { text: 'Dear Emma' }, { token: acme });
+    letter = String(created.body._id);
   });
   afterAll(() => app.close());
 
@@ -59,6 +102,26 @@ describe('describeCrudContract', () => {
     invalid: { 'no text': {}, 'a long text': { text: 'x'.repeat(81) }, 'a number': { text: 1 } },
     token: () => acme,
     otherToken: () => globex,
+  });
+
+  // Its hooks compute fields, one of them a field that is sent, and it refers to what beforeAll makes.
+  describeCrudContract('stamps', {
+    app: () => app.app,
+    path: '/stamps',
+    valid: () => ({ name: ' Penny Black ', letter }),
+    changes: () => ({ name: 'Inverted Jenny 1918 ', letter }),
+    invalid: { 'no name': () => ({ letter }), 'no letter': { name: 'Penny Black' } },
+    computed: ['name', 'words'],
+    token: () => acme,
+    otherToken: () => globex,
+  });
+
+  // Without changes of its own, an update sends another valid body.
+  describeCrudContract('stamps by their valid body alone', {
+    app: () => app.app,
+    path: '/stamps',
+    valid: () => ({ name: 'Penny Black', letter }),
+    token: () => acme,
   });
 });
 

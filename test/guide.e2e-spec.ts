@@ -18,7 +18,8 @@ describe('the resource of docs/adding-a-resource.md', () => {
     app: () => app.app,
     path: '/notes',
     valid: { text: 'Buy stamps' },
-    changes: { text: 'Post letters' },
+    changes: { text: 'Post three letters' },
+    computed: ['words'],
     invalid: { 'no text': {}, 'a text of spaces': { text: '   ' } },
   });
 

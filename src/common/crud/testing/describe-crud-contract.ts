@@ -1,20 +1,28 @@
 import type { INestApplication } from '@nestjs/common';
 import { CrudClient, type Json } from './crud-client.js';
 
+/** A body, or a function that makes it when a test sends it. */
+export type CrudContractBody = Json | (() => Json);
+
 /** A resource as its contract suite must know it. */
 export interface CrudContractOptions {
   /** The running application, once `beforeAll` has run. */
   app: () => INestApplication;
   /** Path of the resource, such as `/notes`. */
   path: string;
-  /** A body that a create takes, or a function that makes one if values must be unique. Answers show its fields as they are. */
-  valid: Json | (() => Json);
+  /**
+   * A body that a create takes, or a function that makes one: if values must be unique, or if `beforeAll` makes what they refer
+   * to. Answers show its fields as they are.
+   */
+  valid: CrudContractBody;
   /** Bodies that a create refuses, by what is wrong with them. @default none */
-  invalid?: Readonly<Record<string, Json>>;
+  invalid?: Readonly<Record<string, CrudContractBody>>;
   /** A change that an update takes. @default the valid body */
-  changes?: Json;
+  changes?: CrudContractBody;
   /** Fields of `valid` that no answer shows, such as a password. @default none */
   writeOnly?: readonly string[];
+  /** Fields that a hook or an override computes, whether or not they are sent: their values are not looked at. @default none */
+  computed?: readonly string[];
   /** Token of a caller who may do everything. @default none: the resource is public */
   token?: () => string;
   /** Token of a caller who may change nothing of the first one's. @default none */
@@ -30,12 +38,12 @@ export interface CrudContractOptions {
  * ```
  */
 export function describeCrudContract(name: string, options: CrudContractOptions): void {
-  const { path, valid, invalid = {}, writeOnly = [], token, otherToken } = options;
-  const validBody = () => (typeof valid === 'function' ? valid() : valid);
-  const changes = options.changes ?? validBody();
+  const { path, valid, invalid = {}, changes = valid, writeOnly = [], computed = [] } = options;
+  const { token, otherToken } = options;
+  const validBody = () => bodyOf(valid);
   const client = () => new CrudClient(options.app(), path, token?.());
-  const without = (body: Json) =>
-    Object.fromEntries(Object.entries(body).filter(([field]) => !writeOnly.includes(field)));
+  const unlikeSent = [...writeOnly, ...computed];
+  const shownAsSent = (body: Json) => without(body, unlikeSent);
 
   describe(`${name}, by the contract of a generated resource`, () => {
     it('creates a record and shows it at its location', async () => {
@@ -45,7 +53,7 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
       expect(created.headers.get('location')).toMatch(new RegExp(`${String(created.body._id)}$`));
       const shown = await client().send('GET', `/${String(created.body._id)}`);
       expect(shown.status).toBe(200);
-      expect(shown.body).toMatchObject({ ...created.body, ...without(sent) });
+      expect(shown.body).toMatchObject({ ...created.body, ...shownAsSent(sent) });
       for (const field of writeOnly) expect(shown.body).not.toHaveProperty(field);
       expect(shown.headers.get('etag')).toBe(created.headers.get('etag'));
     });
@@ -75,10 +83,10 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
       const before = (await client().send('GET', `/${id}`)).body;
       expect((await client().send('PATCH', `/${id}`, {})).body).toEqual({ updated: true });
       expect((await client().send('GET', `/${id}`)).body).toEqual(before);
-      expect((await client().send('PATCH', `/${id}`, changes)).body).toEqual({ updated: true });
-      const { updatedAt: _, ...after } = (await client().send('GET', `/${id}`)).body;
-      const { updatedAt: __, ...expected } = { ...before, ...without(changes) };
-      expect(after).toMatchObject(expected);
+      const sent = bodyOf(changes);
+      expect((await client().send('PATCH', `/${id}`, sent)).body).toEqual({ updated: true });
+      const after = (await client().send('GET', `/${id}`)).body;
+      expect(after).toMatchObject(without({ ...before, ...shownAsSent(sent) }, ['updatedAt', ...computed]));
     });
 
     it('deletes a record for good', async () => {
@@ -104,7 +112,7 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
     for (const [fault, body] of Object.entries(invalid)) {
       it(`refuses ${fault}`, async () => {
         const before = await client().count();
-        const response = await client().send('POST', '', body);
+        const response = await client().send('POST', '', bodyOf(body));
         expect(response).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
         expect(response.headers.get('content-type')).toBe('application/problem+json');
         expect(await client().count()).toBe(before);
@@ -123,10 +131,18 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
         const id = await client().create(validBody());
         const before = (await client().send('GET', `/${id}`)).body;
         const other = new CrudClient(options.app(), path, otherToken());
-        expect((await other.send('PATCH', `/${id}`, changes)).status).toBe(404);
+        expect((await other.send('PATCH', `/${id}`, bodyOf(changes))).status).toBe(404);
         await other.send('DELETE', `/${id}`);
         expect((await client().send('GET', `/${id}`)).body).toEqual(before);
       });
     }
   });
+}
+
+function bodyOf(body: CrudContractBody): Json {
+  return typeof body === 'function' ? body() : body;
+}
+
+function without(body: Json, fields: readonly string[]): Json {
+  return Object.fromEntries(Object.entries(body).filter(([field]) => !fields.includes(field)));
 }

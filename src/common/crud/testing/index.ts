@@ -4,4 +4,8 @@ export {
   type CrudTestingOptions,
 } from './create-crud-testing-module.js';
 export type { Json } from './crud-client.js';
-export { type CrudContractOptions, describeCrudContract } from './describe-crud-contract.js';
+export {
+  type CrudContractBody,
+  type CrudContractOptions,
+  describeCrudContract,
+} from './describe-crud-contract.js';
