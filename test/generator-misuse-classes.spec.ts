@@ -62,6 +62,11 @@ describe('a wrong class stops the start with one sentence', () => {
       super();
     }
   }
+  class PinsService extends CrudService.for(notes) {}
+  class OtherService extends CrudService.for(notes) {}
+  class Pinning extends CrudController(notes, PinsService) {}
+  const unserved =
+    'Pinning uses PinsService, which is not the service of the resource. Pass { service: PinsService } beside the controller.';
   @Controller('elsewhere')
   class Elsewhere extends CrudController(notes) {}
 
@@ -116,8 +121,17 @@ describe('a wrong class stops the start with one sentence', () => {
       { service: Undecorated },
       'Undecorated has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.',
     ],
+    [{ controller: Pinning }, unserved],
+    [{ controller: Pinning, service: OtherService }, unserved],
   ])('%o', (overrides, sentence) => {
     expect(() => CrudModule.forFeature(notes, overrides as object)).toThrow(new Error(prefix + sentence));
+  });
+
+  it('accepts a controller with the service that it uses, or one that extends it', () => {
+    class MorePins extends PinsService {}
+    for (const service of [PinsService, MorePins]) {
+      expect(() => CrudModule.forFeature(notes, { controller: Pinning, service })).not.toThrow();
+    }
   });
 
   it('a class that is made before the options are there', () => {

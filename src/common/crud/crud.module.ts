@@ -18,7 +18,7 @@ import { AdapterCheck } from './http/adapter-check.js';
 import { DirectLanes } from './http/direct-lanes.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
 import { isReadGuarded } from './http/read-guards.js';
-import { definitionOf } from './http/resource-metadata.js';
+import { definitionOf, serviceOf } from './http/resource-metadata.js';
 import { checkOverrides } from './options/check-options.js';
 import { type Fail, failFor } from './options/fail.js';
 import type { CrudHooks } from './options/crud-hooks.js';
@@ -86,6 +86,7 @@ export class CrudModule {
     const { service, providers = [], imports = [] } = overrides;
     if (service) checkService(service, options, fail);
     else if (!overrides.controller) checkRequired(definition, fail);
+    checkServiceOf(controller, service ?? CrudService, fail);
     const { audit, entity, schema, name, hooks, query } = definition;
     if (typeof hooks === 'function') checkConstructor(hooks, fail);
     return {
@@ -133,6 +134,15 @@ function checkService(service: Type<object>, options: object, fail: Fail): void 
   if (made !== options)
     fail(`${service.name} extends a service of other options. ${write}, with the same options.`);
   checkConstructor(service, fail);
+}
+
+/** A controller calls the methods of the service that it was made with, which the generated one does not have. */
+function checkServiceOf(controller: Type<object>, service: Type<object>, fail: Fail): void {
+  const expected = serviceOf(controller);
+  if (!expected || service === expected || service.prototype instanceof expected) return;
+  fail(
+    `${controller.name} uses ${expected.name}, which is not the service of the resource. Pass { service: ${expected.name} } beside the controller.`,
+  );
 }
 
 function resourceProvider(definition: CrudDefinition, controller: Type<object>): Provider {

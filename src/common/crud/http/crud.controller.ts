@@ -16,7 +16,7 @@ import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
 import { CurrentQuery } from './current-query.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { keepDefinition, keepGenerated, resourceOf } from './resource-metadata.js';
+import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
 
 /** The handlers of a generated controller; a feature's own controller overrides them by ordinary inheritance. */
 export interface CrudController<
@@ -50,7 +50,7 @@ export interface CrudController<
  * An override keeps the route, isolation, guards, validation and documentation of the handler it replaces, whatever
  * decorators it has. Most overrides are simpler in the service, since they then hold for every caller of the verb.
  *
- * @param _service class of the feature's own service, for the type of `this.service`
+ * @param service class of the feature's own service, which `this.service` then is; pass it to `forFeature`, too
  */
 export function CrudController<
   Entity extends object,
@@ -59,7 +59,7 @@ export function CrudController<
   Service extends CrudService<Entity, Create, Update> = CrudService<Entity, Create, Update>,
 >(
   options: CrudOptions<Entity, Create, Update>,
-  _service?: Type<Service>,
+  service?: Type<Service>,
 ): Type<CrudController<Entity, Create, Update, Service>> {
   const definition = defineCrud(options);
 
@@ -122,5 +122,6 @@ export function CrudController<
   keepGenerated(methods.map(({ value }) => value as object));
   Object.defineProperty(GeneratedController, 'name', { value: `${definition.label}Controller` });
   keepDefinition(GeneratedController, definition);
+  if (service) keepService(GeneratedController, service);
   return GeneratedController as unknown as Type<CrudController<Entity, Create, Update, Service>>;
 }

@@ -5,6 +5,7 @@ import type { Route } from '../routes/routes.js';
 
 const DEFINITION = 'crud:definition';
 const ROUTES = 'crud:route-table';
+const SERVICE = 'crud:controller-service';
 
 /** Metadata of a controller of a resource. */
 export interface ResourceMetadata {
@@ -21,6 +22,16 @@ export function keepDefinition(controller: Type<object>, definition: CrudDefinit
 /** The definition that a controller, or the generated one it extends, was made from. */
 export function definitionOf(controller: Type<object>): CrudDefinition | undefined {
   return Reflect.getMetadata(DEFINITION, controller) as CrudDefinition | undefined;
+}
+
+/** Keeps the class that a generated controller was told its service is of; its subclasses inherit it. */
+export function keepService(controller: Type<object>, service: Type<object>): void {
+  Reflect.defineMetadata(SERVICE, service, controller);
+}
+
+/** The class that a controller takes its service to be of; undefined if it takes the generated one. */
+export function serviceOf(controller: Type<object>): Type<object> | undefined {
+  return Reflect.getMetadata(SERVICE, controller) as Type<object> | undefined;
 }
 
 /** Whether a controller is the generated one itself. */
