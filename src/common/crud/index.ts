@@ -8,6 +8,7 @@ export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
 export { CurrentQuery } from './http/current-query.js';
 export { CrudController } from './http/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
+export { type Order, orderOf, type SortKey } from './definition/order.js';
 export { IdPipe } from './http/id.pipe.js';
 export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './http/prefer.js';

@@ -14,7 +14,7 @@ export interface Order {
 /** Newest first: the order of a list that names none. */
 export const NEWEST_FIRST: Order = orderOf(['-createdAt']);
 
-/** The order of keys such as `-createdAt`. */
+/** The order of keys such as `-createdAt`, for the `order` of a list's query. */
 export function orderOf(keys: readonly string[]): Order {
   return {
     text: keys.join(),
