@@ -112,7 +112,7 @@ describe('the event posts.afterCreate', () => {
           level: 'error',
           time: expect.stringMatching(TIMESTAMP),
           context: 'Hooks',
-          msg: 'A listener of posts.afterCreate failed',
+          msg: 'A hook or listener of posts.afterCreate failed',
           event: 'posts.afterCreate',
           // Nothing of what the post says.
           eventId: `evt_${id}`,
@@ -255,7 +255,7 @@ describe('the afterCreate hook of a resource', () => {
       expect.objectContaining({
         level: 'error',
         event: 'notes.afterCreate',
-        msg: 'A listener of notes.afterCreate failed',
+        msg: 'A hook or listener of notes.afterCreate failed',
       }),
     );
   });

@@ -12,21 +12,23 @@ async function faultsOf(file: string, statement: string): Promise<string[]> {
 
 const oneWay = (from: string, to: string) =>
   `${from} may not import ${to}: imports point one way, see docs/architecture.md.`;
+const apart = (from: string, to: string) =>
+  `${from} may not import ${to}: features do not import each other. Put resources that refer to each other into one folder, see docs/adding-a-resource.md.`;
 const door = (to: string) => `Import ${to} by its index.js.`;
 const EXAMPLE =
   'An example may import src/common/<room>/index.js, src/app.setup.js and the index.js of another example, and nothing else.';
 
 describe('an import is refused', () => {
   it.each([
-    ['of another feature', 'src/todos/x.ts', '../posts/posts.module.js', oneWay('todos', 'posts')],
+    ['of another feature', 'src/todos/x.ts', '../posts/posts.module.js', apart('todos', 'posts')],
     [
       'of another feature, from a folder in one',
       'src/todos/dto/x.ts',
       '../../notifications/index.js',
-      oneWay('todos', 'notifications'),
+      apart('todos', 'notifications'),
     ],
-    ['of a feature that is new', 'src/posts/x.ts', '../baskets/index.js', oneWay('posts', 'baskets')],
-    ['of the health checks by a feature', 'src/posts/x.ts', '../health/x.js', oneWay('posts', 'health')],
+    ['of a feature that is new', 'src/posts/x.ts', '../baskets/index.js', apart('posts', 'baskets')],
+    ['of the health checks by a feature', 'src/posts/x.ts', '../health/x.js', apart('posts', 'health')],
     ['of the settings by a feature', 'src/posts/x.ts', '../config/index.js', oneWay('posts', 'config')],
     ['of the application by a feature', 'src/posts/x.ts', '../app.setup.js', oneWay('posts', 'app')],
     ['of main.ts by the application', 'src/app.setup.ts', './main.js', oneWay('app', 'main')],
@@ -132,7 +134,7 @@ describe('an import is refused', () => {
     "await import('../posts/x.js');",
     "type X = import('../posts/x.js').X;",
   ])('in every form: %s', async (statement) => {
-    expect(await faultsOf('src/todos/x.ts', statement)).toEqual([oneWay('todos', 'posts')]);
+    expect(await faultsOf('src/todos/x.ts', statement)).toEqual([apart('todos', 'posts')]);
   });
 });
 

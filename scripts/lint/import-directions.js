@@ -51,6 +51,12 @@ function layerOf(room) {
   return LAYERS.findIndex((rooms) => rooms.includes(kind));
 }
 
+const FEATURES = LAYERS.findIndex((rooms) => rooms.includes('feature'));
+
+function isFeature(room) {
+  return layerOf(room) === FEATURES && !LAYERS.flat().includes(room);
+}
+
 /** The fault of an import, as the id of a message; undefined if there is none. Both paths count from the root. */
 function faultOf(file, imported) {
   const [from, to] = [roomOf(file), roomOf(imported)];
@@ -60,6 +66,7 @@ function faultOf(file, imported) {
   if (from === 'examples') return EXAMPLES_FILES.test(imported) ? undefined : 'example';
   const [own, other] = [layerOf(from), layerOf(to)];
   if (own === -1 || other === -1) return 'unknown';
+  if (isFeature(from) && isFeature(to)) return 'feature';
   if (other >= own) return 'direction';
   if (FIRST_IMPORTERS.includes(file) && FIRST_FILES.test(imported)) return undefined;
   const hasDoor = to.startsWith('common/') || to === 'config';
@@ -73,6 +80,8 @@ export const importDirections = {
     schema: [],
     messages: {
       direction: '{{from}} may not import {{to}}: imports point one way, see docs/architecture.md.',
+      feature:
+        '{{from}} may not import {{to}}: features do not import each other. Put resources that refer to each other into one folder, see docs/adding-a-resource.md.',
       door: 'Import {{to}} by its index.js.',
       example:
         'An example may import src/common/<room>/index.js, src/app.setup.js and the index.js of another example, and nothing else.',

@@ -78,7 +78,7 @@ export class EntityEventPublisher {
     try {
       await listener(event);
     } catch (error) {
-      this.logger.error({ ...identifiersOf(name, event), error }, `A listener of ${name} failed`);
+      this.logger.error({ ...identifiersOf(name, event), error }, `A hook or listener of ${name} failed`);
     }
   }
 
