@@ -20,11 +20,7 @@ export class OrdersService extends CrudService.for(orders) {
     const moved =
       NEXT[from].includes(status) &&
       // Only if it still has the status that was looked at: of two moves at the same moment one is refused.
-      (await this.resource.writes.change(
-        { ...this.filterOf('update', scope, id), status: from },
-        { set: { status }, unset: [] },
-        { scope },
-      ));
+      (await this.change('update', scope, id, { set: { status } }, { where: { status: from } }));
     return moved || Promise.reject(new ConflictException(`An order that is ${from} cannot be ${status}.`));
   }
 }

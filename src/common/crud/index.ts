@@ -63,5 +63,10 @@ export { forgetsWords } from './store/word-backfill.js';
 export { type PagePosition, type Paging, PageQueryPipe } from './query/page-query.js';
 export { fieldsPipe, project } from './query/read-fields.js';
 export { CrudService } from './service/crud.service.js';
-export type { ArchiveOptions, ConditionalOptions, WriteOptions } from './service/verb-options.js';
+export type {
+  ArchiveOptions,
+  ChangeOptions,
+  ConditionalOptions,
+  WriteOptions,
+} from './service/verb-options.js';
 export type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './store/crud.store.js';

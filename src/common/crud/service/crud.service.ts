@@ -15,7 +15,7 @@ import { requiredTags, withTags } from './preconditions.js';
 import type { EntityTags } from '../definition/entity-tags.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
-import type { ArchiveOptions, ConditionalOptions, WriteOptions } from './verb-options.js';
+import type { ArchiveOptions, ChangeOptions, ConditionalOptions, WriteOptions } from './verb-options.js';
 
 const OPTIONS = 'crud:service-options';
 
@@ -231,7 +231,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Changes a record outside of an update, such as an archive, between the hooks of one; undefined if none matched.
+   * Changes a record outside of an update, such as an archive, between the hooks of one; undefined if none matched. Values
+   * must have the type of their field; bounds and enums are not checked.
    *
    * @throws PreconditionFailedError if ETags are required and nothing matched
    */
@@ -240,9 +241,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     scope: TenantScope,
     id: string | Types.ObjectId,
     { set = {}, unset = [] }: StoreChange,
-    { archived, ifMatch }: ConditionalOptions & Pick<ReadQuery, 'archived'> = {},
+    { archived, ifMatch, where }: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
-    const filter = this.filterOf(action, scope, objectId(id), { archived });
+    const reached = this.filterOf(action, scope, objectId(id), { archived });
+    // Beside the scope, never among its members: no condition can take the place of one.
+    const filter = where ? { ...reached, $and: [where] } : reached;
     await this.resource.parents.require(action, scope);
     const tags = requiredTags(scope, id, ifMatch);
     const record = await this.resource.writes.change(

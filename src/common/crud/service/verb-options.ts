@@ -1,3 +1,6 @@
+import type { ReadQuery } from '../query/list-query.js';
+import type { StoreFilter } from '../store/crud.store.js';
+
 /** Options of the verbs that take values. */
 export interface WriteOptions {
   /**
@@ -14,6 +17,12 @@ export interface WriteOptions {
 export interface ConditionalOptions {
   /** ETags with their quotes, one of which the record must have, or `*`. @default the `If-Match` of the request */
   ifMatch?: string | readonly string[];
+}
+
+/** Options of a change by code. */
+export interface ChangeOptions extends ConditionalOptions, Pick<ReadQuery, 'archived'> {
+  /** What the record must be like for the change, decided by the command that makes it; in values of the store. @default anything */
+  where?: StoreFilter;
 }
 
 /** Options of the verb that archives. */

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { Schema } from '@nestjs/mongoose';
+import {
+  type ChangeOptions,
+  crudOptions,
+  CrudService,
+  type StoreChange,
+  type StoreFilter,
+} from '../src/common/crud/index.js';
+import { createCrudTestingModule, type CrudTestingModule } from '../src/common/crud/testing/index.js';
+import { IsIdentifier, IsOneOf, IsText } from '../src/common/fields/index.js';
+import { currentTenant, scopeOf, type TenantScope } from '../src/common/tenancy/index.js';
+import { ACME, GLOBEX } from './support/tenants.js';
+
+class DoorInput {
+  @IsText({ max: 20 })
+  name!: string;
+}
+
+@Schema({ timestamps: true })
+class Door extends DoorInput {
+  @IsIdentifier()
+  tenant!: string;
+
+  @IsOneOf(['open', 'shut'], { default: 'open' })
+  state!: string;
+}
+
+const doors = crudOptions({
+  entity: Door,
+  input: DoorInput,
+  name: 'doors',
+  isolationFields: { all: { tenant: currentTenant } },
+});
+
+@Injectable()
+class DoorsService extends CrudService.for(doors) {
+  // Public, for the tests.
+  override change(
+    ...args: [action: 'update', scope: TenantScope, id: string, change: StoreChange, options?: ChangeOptions]
+  ) {
+    return super.change(...args);
+  }
+
+  shut(scope: TenantScope, id: string, where?: StoreFilter) {
+    return this.change('update', scope, id, { set: { state: 'shut' } }, { where });
+  }
+}
+
+describe('change, with a condition', () => {
+  let testing: CrudTestingModule<DoorsService>;
+  const acme = scopeOf({ tenant: ACME });
+  beforeAll(async () => {
+    testing = await createCrudTestingModule(doors, { service: DoorsService });
+  });
+  afterAll(() => testing.close());
+
+  const created = async () => String((await testing.service.create(acme, { name: 'Front' }))._id);
+
+  it('changes a record that meets it, once', async () => {
+    const id = await created();
+    const answers = await Promise.all([1, 2, 3].map(() => testing.service.shut(acme, id, { state: 'open' })));
+    expect(answers.filter(Boolean)).toEqual([expect.objectContaining({ state: 'shut' })]);
+  });
+
+  it('needs no condition', async () => {
+    const id = await created();
+    expect(await testing.service.shut(acme, id)).toMatchObject({ state: 'shut' });
+    expect(await testing.service.shut(acme, id)).toMatchObject({ state: 'shut' });
+  });
+
+  it('takes what has the type of the field, also beyond what clients may send', async () => {
+    const id = await created();
+    const change = (set: object) => testing.service.change('update', acme, id, { set: { ...set } });
+    await expect(change({ name: {} })).rejects.toThrow('"name" must be a string.');
+    await expect(change({ colour: 'red' })).rejects.toThrow('"colour" is not a field of this record.');
+    const beyond = { name: 'x'.repeat(21), state: 'ajar' };
+    expect(await change(beyond)).toMatchObject(beyond);
+  });
+
+  it('cannot reach beyond the scope by it', async () => {
+    const id = await created();
+    const globex = scopeOf({ tenant: GLOBEX });
+    expect(await testing.service.shut(globex, id, { tenant: ACME })).toBeUndefined();
+    expect(await testing.service.shut(globex, id, { $or: [{ tenant: ACME }, {}] })).toBeUndefined();
+    expect(await testing.service.get(acme, id)).toMatchObject({ state: 'open' });
+  });
+});
