@@ -1,4 +1,5 @@
 import { type DynamicModule, Global, Module, type ModuleMetadata, type Type } from '@nestjs/common';
+import { PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA } from '@nestjs/common/constants.js';
 import { getModelToken, MongooseModule } from '@nestjs/mongoose';
 import type { Provider } from '@nestjs/common';
 import type { Model } from 'mongoose';
@@ -88,7 +89,10 @@ export class CrudModule {
     else if (!overrides.controller) checkRequired(definition, fail);
     checkServiceOf(controller, service ?? CrudService, fail);
     const { audit, entity, schema, name, hooks, query } = definition;
-    if (typeof hooks === 'function') checkConstructor(hooks, fail);
+    if (typeof hooks === 'function') {
+      checkConstructor(hooks, fail);
+      checkInjected(hooks, entity, service, fail);
+    }
     return {
       module: namedModule(entity.name),
       imports: [
@@ -142,6 +146,23 @@ function checkServiceOf(controller: Type<object>, service: Type<object>, fail: F
   if (!expected || service === expected || service.prototype instanceof expected) return;
   fail(
     `${controller.name} uses ${expected.name}, which is not the service of the resource. Pass { service: ${expected.name} } beside the controller.`,
+  );
+}
+
+/** The service waits for the hooks. Nest would say of such a circle only that a symbol is no string. */
+function checkInjected(
+  hooks: Type<object>,
+  entity: Type<object>,
+  service: Type<object> | undefined,
+  fail: Fail,
+): void {
+  const types = (Reflect.getMetadata(PARAMTYPES_METADATA, hooks) ?? []) as unknown[];
+  const declared = (Reflect.getMetadata(SELF_DECLARED_DEPS_METADATA, hooks) ?? []) as { param: unknown }[];
+  const injected = [...types, ...declared.map(({ param }) => param)];
+  const own: unknown[] = [getCrudServiceToken(entity), ...(service ? [service] : [])];
+  if (!injected.some((token) => own.includes(token))) return;
+  fail(
+    `${hooks.name} injects the service of its own resource, which is made after the hooks. Inject ModuleRef, and take the service in the hook: this.moduleRef.get(getCrudServiceToken(${entity.name})).`,
   );
 }
 
