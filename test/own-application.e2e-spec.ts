@@ -5,6 +5,7 @@ import { freePort } from './support/free-port.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import {
   followGuide,
+  GUIDE,
   install,
   link,
   linkTools,
@@ -79,6 +80,20 @@ export class ListsListener {
 export class ListsModule {}
 `;
 
+/** The settings of an application, as `@nestjs/config` has them. */
+const CONFIG = `
+import { Injectable, Module } from '@nestjs/common';
+
+@Injectable()
+export class ConfigService {
+  getOrThrow<T>(name: string): T {
+    return process.env[name] as T;
+  }
+}
+@Module({ providers: [ConfigService], exports: [ConfigService] })
+export class ConfigModule {}
+`;
+
 /** A test of the application's own, by the helpers of the package. */
 const OWN_TEST = `
 import { scopeOf } from 'nestjs-mongo-crud';
@@ -119,6 +134,15 @@ function ownApplication(type: Template, generator: string): string {
     .replace('    NotesModule,', '    NotesModule, ListsModule,')
     .replace(/^/, "import { ListsModule } from './lists/lists.module.js';\n");
   write(folder, 'src/app.module.ts', appModule);
+  const [async = ''] = /CrudModule\.forRootAsync\([^]*?\n}\)/.exec(readFileSync(GUIDE, 'utf8')) ?? [];
+  write(folder, 'src/config.ts', CONFIG);
+  write(
+    folder,
+    'src/async-root.ts',
+    `import { CrudModule } from 'nestjs-mongo-crud';
+import { ConfigModule, ConfigService } from './config.js';
+export const root = ${async};`,
+  );
   return folder;
 }
 

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-const GUIDE = 'docs/in-your-own-application.md';
+/** The page that tells how to make an application with the package. */
+export const GUIDE = 'docs/in-your-own-application.md';
 
 /** A template of the Nest CLI. */
 export type Template = 'esm' | 'cjs';

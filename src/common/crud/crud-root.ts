@@ -1,8 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { DynamicModule } from '@nestjs/common';
+import {
+  type DynamicModule,
+  type FactoryProvider,
+  Global,
+  Module,
+  type ModuleMetadata,
+} from '@nestjs/common';
 import { DatabaseModule, type DatabaseOptions, DatabaseServer } from '../database/index.js';
 import { EventsModule } from '../events/index.js';
 import { TenancyModule, type TokenVerifierOptions } from '../tenancy/index.js';
+import type { Fail } from './options/fail.js';
 
 /** What all resources of an application share. */
 export interface CrudRootOptions {
@@ -23,32 +30,74 @@ export interface CrudTokenOptions extends Omit<TokenVerifierOptions, 'tenantClai
   tenantClaim?: string;
 }
 
+/** What all resources of an application share, made from what Nest injects. */
+export interface CrudRootAsyncOptions {
+  /** Modules that export what the factory injects. @default none */
+  imports?: ModuleMetadata['imports'];
+  /** Tokens of what the factory is called with, in this order. @default none */
+  inject?: FactoryProvider['inject'];
+  /** Makes the options, or a promise of them. Called once, at the start. */
+  useFactory: FactoryProvider<CrudRootOptions>['useFactory'];
+}
+
+const CRUD_ROOT_OPTIONS = Symbol('CrudRootOptions');
+
+/** Gives the options to the modules that are made from them. */
+@Global()
+@Module({})
+class CrudRootOptionsModule {}
+
 const SECRET_BYTES = 32;
 
 /** A scheme, addresses, and the name of a database: without a name, everything would go to `test`. */
 const DATABASE_URI = /^mongodb(?:\+srv)?:\/\/[^/\s]+\/[^/?\s]/;
 
-/**
- * The modules that all resources need: the database, events, and the verification of tokens.
- *
- * @throws Error that names the fix, if an option cannot be used
- */
-export function crudRoot(options: CrudRootOptions): Required<Pick<DynamicModule, 'imports'>> {
-  const { database, tokens, hookWarnMs = 50 } = options;
-  checkDatabase(database);
-  if (tokens) checkTokens(tokens);
-  // A secret that nobody knows: no token verifies with it.
-  const verified = tokens ?? { secret: randomBytes(SECRET_BYTES).toString('hex') };
-  return {
-    imports: [
-      DatabaseModule.forRoot(new DatabaseServer(database)),
-      EventsModule.forRoot({ hookWarnMs }),
-      TenancyModule.forRoot({ ...verified, tenantClaim: tokens?.tenantClaim ?? 'tenant' }),
-    ],
-  };
+/** The modules that all resources need: the database, events, and the verification of tokens. */
+export function crudRoot({ imports, inject, useFactory }: CrudRootAsyncOptions): DynamicModule[] {
+  return [
+    {
+      module: CrudRootOptionsModule,
+      imports,
+      providers: [{ provide: CRUD_ROOT_OPTIONS, inject, useFactory }],
+      exports: [CRUD_ROOT_OPTIONS],
+    },
+    DatabaseModule.forRootAsync(fromOptions(({ database }) => new DatabaseServer(database))),
+    EventsModule.forRootAsync(fromOptions(({ hookWarnMs = 50 }) => ({ hookWarnMs }))),
+    TenancyModule.forRootAsync(
+      fromOptions(({ tokens }) => ({
+        ...(tokens ?? unknownSecret()),
+        tenantClaim: tokens?.tenantClaim ?? 'tenant',
+      })),
+    ),
+  ];
 }
 
-function checkDatabase(database: Partial<Record<string, unknown>> | undefined): void {
+/** A factory that injects the options. */
+function fromOptions<T>(useFactory: (options: CrudRootOptions) => T) {
+  return { inject: [CRUD_ROOT_OPTIONS], useFactory };
+}
+
+/** No token verifies with a secret that nobody knows. */
+function unknownSecret(): CrudTokenOptions {
+  return { secret: randomBytes(SECRET_BYTES).toString('hex') };
+}
+
+/**
+ * The options, checked.
+ *
+ * @param method where they were given
+ * @throws Error that names the fix, if an option cannot be used
+ */
+export function checkedRoot(options: CrudRootOptions, method: 'forRoot' | 'forRootAsync'): CrudRootOptions {
+  const fail = (problem: string) => {
+    throw new Error(`CrudModule.${method}: ${problem}`);
+  };
+  checkDatabase(options.database, fail);
+  if (options.tokens) checkTokens(options.tokens, fail);
+  return options;
+}
+
+function checkDatabase(database: Partial<Record<string, unknown>> | undefined, fail: Fail): void {
   const { uri, embeddedDir, memory } = database ?? {};
   const given = [uri, embeddedDir, memory].filter((value) => value !== undefined);
   if (given.length !== 1 || (uri === undefined && embeddedDir === undefined && memory !== true))
@@ -63,15 +112,11 @@ function checkDatabase(database: Partial<Record<string, unknown>> | undefined): 
     fail("database.embeddedDir must be the path of a folder, such as './data'.");
 }
 
-function checkTokens({ secret, jwksUrl }: CrudTokenOptions): void {
+function checkTokens({ secret, jwksUrl }: CrudTokenOptions, fail: Fail): void {
   if ((secret === undefined) === (jwksUrl === undefined))
     fail('tokens must have either secret or jwksUrl. Leave tokens out if no resource is isolated.');
   if (secret !== undefined && Buffer.byteLength(secret) < SECRET_BYTES)
     fail(`tokens.secret must have at least ${SECRET_BYTES} bytes.`);
   if (jwksUrl !== undefined && !(jwksUrl instanceof URL))
     fail("tokens.jwksUrl must be a URL: new URL('https://…').");
-}
-
-function fail(problem: string): never {
-  throw new Error(`CrudModule.forRoot: ${problem}`);
 }

@@ -9,7 +9,7 @@ import { IdempotencyModule } from '../idempotency/index.js';
 import { AUDIT_MODEL } from './audit/audit-entry.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import { AuditTrails } from './audit/audit-trails.js';
-import { crudRoot, type CrudRootOptions } from './crud-root.js';
+import { checkedRoot, crudRoot, type CrudRootAsyncOptions, type CrudRootOptions } from './crud-root.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
@@ -66,7 +66,26 @@ export class CrudModule {
    * @throws Error that names the fix, if an option cannot be used
    */
   static forRoot(options: CrudRootOptions): DynamicModule {
-    return { module: CrudModule, ...crudRoot(options) };
+    checkedRoot(options, 'forRoot');
+    return { module: CrudModule, imports: crudRoot({ useFactory: () => options }) };
+  }
+
+  /**
+   * Makes the same from what Nest injects, such as settings that another module reads:
+   *
+   * ```ts
+   * CrudModule.forRootAsync({
+   *   inject: [ConfigService],
+   *   useFactory: (config: ConfigService) => ({ database: { uri: config.getOrThrow('MONGODB_URI') } }),
+   * })
+   * ```
+   *
+   * An option that cannot be used stops the start with an error that names the fix.
+   */
+  static forRootAsync({ imports, inject, useFactory }: CrudRootAsyncOptions): DynamicModule {
+    const checked: typeof useFactory = async (...injected: unknown[]) =>
+      checkedRoot(await useFactory(...injected), 'forRootAsync');
+    return { module: CrudModule, imports: crudRoot({ imports, inject, useFactory: checked }) };
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
 import { createConnection } from 'mongoose';
 import { MetricsModule } from '../metrics/index.js';
@@ -12,12 +12,16 @@ import { InstallationKey } from './installation-key.js';
 @Module({})
 export class DatabaseModule {
   static forRoot(server: DatabaseServer): DynamicModule {
+    return DatabaseModule.forRootAsync({ useFactory: () => server });
+  }
+
+  static forRootAsync(server: Pick<FactoryProvider<DatabaseServer>, 'inject' | 'useFactory'>): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [MetricsModule],
       providers: [
         { provide: getConnectionToken(), useFactory: createUnopenedConnection },
-        { provide: DatabaseServer, useValue: server },
+        { provide: DatabaseServer, ...server },
         DatabaseFigures,
         Database,
         InstallationKey,

@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestjs/common';
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { EntityEventPublisher, EVENTS_OPTIONS, type EventsOptions } from './entity-event.publisher.js';
 
@@ -7,10 +7,14 @@ import { EntityEventPublisher, EVENTS_OPTIONS, type EventsOptions } from './enti
 @Module({})
 export class EventsModule {
   static forRoot(options: EventsOptions): DynamicModule {
+    return EventsModule.forRootAsync({ useFactory: () => options });
+  }
+
+  static forRootAsync(options: Pick<FactoryProvider<EventsOptions>, 'inject' | 'useFactory'>): DynamicModule {
     return {
       module: EventsModule,
       imports: [EventEmitterModule.forRoot()],
-      providers: [EntityEventPublisher, { provide: EVENTS_OPTIONS, useValue: options }],
+      providers: [EntityEventPublisher, { provide: EVENTS_OPTIONS, ...options }],
       exports: [EntityEventPublisher],
     };
   }

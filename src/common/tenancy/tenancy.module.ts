@@ -1,17 +1,30 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestjs/common';
 import { CallerIdentity } from './caller-identity.js';
 import { Callers } from './callers.js';
 import { TokenVerifier, type TokenVerifierOptions } from './token-verifier.js';
+
+const VERIFIER_OPTIONS = Symbol('TokenVerifierOptions');
 
 /** Makes injectable who calls, which the TenantGuard of every feature asks. */
 @Global()
 @Module({})
 export class TenancyModule {
   static forRoot(options: TokenVerifierOptions): DynamicModule {
+    return TenancyModule.forRootAsync({ useFactory: () => options });
+  }
+
+  static forRootAsync(
+    options: Pick<FactoryProvider<TokenVerifierOptions>, 'inject' | 'useFactory'>,
+  ): DynamicModule {
     return {
       module: TenancyModule,
       providers: [
-        { provide: TokenVerifier, useFactory: () => new TokenVerifier(options) },
+        { provide: VERIFIER_OPTIONS, ...options },
+        {
+          provide: TokenVerifier,
+          inject: [VERIFIER_OPTIONS],
+          useFactory: (given: TokenVerifierOptions) => new TokenVerifier(given),
+        },
         Callers,
         CallerIdentity,
       ],

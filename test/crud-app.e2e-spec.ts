@@ -1,0 +1,102 @@
+import { jest } from '@jest/globals';
+import { type DynamicModule, Injectable, Module, type Type } from '@nestjs/common';
+import { Schema } from '@nestjs/mongoose';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import {
+  createCrudApp,
+  CrudModule,
+  type CrudRootAsyncOptions,
+  currentTenant,
+  IsIdentifier,
+  IsText,
+} from '../src/index.js';
+import { freshDatabaseUri } from './support/mongodb.js';
+import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
+
+class NoteInput {
+  @IsText({ min: 1, max: 500 }) text!: string;
+}
+@Schema({ timestamps: true })
+class Note extends NoteInput {
+  @IsIdentifier() tenant!: string;
+}
+const notes = () =>
+  CrudModule.forFeature({
+    entity: Note,
+    input: NoteInput,
+    name: 'notes',
+    tag: 'Notes',
+    isolationFields: { all: { tenant: currentTenant } },
+  });
+
+/** What an application reads its settings by, such as that of @nestjs/config. */
+@Injectable()
+class ConfigService {
+  private readonly settings: Record<string, string> = {
+    MONGODB_URI: freshDatabaseUri(),
+    JWT_SECRET: TEST_SECRET,
+  };
+  get = (name: string) => this.settings[name] ?? '';
+}
+@Module({ providers: [ConfigService], exports: [ConfigService] })
+class ConfigModule {}
+
+class ShopModule {}
+const create = (...imports: (DynamicModule | Type)[]): Promise<NestFastifyApplication> =>
+  createCrudApp({ module: ShopModule, imports }, { logLevel: 'silent' });
+
+describe('CrudModule.forRootAsync', () => {
+  const settings = (): CrudRootAsyncOptions => ({
+    imports: [ConfigModule],
+    inject: [ConfigService],
+    useFactory: async (config: ConfigService) =>
+      Promise.resolve({
+        database: { uri: config.get('MONGODB_URI') },
+        tokens: { secret: config.get('JWT_SECRET'), tenantClaim: 'org' },
+      }),
+  });
+
+  it('makes what the resources share from what it injects', async () => {
+    const app = await create(CrudModule.forRootAsync(settings()), notes());
+    await app.listen(0);
+    const url = `${await app.getUrl()}/notes/count`;
+    const statusOf = async (claims: object) =>
+      (await fetch(url, { headers: { Authorization: `Bearer ${await tokenOf(undefined, { ...claims })}` } }))
+        .status;
+    expect(await statusOf({ org: ACME })).toBe(200);
+    expect(await statusOf({ tenant: ACME })).toBe(403);
+    await app.close();
+  });
+
+  it('calls its factory once, and needs nothing to inject', async () => {
+    const useFactory = jest.fn(() => ({ database: { uri: freshDatabaseUri() } }));
+    const app = await create(CrudModule.forRootAsync({ useFactory }), notes());
+    await app.init();
+    expect(useFactory).toHaveBeenCalledTimes(1);
+    await app.close();
+  });
+
+  it.each<[string, CrudRootAsyncOptions['useFactory'], string]>([
+    [
+      'a database without a name',
+      () => ({ database: { uri: 'mongodb://127.0.0.1:27017' } }),
+      'database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.',
+    ],
+    [
+      'a short secret',
+      () => Promise.resolve({ database: { memory: true }, tokens: { secret: 'short' } }),
+      'tokens.secret must have at least 32 bytes.',
+    ],
+  ])('stops the start for %s', async (_case, useFactory, problem) => {
+    await expect(create(CrudModule.forRootAsync({ useFactory }), notes())).rejects.toThrow(
+      `CrudModule.forRootAsync: ${problem}`,
+    );
+  });
+
+  it('lets an error of the factory end the start', async () => {
+    const useFactory = () => Promise.reject(new Error('The settings cannot be read.'));
+    await expect(create(CrudModule.forRootAsync({ useFactory }))).rejects.toThrow(
+      'The settings cannot be read.',
+    );
+  });
+});
