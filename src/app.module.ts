@@ -1,9 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DatabaseModule, type DatabaseServer } from './common/database/index.js';
 import { EventsModule } from './common/events/index.js';
+import { HealthModule } from './common/health/index.js';
 import { TenancyModule } from './common/tenancy/index.js';
 import { type Environment, jwtSecretOf } from './config/index.js';
-import { HealthModule } from './health/health.module.js';
+import { MetricsRouteModule } from './metrics/metrics-route.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { StreamModule } from './notifications/stream/stream.module.js';
 import { PostsModule } from './posts/posts.module.js';
@@ -26,7 +27,8 @@ export class AppModule {
           scope: environment.jwtScope,
           tenantClaim: environment.jwtTenantClaim,
         }),
-        HealthModule.forRoot(environment),
+        HealthModule,
+        MetricsRouteModule.forRoot(environment),
         PostsModule,
         TodosModule.forRoot({ form: environment.todosApi }),
         NotificationsModule.forRoot({

@@ -1,13 +1,11 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { Database, DatabaseModule, type DatabaseServer } from './common/database/index.js';
 import { EventsModule } from './common/events/index.js';
+import { HealthController, HealthModule, ShutdownState } from './common/health/index.js';
 import { Metrics } from './common/metrics/index.js';
 import { TenancyModule } from './common/tenancy/index.js';
 import type { Environment } from './config/index.js';
-import { HealthController } from './health/health.controller.js';
-import { HealthModule } from './health/health.module.js';
-import { type MetricsAccess, metricsRoute } from './health/metrics.controller.js';
-import { ShutdownState } from './health/shutdown-state.js';
+import { type MetricsAccess, metricsRoute } from './metrics/metrics.controller.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PostsModule } from './posts/posts.module.js';
 
@@ -22,7 +20,7 @@ export class WorkerModule {
         EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
         // Without a key source no token verifies, and nobody can send one to a worker.
         TenancyModule.forRoot({ tenantClaim: environment.jwtTenantClaim }),
-        HealthModule.forRoot(environment),
+        HealthModule,
         PostsModule,
         NotificationsModule.forRoot({
           worker: true,

@@ -3,7 +3,13 @@
  * package is closed.
  */
 export * from './common/crud/index.js';
-export { createCrudApp, type ApiDescription, type CrudAppOptions } from './common/setup/index.js';
+export {
+  type ApiDescription,
+  createCrudApp,
+  type CrudAppOptions,
+  shutDownOnSignal,
+  type ShutdownOptions,
+} from './common/setup/index.js';
 export { Database, NoEmbeddedDatabaseError } from './common/database/index.js';
 export {
   ApiProblems,
@@ -55,6 +61,7 @@ export {
   type TimestampOptions,
   type WholeNumberOptions,
 } from './common/fields/index.js';
+export { HealthModule, ShutdownState } from './common/health/index.js';
 export { ReadsQuery, TakesQuery, UnderLoad } from './common/http/index.js';
 export { CurrentReservation, type Reservation, Unkept } from './common/idempotency/index.js';
 export { isObjectId, OBJECT_ID_PATTERN } from './common/ids/index.js';

@@ -13,9 +13,9 @@ export const started = start({ portVariable: 'PORT' }, async (environment, datab
   const { Logger } = await import('@nestjs/common');
   const { AppModule } = await import('./app.module.js');
   const { createApp } = await import('./app.setup.js');
-  const { shutDownOnSignal } = await import('./app.shutdown.js');
+  const { shutDownServiceOnSignal } = await import('./app.shutdown.js');
   const app = await createApp(AppModule.forRoot(environment, database), environment);
-  shutDownOnSignal(app);
+  shutDownServiceOnSignal(app);
   await app.listen(environment.port, environment.host);
   letYoungGenerationGrow();
   const url = await app.getUrl();

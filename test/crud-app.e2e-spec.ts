@@ -1,5 +1,11 @@
 import { jest } from '@jest/globals';
-import { type DynamicModule, Injectable, Module, type Type } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Injectable,
+  Module,
+  type OnApplicationShutdown,
+  type Type,
+} from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
@@ -7,9 +13,12 @@ import {
   CrudModule,
   type CrudRootAsyncOptions,
   currentTenant,
+  HealthModule,
   IsIdentifier,
   IsText,
+  shutDownOnSignal,
 } from '../src/index.js';
+import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
 
@@ -44,6 +53,8 @@ class ConfigModule {}
 class ShopModule {}
 const create = (...imports: (DynamicModule | Type)[]): Promise<NestFastifyApplication> =>
   createCrudApp({ module: ShopModule, imports }, { logLevel: 'silent' });
+
+const root = (uri = freshDatabaseUri()) => CrudModule.forRoot({ database: { uri } });
 
 describe('CrudModule.forRootAsync', () => {
   const settings = (): CrudRootAsyncOptions => ({
@@ -98,5 +109,66 @@ describe('CrudModule.forRootAsync', () => {
     await expect(create(CrudModule.forRootAsync({ useFactory }))).rejects.toThrow(
       'The settings cannot be read.',
     );
+  });
+});
+
+describe('HealthModule', () => {
+  it('tells a process that lives from one that can serve', async () => {
+    const app = await create(root('mongodb://127.0.0.1:1/shop?serverSelectionTimeoutMS=100'), HealthModule);
+    await app.listen(0);
+    const answer = async (path: string) => {
+      const response = await fetch((await app.getUrl()) + path);
+      return [response.status, await response.json()];
+    };
+    expect(await answer('/health/live')).toEqual([200, { status: 'ok' }]);
+    expect(await answer('/health/ready')).toMatchObject([503, { code: 'DATABASE_UNAVAILABLE' }]);
+    await app.close();
+  });
+});
+
+describe('shutDownOnSignal', () => {
+  @Injectable()
+  class Own implements OnApplicationShutdown {
+    signal?: string;
+    onApplicationShutdown(signal?: string) {
+      this.signal = signal;
+    }
+  }
+  @Module({ providers: [Own] })
+  class OwnModule {}
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+    for (const signal of ['SIGTERM', 'SIGINT']) process.removeAllListeners(signal);
+  });
+
+  it('ends other work, and calls the hooks of the application with the signal, also without HealthModule', async () => {
+    const exit = jest.spyOn(process, 'exit').mockReturnValue(undefined as never);
+    const app = await create(root(), OwnModule);
+    const meanwhile = jest.fn();
+    shutDownOnSignal(app, { meanwhile });
+    await app.listen(0);
+    process.emit('SIGTERM', 'SIGTERM');
+    process.emit('SIGTERM', 'SIGTERM');
+    await eventually(() => expect(exit.mock.calls).toEqual([[0]]), 10_000);
+    expect(app.get(Own, { strict: false }).signal).toBe('SIGTERM');
+    expect(meanwhile).toHaveBeenCalledTimes(1);
+  });
+
+  it('ends the process with 1 if the other work fails', async () => {
+    const exit = jest.spyOn(process, 'exit').mockReturnValue(undefined as never);
+    const app = await create(root());
+    shutDownOnSignal(app, { meanwhile: () => Promise.reject(new Error('stuck')) });
+    await app.listen(0);
+    process.emit('SIGINT', 'SIGINT');
+    await eventually(() => expect(exit.mock.calls).toEqual([[1]]), 10_000);
+    await app.close();
+  });
+
+  it('says that it comes too late', async () => {
+    const app = await create(root());
+    await app.listen(0);
+    expect(() => shutDownOnSignal(app)).toThrow('shutDownOnSignal(app): call it before app.listen().');
+    await app.close();
   });
 });

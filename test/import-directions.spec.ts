@@ -28,7 +28,12 @@ describe('an import is refused', () => {
       apart('todos', 'notifications'),
     ],
     ['of a feature that is new', 'src/posts/x.ts', '../baskets/index.js', apart('posts', 'baskets')],
-    ['of the health checks by a feature', 'src/posts/x.ts', '../health/x.js', apart('posts', 'health')],
+    [
+      'of the route of the figures by a feature',
+      'src/posts/x.ts',
+      '../metrics/x.js',
+      apart('posts', 'metrics'),
+    ],
     ['of the settings by a feature', 'src/posts/x.ts', '../config/index.js', oneWay('posts', 'config')],
     ['of the application by a feature', 'src/posts/x.ts', '../app.setup.js', oneWay('posts', 'app')],
     ['of main.ts by the application', 'src/app.setup.ts', './main.js', oneWay('app', 'main')],

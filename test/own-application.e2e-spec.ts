@@ -5,7 +5,6 @@ import { freePort } from './support/free-port.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import {
   followGuide,
-  GUIDE,
   install,
   link,
   linkTools,
@@ -14,6 +13,7 @@ import {
   run,
   type Template,
   write,
+  writeAsyncRoot,
 } from './support/own-application.js';
 import { ServiceProcess } from './support/service-process.js';
 import { ACME, GLOBEX, TEST_SECRET, tokenOf } from './support/tenants.js';
@@ -80,20 +80,6 @@ export class ListsListener {
 export class ListsModule {}
 `;
 
-/** The settings of an application, as `@nestjs/config` has them. */
-const CONFIG = `
-import { Injectable, Module } from '@nestjs/common';
-
-@Injectable()
-export class ConfigService {
-  getOrThrow<T>(name: string): T {
-    return process.env[name] as T;
-  }
-}
-@Module({ providers: [ConfigService], exports: [ConfigService] })
-export class ConfigModule {}
-`;
-
 /** A test of the application's own, by the helpers of the package. */
 const OWN_TEST = `
 import { scopeOf } from 'nestjs-mongo-crud';
@@ -134,15 +120,7 @@ function ownApplication(type: Template, generator: string): string {
     .replace('    NotesModule,', '    NotesModule, ListsModule,')
     .replace(/^/, "import { ListsModule } from './lists/lists.module.js';\n");
   write(folder, 'src/app.module.ts', appModule);
-  const [async = ''] = /CrudModule\.forRootAsync\([^]*?\n}\)/.exec(readFileSync(GUIDE, 'utf8')) ?? [];
-  write(folder, 'src/config.ts', CONFIG);
-  write(
-    folder,
-    'src/async-root.ts',
-    `import { CrudModule } from 'nestjs-mongo-crud';
-import { ConfigModule, ConfigService } from './config.js';
-export const root = ${async};`,
-  );
+  writeAsyncRoot(folder);
   return folder;
 }
 
@@ -251,6 +229,21 @@ describe.each<[Template, string]>([
     expect(await started.says(/heard (\w+)/)).toBe('FOOD');
     expect(await send('POST', '/lists', ACME, { name: 'none' })).toMatchObject({ status: 400 });
     expect(await send('GET', '/')).toEqual({ status: 200, body: 'Hello World!' });
+  });
+
+  it('answers probes, and on SIGTERM turns unready, takes requests for a moment, and ends with 0', async () => {
+    for (const probe of ['live', 'ready'])
+      expect(await send('GET', `/health/${probe}`)).toEqual({ status: 200, body: { status: 'ok' } });
+    started.signal('SIGTERM');
+    await eventually(async () => {
+      expect(await send('GET', '/health/ready')).toMatchObject({
+        status: 503,
+        body: { code: 'SHUTTING_DOWN' },
+      });
+    }, 900);
+    expect(await send('GET', '/health/live')).toMatchObject({ status: 200 });
+    expect(await send('GET', '/notes/count', ACME)).toMatchObject({ status: 200 });
+    expect(await started.ended()).toMatchObject({ code: 0 });
   });
 });
 

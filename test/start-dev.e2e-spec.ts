@@ -54,8 +54,8 @@ it(
   SAVES * RESTART_MS,
 );
 
-const CONTROLLER = 'src/health/health.controller.ts';
-const OTHERS = ['src/health/health.module.ts', 'src/app.module.ts'];
+const CONTROLLER = 'src/common/health/health.controller.ts';
+const OTHERS = ['src/common/health/health.module.ts', 'src/app.module.ts'];
 
 /** Saves three files at once, as an editor does that renames something; one of them changes what the document says. */
 function change(summary: string): void {

@@ -9,7 +9,7 @@ const LAYERS = [
   ['common/ids'],
   ['common/errors', 'common/metrics'],
   ['common/http', 'common/database'],
-  ['common/tenancy', 'common/events', 'common/fields'],
+  ['common/tenancy', 'common/events', 'common/fields', 'common/health'],
   ['common/idempotency'],
   ['common/crud'],
   ['common/setup'],

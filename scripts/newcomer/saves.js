@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isDown, serves, until } from './service.js';
 
 /** Its text about `GET /health/live` shows which sources are served. */
-const CONTROLLER = 'src/health/health.controller.ts';
-const OTHERS = ['src/health/health.module.ts', 'src/app.module.ts'];
+const CONTROLLER = 'src/common/health/health.controller.ts';
+const OTHERS = ['src/common/health/health.module.ts', 'src/app.module.ts'];
 
 function save(clone, summary, others = []) {
   for (const name of others) appendFileSync(join(clone, name), `// ${summary}\n`);

@@ -4,8 +4,21 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-/** The page that tells how to make an application with the package. */
-export const GUIDE = 'docs/in-your-own-application.md';
+const GUIDE = 'docs/in-your-own-application.md';
+
+/** The settings of an application, as `@nestjs/config` has them. */
+const CONFIG = `
+import { Injectable, Module } from '@nestjs/common';
+
+@Injectable()
+export class ConfigService {
+  getOrThrow<T>(name: string): T {
+    return process.env[name] as T;
+  }
+}
+@Module({ providers: [ConfigService], exports: [ConfigService] })
+export class ConfigModule {}
+`;
 
 /** A template of the Nest CLI. */
 export type Template = 'esm' | 'cjs';
@@ -77,6 +90,19 @@ export function link(folder: string, name: string): void {
 export function followGuide(folder: string): void {
   const blocks = readFileSync(GUIDE, 'utf8').matchAll(/```ts (\S+)\n(.*?)```/gs);
   for (const [, path = '', code = ''] of blocks) write(folder, path, code);
+}
+
+/** Writes the module with injected settings that the guide shows, for the compiler. */
+export function writeAsyncRoot(folder: string): void {
+  const [root = ''] = /CrudModule\.forRootAsync\([^]*?\n}\)/.exec(readFileSync(GUIDE, 'utf8')) ?? [];
+  write(folder, 'src/config.ts', CONFIG);
+  write(
+    folder,
+    'src/async-root.ts',
+    `import { CrudModule } from 'nestjs-mongo-crud';
+import { ConfigModule, ConfigService } from './config.js';
+export const root = ${root};`,
+  );
 }
 
 export function write(folder: string, path: string, text: string): void {

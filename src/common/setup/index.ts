@@ -1,2 +1,3 @@
 export { APP_DEFAULTS, createCrudApp, type CrudAppOptions } from './create-crud-app.js';
 export { type ApiDescription, useExplorer } from './explorer.js';
+export { findProvider, onSignal, shutDownOnSignal, type ShutdownOptions } from './shut-down.js';

@@ -1,8 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
-import { Database } from '../common/database/index.js';
-import { ApiProblems, ShuttingDownError } from '../common/errors/index.js';
-import { UnderLoad } from '../common/http/index.js';
+import { Database } from '../database/index.js';
+import { ApiProblems, ShuttingDownError } from '../errors/index.js';
+import { UnderLoad } from '../http/index.js';
 import { ShutdownState } from './shutdown-state.js';
 
 class HealthStatus {

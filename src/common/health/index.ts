@@ -1,0 +1,3 @@
+export { HealthController } from './health.controller.js';
+export { HealthModule } from './health.module.js';
+export { ShutdownState } from './shutdown-state.js';
