@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { DatabaseModule, type DatabaseServer } from '../src/common/database/index.js';
 import { EventsModule as EntityEventsModule } from '../src/common/events/index.js';
 import { TenancyModule } from '../src/common/tenancy/index.js';
-import { type Environment, jwtSecretOf } from '../src/config/index.js';
+import { type Environment, tokenOptionsOf } from '../src/config/index.js';
 import { CategoriesModule } from './categories/index.js';
 import { CommentsModule } from './comments/comments.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -21,13 +21,7 @@ export class ExamplesModule {
       imports: [
         DatabaseModule.forRoot(database),
         EntityEventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
-        TenancyModule.forRoot({
-          secret: jwtSecretOf(environment),
-          jwksUrl: environment.jwtJwksUrl,
-          issuer: environment.jwtIssuer,
-          audience: environment.jwtAudience,
-          tenantClaim: environment.jwtTenantClaim,
-        }),
+        TenancyModule.forRoot(tokenOptionsOf(environment)),
         ProductsModule,
         CategoriesModule,
         CommentsModule,

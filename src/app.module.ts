@@ -3,7 +3,7 @@ import { DatabaseModule, type DatabaseServer } from './common/database/index.js'
 import { EventsModule } from './common/events/index.js';
 import { HealthModule } from './common/health/index.js';
 import { TenancyModule } from './common/tenancy/index.js';
-import { type Environment, jwtSecretOf } from './config/index.js';
+import { type Environment, tokenOptionsOf } from './config/index.js';
 import { MetricsRouteModule } from './metrics/metrics-route.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { StreamModule } from './notifications/stream/stream.module.js';
@@ -19,14 +19,7 @@ export class AppModule {
       imports: [
         DatabaseModule.forRoot(database),
         EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
-        TenancyModule.forRoot({
-          secret: jwtSecretOf(environment),
-          jwksUrl: environment.jwtJwksUrl,
-          issuer: environment.jwtIssuer,
-          audience: environment.jwtAudience,
-          scope: environment.jwtScope,
-          tenantClaim: environment.jwtTenantClaim,
-        }),
+        TenancyModule.forRoot(tokenOptionsOf(environment)),
         HealthModule,
         MetricsRouteModule.forRoot(environment),
         PostsModule,

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { jest } from '@jest/globals';
 import {
   type DynamicModule,
@@ -8,6 +9,7 @@ import {
 } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createLog } from '../src/common/http/index.js';
 import {
   createCrudApp,
   CrudModule,
@@ -109,6 +111,29 @@ describe('CrudModule.forRootAsync', () => {
     await expect(create(CrudModule.forRootAsync({ useFactory }))).rejects.toThrow(
       'The settings cannot be read.',
     );
+  });
+});
+
+describe('warnings about tokens', () => {
+  it('name the options', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog(
+      'warn',
+      new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          for (const line of chunk.toString().trim().split('\n')) lines.push(JSON.parse(line) as never);
+          done();
+        },
+      }),
+    );
+    const tokens = { jwksUrl: new URL('http://login.example.com/jwks.json') };
+    const imports = [CrudModule.forRoot({ database: { uri: freshDatabaseUri() }, tokens })];
+    const app = await createCrudApp({ module: ShopModule, imports }, { log });
+    await app.close();
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      'tokens.audience is not set: tokens that were issued for other applications are accepted',
+      'tokens.jwksUrl is an http URL: keep the way to the key server out of the reach of others, or use https',
+    ]);
   });
 });
 

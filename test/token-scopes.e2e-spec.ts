@@ -1,3 +1,4 @@
+import { ExamplesModule } from '../examples/examples.module.js';
 import { expectProblem } from './support/problems.js';
 import { ACME, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
@@ -45,4 +46,13 @@ describe('a configured scope', () => {
     }
     expect((await app.get(PATH)).body).toEqual([]);
   });
+});
+
+it('a configured scope holds for the examples, too', async () => {
+  const app = await createTestApp({ env: { JWT_SCOPE: 'shop' }, root: ExamplesModule.forRoot });
+  const count = async (claims: object) =>
+    app.get('/categories/count', { token: await tokenOf(ACME, { ...claims }) });
+  expect(await count({})).toMatchObject({ status: 403, body: { code: 'INSUFFICIENT_SCOPE' } });
+  expect((await count({ scope: 'shop' })).status).toBe(200);
+  await app.close();
 });

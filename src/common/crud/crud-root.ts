@@ -25,7 +25,7 @@ export interface CrudRootOptions {
 }
 
 /** How tokens are verified; one of `secret` and `jwksUrl` is given. */
-export interface CrudTokenOptions extends Omit<TokenVerifierOptions, 'tenantClaim'> {
+export interface CrudTokenOptions extends Omit<TokenVerifierOptions, 'tenantClaim' | 'names'> {
   /** Name of the claim that carries the tenant. @default "tenant" */
   tenantClaim?: string;
 }

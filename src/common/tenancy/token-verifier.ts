@@ -23,17 +23,22 @@ export interface TokenVerifierOptions {
   scope?: string;
   /** Name of the claim that carries the tenant. */
   tenantClaim: string;
+  /** Names of the settings, for the log. @default the options of `CrudModule.forRoot` */
+  names?: Readonly<Record<'jwksUrl' | 'audience', string>>;
 }
+
+const OPTION_NAMES = { jwksUrl: 'tokens.jwksUrl', audience: 'tokens.audience' };
 
 /** Difference between the clocks of issuer and service that is forgiven. Unit: seconds. */
 const CLOCK_TOLERANCE_S = 30;
 
 /** Whoever can change the keys on their way can sign tokens. */
-const PLAIN_KEYS =
-  'JWT_JWKS_URL is an http URL: keep the way to the key server out of the reach of others, or use https';
+const plainKeys = (setting: string) =>
+  `${setting} is an http URL: keep the way to the key server out of the reach of others, or use https`;
 
 /** An issuer that has its keys at a URL has other applications, too. */
-const ANY_AUDIENCE = 'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted';
+const anyAudience = (setting: string) =>
+  `${setting} is not set: tokens that were issued for other applications are accepted`;
 
 /** Verifies JSON Web Tokens (RFC 7519) by the advice of RFC 8725: the key source alone decides the algorithms. */
 export class TokenVerifier {
@@ -48,8 +53,9 @@ export class TokenVerifier {
     };
     if (options.jwksUrl) {
       const logger = new Logger('TokenVerifier');
-      if (!options.audience) logger.warn(ANY_AUDIENCE);
-      if (options.jwksUrl.protocol === 'http:') logger.warn(PLAIN_KEYS);
+      const { names = OPTION_NAMES } = options;
+      if (!options.audience) logger.warn(anyAudience(names.audience));
+      if (options.jwksUrl.protocol === 'http:') logger.warn(plainKeys(names.jwksUrl));
       const keys = new KeySet(options.jwksUrl);
       const algorithms = ['RS256', 'ES256', 'EdDSA'];
       this.verify = (token) => jwtVerify(token, keys.find, { ...shared, algorithms });
