@@ -1,5 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DCLinter } from 'dclint';
+import { validate } from 'dockerfile-utils';
 import { load, loadAll } from 'js-yaml';
 import { readEnvironment, type Variables } from '../src/config/index.js';
 
@@ -142,9 +144,21 @@ describe('compose.yml', () => {
     if (environment.JWT_SECRET) environment.JWT_SECRET = 'x'.repeat(64);
     expectToStart(environment, verifiesTokens);
   });
+
+  it('has no error by the schema of Compose and the rules of its linter', () => {
+    const linter = new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] });
+    const [result] = linter.lintFiles(['compose.yml'], false);
+    expect(result?.messages.filter(({ type }: { type: string }) => type === 'error')).toEqual([]);
+    // A file that was not read has no errors either.
+    expect(result?.filePath).toMatch(/compose\.yml$/);
+  });
 });
 
 describe('the Dockerfile', () => {
+  it('has no fault by the rules of Docker', () => {
+    expect(validate(dockerfile)).toEqual([]);
+  });
+
   it('copies what is there, runs without root, and checks its health', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
       names.split(' '),
