@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyProject } from './support/project-copy.js';
 
@@ -16,8 +16,8 @@ function build(): { status: number | null; output: string } {
   return { status, output: stdout + stderr };
 }
 
-/** Starts a bundle of the copy, and tells whether V8 has refused the code that was compiled at the build; undefined if there is none. */
-function refusesCode(bundle: string): boolean | undefined {
+/** Starts a bundle of the copy, and tells whether V8 has refused the code that was compiled at the build; undefined if it got none. */
+function refusesCode(bundle: string, ...flags: string[]): boolean | undefined {
   const program = `
     import { launch } from './dist/bundle/launcher.js';
     const { script, started } = launch('${bundle}');
@@ -26,9 +26,15 @@ function refusesCode(bundle: string): boolean | undefined {
     process.exit();`;
   const { PATH } = process.env;
   const env = { PATH, PORT: '0', WORKER_PORT: '0', DATA_DIR: join(copy, 'data') };
-  const args = ['--input-type=module', '--eval', program];
+  const args = [...flags, '--input-type=module', '--eval', program];
   const { stderr } = spawnSync(process.execPath, args, { cwd: copy, encoding: 'utf8', env });
   return (JSON.parse(stderr) as { refused?: boolean }).refused;
+}
+
+function flipByte(file: string, at: number): void {
+  const bytes = readFileSync(file);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 0xff, at);
+  writeFileSync(file, bytes);
 }
 
 it(
@@ -40,11 +46,12 @@ it(
 
     // Both start with the code that the build has compiled, and as well with none that fits.
     const folder = join(copy, 'dist/bundle');
-    expect([refusesCode('main'), refusesCode('worker')]).toEqual([false, false]);
     const compiled = readdirSync(folder).filter((name) => name.endsWith('.code'));
     expect(compiled).toHaveLength(2);
-    for (const name of compiled) writeFileSync(join(folder, name), 'of another version');
-    expect([refusesCode('main'), refusesCode('worker')]).toEqual([true, true]);
+    expect([refusesCode('main'), refusesCode('worker')]).toEqual([false, false]);
+    expect(refusesCode('main', '--max-old-space-size=500')).toBe(true);
+    for (const name of compiled) flipByte(join(folder, name), 100_000);
+    expect([refusesCode('main'), refusesCode('worker')]).toEqual([undefined, undefined]);
     for (const name of compiled) rmSync(join(folder, name));
     expect([refusesCode('main'), refusesCode('worker')]).toEqual([undefined, undefined]);
 

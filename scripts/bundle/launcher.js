@@ -1,8 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
+
+/** Size of the digest that compiled code begins with. Unit: bytes. */
+const DIGEST_BYTES = 32;
 
 /**
  * Runs a bundle with the code that V8 has compiled of it at the build, since compiling takes a third of a start. V8 takes no code of
@@ -12,25 +16,41 @@ import { Script } from 'node:vm';
  * @returns its script, and a promise that is kept once it has started
  */
 export function launch(name) {
-  const file = fileURLToPath(new URL(`${name}.cjs`, import.meta.url));
+  const file = fileOf(`${name}.cjs`);
+  const text = readFileSync(file);
   // All of it is ASCII, for which a byte a character is enough.
-  const script = new Script(readFileSync(file, 'latin1'), { filename: file, cachedData: compiledCode(name) });
+  const script = new Script(text.toString('latin1'), {
+    filename: file,
+    cachedData: compiledCode(name, text),
+  });
   const module = { exports: {} };
   const run = script.runInThisContext();
   run(module.exports, createRequire(file), module, file, dirname(file), (specifier) => import(specifier));
   return { script, started: module.exports.started };
 }
 
-/** The file of a bundle's compiled code, which belongs to one version of Node on one kind of processor. */
-export function codeFile(name) {
-  return fileURLToPath(new URL(`${name}.${process.version}-${process.arch}.code`, import.meta.url));
+/** Keeps what V8 has compiled of a bundle so far, for this version of Node on this kind of processor. */
+export function keepCompiled(name, script) {
+  const code = script.createCachedData();
+  writeFileSync(codeFile(name), Buffer.concat([digestOf(readFileSync(fileOf(`${name}.cjs`)), code), code]));
 }
 
-function compiledCode(name) {
-  try {
-    return readFileSync(codeFile(name));
-  } catch (error) {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+/** The code that was kept of the text; none if either has changed since, which V8 would not notice. */
+function compiledCode(name, text) {
+  if (!existsSync(codeFile(name))) return undefined;
+  const kept = readFileSync(codeFile(name));
+  const [digest, code] = [kept.subarray(0, DIGEST_BYTES), kept.subarray(DIGEST_BYTES)];
+  return digest.equals(digestOf(text, code)) ? code : undefined;
+}
+
+function digestOf(text, code) {
+  return createHash('sha256').update(text).update(code).digest();
+}
+
+function codeFile(name) {
+  return fileOf(`${name}.${process.version}-${process.arch}.code`);
+}
+
+function fileOf(name) {
+  return fileURLToPath(new URL(name, import.meta.url));
 }
