@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,14 +73,17 @@ await build({
 cpSync('scripts/bundle/launcher.js', join(FOLDER, 'launcher.js'));
 // Where the bundle looks for them.
 cpSync('public', 'dist/public', { recursive: true });
+const compilations = [];
 for (const name of NAMES) {
   finish(join(FOLDER, `${name}.cjs`));
   writeFileSync(
     join(FOLDER, `${name}.js`),
     `import { launch } from './launcher.js';\n\nawait launch('${name}').started;\n`,
   );
-  compile(name);
+  // While the next one is finished.
+  compilations.push(compile(name));
 }
+await Promise.all(compilations);
 
 /**
  * Takes class-validator and class-transformer as modules, of which only what is used is kept: all of class-validator is 321 files and 20 MB,
@@ -153,7 +157,7 @@ function editsOf(call, source) {
 }
 
 /** Compiles a bundle by starting it, with the default settings on an empty embedded database. */
-function compile(name) {
+async function compile(name) {
   const folder = mkdtempSync(join(tmpdir(), 'compile-'));
   const { PATH } = process.env;
   const env = {
@@ -164,11 +168,12 @@ function compile(name) {
     WORKER_PORT: '0',
     DATA_DIR: folder,
   };
-  const { status } = spawnSync(process.execPath, ['scripts/bundle/compile.js', name], {
+  const child = spawn(process.execPath, ['scripts/bundle/compile.js', name], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: COMPILE_MS,
   });
+  const [status] = await once(child, 'close');
   rmSync(folder, { recursive: true, force: true });
   // It works without, and so it must on a machine that the embedded database does not run on.
   if (status !== 0) console.warn(`The bundle "${name}" could not be compiled ahead; its start takes longer.`);
