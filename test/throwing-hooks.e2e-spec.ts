@@ -54,6 +54,8 @@ class CrateHooks {
   }
 }
 
+const OUR_SIDE = 'Something went wrong on our side. Quote the requestId when you report it.';
+
 describe('what a hook throws', () => {
   let app: TestApp;
   beforeAll(async () => {
@@ -76,20 +78,10 @@ describe('what a hook throws', () => {
   it.each([
     ['conflict', 409, 'CONFLICT', 'There is one.'],
     ['lost', 404, 'RECORD_NOT_FOUND', 'Crate not found'],
-    [
-      'error',
-      500,
-      'INTERNAL_ERROR',
-      'Something went wrong on our side. Quote the requestId when you report it.',
-    ],
+    ['error', 500, 'INTERNAL_ERROR', OUR_SIDE],
     ['weightless', 400, 'VALIDATION_FAILED', 'The request is not valid: "weight" is required.'],
     ['heavy', 400, 'VALIDATION_FAILED', 'The request is not valid: "weight" must be a number.'],
-    [
-      'stray',
-      500,
-      'INTERNAL_ERROR',
-      'Something went wrong on our side. Quote the requestId when you report it.',
-    ],
+    ['stray', 500, 'INTERNAL_ERROR', OUR_SIDE],
   ])('before a create (%s) is a %i, and nothing is stored', async (text, status, code, detail) => {
     expect(await app.post('/crates', { text })).toMatchObject({ status, body: { code, detail } });
     expect(await count()).toBe(0);
