@@ -1,7 +1,7 @@
 /**
- * How fast todos are created one by one, in bulk and by import, and what each takes of CPU time and memory: starts the built
- * service on a database of its own and prints records per second, the CPU time of the service per record, and its RSS. Linux
- * only (/proc).
+ * Measures how fast todos are created one by one, in bulk and by import, and the CPU time and memory that
+ * each takes: starts the built service on its own database and prints records per second, the CPU time of the
+ * service per record, and its RSS. Linux only (/proc).
  *
  *   MONGODB_URI=mongodb://127.0.0.1:27017 npm run bench:bulk [records to import …]
  */
@@ -21,7 +21,7 @@ const CLOCK_TICK = 10_000;
 const SINGLES = 3_000;
 const BULKS = 60;
 const OPERATIONS = 1_000;
-/** A first run of each kind is not counted: the compiler has yet to see the code. */
+/** A first run of each kind is not counted, so that the code is already compiled. */
 const WARM_UP = 0.2;
 
 const sizes = process.argv.slice(2).map(Number);
@@ -146,7 +146,7 @@ function rss() {
   return (Number(kibibytes) * 1_024) / MIB;
 }
 
-/** CPU time that the service has taken, with its compiler and garbage collector. Unit: microseconds. */
+/** CPU time of the service, including its compiler and garbage collector. Unit: microseconds. */
 function cpu() {
   const fields = readFileSync(`/proc/${service.pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK;

@@ -1,13 +1,15 @@
 /**
- * What notifications cost, and how fast they are: starts the built service, its workers and receivers, and prints the time
- * from the answer of a create to its first delivery (`latency`), how fast a backlog is worked off (`backlog`), what a create
- * takes with and without subscriptions (`creates`), what hostile receivers do to others and to the worker's memory
- * (`hostile`), and how many commands idle processes send (`idle`). Linux only (/proc).
+ * Measures the cost and speed of notifications. Starts the built service, its workers and receivers, and
+ * prints the time from the answer of a create to its first delivery (`latency`), how fast a backlog is
+ * processed (`backlog`), how long a create takes with and without subscriptions (`creates`), the effect of
+ * hostile receivers on others and on the worker's memory (`hostile`), and how many commands idle processes
+ * send (`idle`). Linux only (/proc).
  *
  *   npm run bench:deliveries -- [latency backlog creates hostile idle, all by default]
  *
- * It runs on the embedded database, or on MONGODB_URI, where it uses a database of its own and removes it; nobody else may use
- * that server meanwhile, since its commands are counted. PROFILE=folder writes a CPU profile of each process.
+ * It runs on the embedded database, or on MONGODB_URI, where it uses its own database and removes it. Nobody
+ * else may use that server meanwhile, since its commands are counted. PROFILE=folder writes a CPU profile of
+ * each process.
  */
 import { Agent } from 'node:http';
 import { loadavg } from 'node:os';
@@ -20,7 +22,7 @@ import { HOSTILE_KINDS, startGoodReceiver, startHostileReceivers } from './suppo
 const PER_MINUTE = 1_000;
 const SECONDS = 60;
 const BACKLOG = { tenants: 10, subscriptions: 20, posts: 100 };
-/** A delivery that has not come by then is missing. Unit: milliseconds. */
+/** Time after which a delivery counts as missing. Unit: milliseconds. */
 const PATIENCE_MS = 300_000;
 
 const PARTS = { latency, backlog, creates, hostile, idle };
@@ -59,7 +61,7 @@ async function backlog() {
     for (let tenant = 0; tenant < BACKLOG.tenants; tenant++)
       await timesOfCreates(installation, tenantOf(tenant), BACKLOG.posts, 16);
     const total = BACKLOG.tenants * BACKLOG.subscriptions * BACKLOG.posts;
-    // Whatever the service has put off is done before the counting begins.
+    // Let the service finish deferred work before the counting begins.
     await pause(5_000);
     const before = await installation.commands();
     const worker = await installation.startWorker();
@@ -98,7 +100,7 @@ async function creates() {
         const spent = kinds.map(() => 0);
         const before = await installation.commands();
         await timesOfCreates(installation, tenantOf(0), perRound, connections);
-        // In turns, so that whatever else the machine does falls on all.
+        // In turns, so that other work of the machine affects all of them.
         for (let round = 0; round < rounds; round++) {
           for (const i of kinds.keys()) {
             const cpu = cpuOf(service);
@@ -157,7 +159,10 @@ async function idle() {
   });
 }
 
-/** Creates posts of the tenants in turns, at a steady pace, and times the deliveries of the first one's. */
+/**
+ * Creates posts of the tenants in turns, at a steady pace, and times the deliveries of the first tenant's
+ * posts.
+ */
 async function startStream(installation, tenants) {
   const [answered, received] = [new Map(), new Map()];
   const receiver = await startGoodReceiver((id, at) => received.set(id, received.get(id) ?? at));
@@ -174,7 +179,7 @@ async function startStream(installation, tenants) {
   let next = 0;
   const timer = setInterval(
     () => {
-      // Each of the others gets one post for ten of the first.
+      // Each other tenant gets one post for every ten of the first one.
       const turn = next++ % (9 + tenants.length);
       const work = create(tenants[Math.max(0, turn - 9)]).finally(() => open.delete(work));
       open.add(work);

@@ -1,6 +1,6 @@
 /**
- * How much memory the service needs for GET /todos, and how fast it is: fills a database of its own with records,
- * starts the built service on it, reads the whole list and prints the process's peak RSS. Linux only (/proc).
+ * Measures the memory that GET /todos needs, and its speed: fills its own database with records, starts the
+ * built service on it, reads the whole list and prints the process's peak RSS. Linux only (/proc).
  *
  *   MONGODB_URI=mongodb://127.0.0.1:27017 node bench/list-memory.js [records …]
  */

@@ -1,7 +1,7 @@
 /**
- * How long a finished build takes from `node dist/bundle/main.js` until /health/ready answers 200, the CPU time that this takes, and the
- * resident memory when nothing has been asked for two seconds (Linux only). On the embedded database, and on MONGODB_URI if it is set,
- * with empty collections that are there already, alternately:
+ * Measures how long a finished build takes from `node dist/bundle/main.js` until /health/ready answers 200,
+ * the CPU time for that, and the resident memory after two seconds without requests (Linux only). Alternates
+ * between the embedded database and MONGODB_URI, if it is set, with existing empty collections:
  *
  *   npm run bench:ready -- [runs, 7 by default]
  */
@@ -61,7 +61,7 @@ async function isReady(port) {
   return answer?.status === 200;
 }
 
-/** Such as `612 ms (590 to 700)`; the median first. */
+/** Text such as `612 ms (590 to 700)`, median first. */
 function spread(measured, figure, unit) {
   const sorted = measured.map((one) => one[figure]).sort((a, b) => a - b);
   if (sorted.includes(undefined)) return 'unknown';

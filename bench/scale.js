@@ -1,8 +1,8 @@
 /**
- * How a large list behaves: fills a database of its own with todos, most of them with the driver and the rest through
- * `POST /todos/import`, starts the built service on it and prints for each read and write its time, its records per second and
- * the resident size of the process at the start, at most and at the end. Then it asks MongoDB how it carries out every declared
- * order. Linux only (/proc).
+ * Measures a large list. Fills its own database with todos, most of them with the driver and the rest through
+ * `POST /todos/import`, starts the built service on it and prints for each read and write its time, its
+ * records per second and the resident size of the process at the start, at the peak and at the end. Then asks
+ * MongoDB how it carries out every declared order. Linux only (/proc).
  *
  *   MONGODB_URI=mongodb://127.0.0.1:27017 npm run bench:scale -- --records 1000000 [--imported 100000]
  */
@@ -90,7 +90,7 @@ async function measure(name, run) {
   }
 }
 
-/** Records as the service stores them: the one that it has made shows where their words are. */
+/** Records as the service stores them: a record made by the service shows where their words belong. */
 async function seed(count) {
   const { storedWords } = await import('../dist/common/crud/search/stored-words.js');
   const { wordsOf } = await import('../dist/common/crud/search/words.js');
@@ -142,7 +142,7 @@ async function bulkUpdates(times) {
   return updated;
 }
 
-/** Reads a list to its end; what counts is its records, not its bytes. */
+/** Reads a list to its end, and counts its records rather than its bytes. */
 async function stream(path, accept) {
   const answer = await fetch(service.url + path, { headers: { Accept: accept } });
   if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}`);
@@ -163,7 +163,10 @@ async function page(query) {
   return (await json(`/todos${query}`)).results.length;
 }
 
-/** Walks forth by `after` to page 1,000 and back by `before`, and compares the time of the pages at both ends. */
+/**
+ * Walks forward with `after` to page 1,000 and back with `before`, and compares the times of the pages at
+ * both ends.
+ */
 async function walk(order) {
   let count = 0;
   const times = [];
@@ -225,7 +228,7 @@ function heapUsed() {
 }
 
 function start(uri) {
-  // The answer to "heap" is the size of what is left after a collection.
+  // The answer to "heap" is the heap size after a collection.
   const probe =
     'process.on("message",()=>{gc();process.send(process.memoryUsage().heapUsed/1048576)});process.channel.unref()';
   const args = ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(probe)}`];

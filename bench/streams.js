@@ -1,11 +1,13 @@
 /**
- * What live streams cost: starts the built service, opens idle clients of `GET /events`, and prints the memory that each
- * takes in the service and how long an event takes from its append to all of them. The append is made by another process
- * than the service, as by any other process of an installation. Linux only (/proc).
+ * Measures the cost of live streams. Starts the built service, opens idle clients of `GET /events`, and
+ * prints the memory that each takes in the service and how long an event takes from its append to all of
+ * them. Another process than the service makes the append, as any other process of an installation may. Linux
+ * only (/proc).
  *
  *   npm run bench:streams -- [clients, 1000 by default] [events, 50 by default]
  *
- * It runs on the embedded database, in memory, or on MONGODB_URI, where it uses a database of its own and removes it.
+ * It runs on the embedded database, in memory, or on MONGODB_URI, where it uses its own database and removes
+ * it.
  */
 import { spawn } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
@@ -97,7 +99,7 @@ function append(seq) {
     .insertOne({ _id, seq, tenant: TENANT, type: 'posts.created', at, body });
 }
 
-/** One client: a socket that looks for an event. */
+/** One client: a socket that waits for an event. */
 async function open() {
   const socket = connect(service.port, '127.0.0.1').setEncoding('latin1');
   socket.write(`GET /events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token()}\r\n\r\n`);

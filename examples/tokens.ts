@@ -8,7 +8,7 @@ const PEOPLE = [
   { name: 'Eve, administrator of Globex', tenant: '665f1c2ab7e3a90d4c8b0002', sub: 'eve', role: 'admin' },
 ];
 
-/** A token of each person, as lines to read; none if another service issues the tokens. */
+/** Lines with a token of each person; none if another service issues the tokens. */
 export async function tokenLines(environment: Environment): Promise<string[]> {
   const secret = jwtSecretOf(environment);
   if (environment.nodeEnv === 'production' || !secret) return [];

@@ -14,8 +14,8 @@ function newest(folder) {
   return Math.max(...times);
 }
 
-// Builds the service before anything else runs, if there is no build, or one older than its sources. Without the type check
-// of `npm run build`, which takes longer than the rest of a start.
+// Builds the service if there is no build, or if the build is older than its sources. Skips the type check of
+// `npm run build`, which takes longer than the rest of a start.
 if (builds.some(({ result, sources }) => !existsSync(result) || statSync(result).mtimeMs < newest(sources))) {
   const { status } = spawnSync('npm', ['run', '--silent', 'compile'], {
     stdio: ['ignore', 2, 2],

@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * Checks commit messages: `node scripts/check-commits.js main..HEAD` those of a range, and with the path of a file the one in it, as
- * a commit-msg hook of git.
+ * Checks commit messages. `node scripts/check-commits.js main..HEAD` checks those of a range. With the path
+ * of a file, checks the message in it, for use as git's commit-msg hook.
  */
 const TYPES = ['feat', 'fix', 'perf', 'refactor', 'test', 'docs', 'style', 'build', 'ci', 'chore', 'revert'];
 const SUBJECT = new RegExp(`^(${TYPES.join('|')})(\\([a-z0-9-]+\\))?!?: \\S`);
 const MAX_SUBJECT = 72;
 const MAX_LINE = 100;
 
-/** What is wrong with a message. */
+/** Returns the faults of a message. */
 function faultsOf(message) {
   const [subject = '', blank = '', ...body] = message.split('\n');
   return [
@@ -18,7 +18,7 @@ function faultsOf(message) {
     subject.length > MAX_SUBJECT && `the subject has ${subject.length} characters; at most ${MAX_SUBJECT}`,
     subject.endsWith('.') && 'leave out the full stop of the subject',
     blank !== '' && 'leave the second line empty',
-    // A line without a blank, such as an address, cannot be wrapped.
+    // A line without a space, such as a URL, cannot be wrapped.
     body.some((line) => line.length > MAX_LINE && line.trim().includes(' ')) &&
       `wrap the lines of the body at ${MAX_LINE} characters`,
   ].filter(Boolean);

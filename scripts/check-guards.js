@@ -11,12 +11,15 @@ import { readTable, writeTable } from './guards/table.js';
  *     npm run check:guards              every guard
  *     npm run check:guards -- cursor    those with "cursor" in their name or file
  *
- * Prints the first test that failed, writes it into docs/guards.md, and ends with 1 if a guard can be removed without a test
- * that notices it.
+ * Prints the first failing test, writes it to docs/guards.md, and exits with 1 if a guard can be removed
+ * without any test noticing.
  */
 const COPIED = ['public', 'src', 'test', 'examples', 'scripts', 'docs', 'libs', 'README.md'];
 const CONFIGURED = ['package.json', 'jest.config.js', '.swcrc', 'tsconfig.json', 'nest-cli.json'];
-/** A test that waits for what the guard would have done ends by its own limit long before. Unit: milliseconds. */
+/**
+ * Tests that wait for the effect of a missing guard end by their own limits long before this. Unit:
+ * milliseconds.
+ */
 const TESTS_END_MS = 180_000;
 
 const [wanted = ''] = process.argv.slice(2);
@@ -69,8 +72,8 @@ function firstFailure(tests) {
     'node_modules/jest/bin/jest.js',
   ];
   const files = tests.map((name) => `/test/${name}\\.(e2e-)?spec\\.ts$`);
-  // In the copy, and by itself: what npm runs before the tests would build the service anew for each guard. A test that fails may
-  // leave its service open, which the run would wait for.
+  // Runs in the copy and without npm, whose scripts would build the service again for each guard. A failing
+  // test may leave its service open, and the run must not wait for it.
   spawnSync(
     process.execPath,
     [...jest, ...files, '--json', `--outputFile=${output}`, '--bail=1', '--forceExit'],

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-// Says in one sentence what an older Node would say with a syntax error or an error of a package.
+// Replaces the syntax or package errors of an older Node with one clear sentence.
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const [major, minor] = process.versions.node.split('.').map(Number);
 
-/** Whether a range of the form `^20.19.0` or `>=24.0.0` has this version. */
+/** Whether a range such as `^20.19.0` or `>=24.0.0` includes this version. */
 function includes(range) {
   const [, sign, leastMajor, leastMinor] = /^(\^|>=)(\d+)\.(\d+)/.exec(range);
   if (major === Number(leastMajor)) return minor >= Number(leastMinor);

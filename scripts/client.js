@@ -7,8 +7,8 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { startServer, stopProcess } from '../bench/support/processes.js';
 
 /**
- * Builds the typed client, `clients/typescript/dist`: starts the built service on an empty database, takes the OpenAPI document as
- * served, generates the types and compiles.
+ * Builds the typed client, `clients/typescript/dist`: starts the built service on an empty database, reads
+ * the served OpenAPI document, generates the types and compiles.
  */
 const FOLDER = 'clients/typescript';
 

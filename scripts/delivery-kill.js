@@ -13,13 +13,14 @@ import mongoose from 'mongoose';
 import { freePort } from './support/free-port.js';
 
 /**
- * Kills processes at random moments (SIGKILL) while clients create posts, starts them anew each time, and checks that every
- * acknowledged post is there, was delivered to each subscription of its tenant and came once through the live stream, that
- * nothing was delivered of posts that are not there, and that deliveries of one id have the same bytes.
+ * Kills processes at random moments (SIGKILL) while clients create posts, restarts them each time, and checks
+ * that every acknowledged post exists, was delivered to each subscription of its tenant, and was sent once
+ * through the live stream; that nothing was delivered for posts that do not exist; and that deliveries with
+ * one id have the same bytes.
  *
- * `npm run check:delivery -- --kills 200 --seed 7` kills the API process, which delivers itself, on the embedded database.
- * With `--mongod <path of a mongod>` it starts one (a replica set of one; `--standalone`: none), and kills the API, a worker
- * process, both, or the mongod.
+ * `npm run check:delivery -- --kills 200 --seed 7` kills the API process, which also delivers, on the
+ * embedded database. With `--mongod <path of a mongod>` it starts that server (as a replica set of one, or
+ * without a set by `--standalone`), and kills the API, a worker process, both, or the mongod.
  */
 const { values } = parseArgs({
   options: {
@@ -34,16 +35,22 @@ const SEED = Number(values.seed ?? Date.now() % 1_000_000);
 
 const TENANTS = ['665f1c2ab7e3a90d4c8b0001', '665f1c2ab7e3a90d4c8b0002', '665f1c2ab7e3a90d4c8b0003'];
 const SUBSCRIPTIONS_PER_TENANT = 2;
-/** Clients that create posts at a time. */
+/** Number of clients that create posts at the same time. */
 const CLIENTS = 16;
-/** Attempts that one worker makes at a time: as many may be made twice for each kill. */
+/** Number of attempts that one worker makes at a time. After each kill, as many may be repeated. */
 const ATTEMPTS_AT_A_TIME = 256;
-/** A process is killed at most this long after everything is ready again. Unit: milliseconds. */
+/** Maximum time before a process is killed once everything is ready again. Unit: milliseconds. */
 const LIFE_MS = 1_500;
 const READY_MS = 120_000;
-/** While deliveries are open, one arrives within this time: a lease is 30 s, a first retry 5 s. Unit: milliseconds. */
+/**
+ * While deliveries are open, one must arrive within this time: a lease is 30 s, a first retry 5 s. Unit:
+ * milliseconds.
+ */
 const STANDSTILL_MS = 120_000;
-/** A delivery whose attempts failed on a machine that is too busy waits for a planned one: the second retry comes after 5 min. Unit: milliseconds. */
+/**
+ * The same if deliveries wait for their second retry, 5 min later, because attempts failed on a busy machine.
+ * Unit: milliseconds.
+ */
 const PLANNED_MS = 400_000;
 const SECRET = 'a secret for this check, of more than 32 bytes';
 
@@ -77,7 +84,7 @@ const faults = [];
 const ledger = new Map();
 /** Bodies by subscription and id of the message. */
 const received = new Map();
-/** Identifiers of the posts that each tenant's stream told of. */
+/** Identifiers of the posts in each tenant's stream. */
 const streamed = new Map(TENANTS.map((tenant) => [tenant, []]));
 
 const processes = {
@@ -265,7 +272,7 @@ async function follow(tenant, signal) {
   }
 }
 
-/** What has not arrived yet of all that was acknowledged. */
+/** The acknowledged posts that have not arrived everywhere yet. */
 function missing() {
   const arrived = new Set();
   for (const [message, body] of received) {
@@ -282,7 +289,7 @@ function missing() {
   ]);
 }
 
-/** What the queue says of the creation of a post and a subscription. */
+/** The queue's delivery of a post's creation to a subscription. */
 async function deliveryOf({ id, tenant, path }) {
   const query = `event=evt_${id}`;
   const answer = await fetch(`${url}/subscriptions/${subscriptions.get(path)}/deliveries?${query}`, {
@@ -292,14 +299,14 @@ async function deliveryOf({ id, tenant, path }) {
   return answer.status === 200 ? body[0] : body;
 }
 
-/** What the queue says of itself. */
+/** The queue's figures. */
 async function queueFigures() {
   const answer = await fetch(`${url}/metrics`).catch(() => undefined);
   const lines = (await answer?.text())?.split('\n') ?? [];
   return lines.filter((line) => line.startsWith('notifications_deliveries_')).join(', ');
 }
 
-/** Whether everything that is missing waits for an attempt that is planned for later, after one that failed. */
+/** Whether everything missing waits for a retry that is planned for later. */
 async function onlyPlanned() {
   for (const one of missing()) {
     const delivery = one.path && (await deliveryOf(one));
@@ -309,7 +316,7 @@ async function onlyPlanned() {
   return true;
 }
 
-/** Waits until all has arrived. @returns how long that took. Unit: milliseconds. */
+/** Waits until everything has arrived. @returns how long that took. Unit: milliseconds. */
 async function drain() {
   const begun = Date.now();
   let open = missing().length;
@@ -344,7 +351,7 @@ async function check() {
   if (figures.repeated > allowed) fault(`${figures.repeated} deliveries were repeated, more than ${allowed}`);
 }
 
-// An interrupted run checks what it has done.
+// An interrupted run still checks its work.
 process.once('SIGINT', () => (run.stopped = true));
 const where = !values.mongod
   ? 'the embedded database'

@@ -4,14 +4,14 @@ import { parseArgs } from 'node:util';
 import { watchSteps } from './drills/support/steps.js';
 
 /**
- * Puts the built service under load, faults or attack, and compares what it measures with the targets:
+ * Puts the built service under load, faults or attacks, and compares its measurements with the targets:
  *
  *     npm run drill -- bodies            one drill in full
  *     npm run drill -- bodies --short    its short form, as in CI
  *
- * Each file in scripts/drills is a drill: its default export takes `{ short, begin }`, calls `begin` with the name of each of its
- * steps, and resolves with `{ figures, failures }`, what was measured by its name, and a sentence for each target that was missed.
- * Ends with 1 if there is one, or if a step does not end. Linux only (/proc).
+ * Each file in scripts/drills is a drill. Its default export takes `{ short, begin }`, calls `begin` with the
+ * name of each step, and resolves with `{ figures, failures }`: the measurements by name, and a sentence for
+ * each missed target. Exits with 1 if there are failures, or if a step does not end. Linux only (/proc).
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,7 +25,10 @@ if (positionals.length !== 1 || !names.includes(name)) {
   console.error(`Name one drill: ${names.join(', ')}`);
   process.exit(1);
 }
-/** More than any step takes on a busy machine; in CI the short form must tell which one it was in time. Unit: milliseconds. */
+/**
+ * Longer than any step takes on a busy machine. In CI, the short form must name a hanging step in time. Unit:
+ * milliseconds.
+ */
 const STEP_LIMIT_MS = values.short ? 100_000 : 300_000;
 
 const { default: drill } = await import(`./drills/${name}.js`);
@@ -44,5 +47,5 @@ end();
 for (const [figure, value] of Object.entries(figures)) console.log(`${figure}: ${value}`);
 for (const failure of failures) console.log(`FAILED ${failure}`);
 console.log(failures.length === 0 ? `${name}: every target met` : `${name}: ${failures.length} missed`);
-// What a drill has left open, such as a connection, does not keep the process.
+// Connections and the like that a drill has left open must not keep the process alive.
 process.exit(failures.length === 0 ? 0 : 1);

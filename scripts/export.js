@@ -4,7 +4,10 @@ import { parseArgs } from 'node:util';
 import { fail } from './records/fail.js';
 import { SERVICE_OPTIONS } from './records/import-lines.js';
 
-/** `npm run --silent export -- todos > todos.ndjson` writes each record of the running service as a line; `--query` narrows them. */
+/**
+ * `npm run --silent export -- todos > todos.ndjson` writes each record of the running service as a line;
+ * `--query` filters them.
+ */
 const { values, positionals } = parseArgs({
   options: { ...SERVICE_OPTIONS, query: { type: 'string', default: '' } },
   allowPositionals: true,
@@ -22,6 +25,6 @@ const answer = await fetch(`${url.replace(/\/$/, '')}/${path}?${query}`, { heade
   ),
 );
 if (answer.status !== 200) fail(`The service answered ${answer.status}: ${await answer.text()}`);
-// A reader that has enough, such as head, ends the export.
+// A reader that has read enough, such as head, ends the export.
 process.stdout.on('error', ({ code }) => process.exit(code === 'EPIPE' ? 0 : 1));
 await pipeline(Readable.fromWeb(answer.body), process.stdout);

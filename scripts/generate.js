@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { filesOf, register } from '../libs/schematics/src/resource.js';
 
 /**
- * `npm run generate -- comments title:text! body:text due:timestamp` writes a resource, and adds it to the application. The schematic in
- * libs/schematics does the same for the Nest CLI.
+ * `npm run generate -- comments title:text! body:text due:timestamp` writes a resource and adds it to the
+ * application. The schematic in libs/schematics does the same for the Nest CLI.
  */
 const APP_MODULE = 'src/app.module.ts';
 const [name, ...fields] = process.argv.slice(2);

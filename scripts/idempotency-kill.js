@@ -11,9 +11,10 @@ import mongoose from 'mongoose';
 import { freePort } from './support/free-port.js';
 
 /**
- * Kills the built service at random moments (SIGKILL) while clients send the same keyed requests again and again, starts it
- * anew each time, and checks that no key has two records and that no client was told anything else than the others.
- * `npm run check:idempotency -- --kills 200 --seed 7` works on the MongoDB of MONGODB_URI, or on the embedded database.
+ * Kills the built service at random moments (SIGKILL) while clients repeat the same keyed requests, restarts
+ * it each time, and checks that no key has two records and that all clients got the same answer.
+ *
+ * `npm run check:idempotency -- --kills 200 --seed 7` uses the MongoDB of MONGODB_URI, or the embedded database.
  */
 const { values } = parseArgs({
   options: { kills: { type: 'string', default: '5' }, seed: { type: 'string' } },
@@ -21,25 +22,30 @@ const { values } = parseArgs({
 const KILLS = Number(values.kills);
 const SEED = Number(values.seed ?? Date.now() % 1_000_000);
 
-/** Keys in use at a time, and clients that send each of them. */
+/** Number of keys in use at a time, and of clients that send each of them. */
 const GROUPS = 12;
 const CLIENTS = 3;
-/** Keys without an answer at a time; while a process starts, more of them would only queue up. */
+/** Maximum number of keys without an answer; while a process starts, more of them would only queue up. */
 const MAX_PENDING = 36;
-/** A process is killed after a random number of answers below this, and a random moment later. Unit of that: milliseconds. */
+/**
+ * A process is killed after a random number of answers below this, and a random moment later (milliseconds).
+ */
 const LIFE_ANSWERS = 60;
 const LIFE_MS = 30;
 const READY_MS = 120_000;
-/** How long a group waits for its key before it goes on with the next; the key stays in use. Unit: milliseconds. */
+/**
+ * How long a group waits for its key before it continues with the next one; the key stays in use. Unit:
+ * milliseconds.
+ */
 const PATIENCE_MS = 200;
-/** The time within which the key of a process that died must be free. Unit: milliseconds. */
+/** Time after which the key of a dead process must be free. Unit: milliseconds. */
 const FREE_MS = 10_000;
 
 const SECRET = 'a secret for this check, of more than 32 bytes';
 const TENANT = '665f1c2ab7e3a90d4c8b0001';
 const HEADERS = ['content-type', 'location', 'etag', 'preference-applied', 'vary'];
 
-/** What a key is sent with, by its number. */
+/** The requests for a key, by its number. */
 const KINDS = [
   { path: '/todos', body: (title) => ({ title }) },
   { path: '/todos', body: (title) => ({ title }), prefer: true },
@@ -71,9 +77,9 @@ const token = await new SignJWT({ tenant: TENANT, sub: 'emma', exp: Math.floor(D
 const run = { kills: 0, stopped: false, over: false, next: 0, up: Promise.resolve(), pending: new Set() };
 const figures = { requests: 0, lost: 0, inFlight: 0, replayed: 0 };
 const faults = [];
-/** What clients were told of each key, by its number: the first answer. */
+/** The first answer that clients got for each key, by its number. */
 const told = new Map();
-/** What became of the requests with each key, by its number. */
+/** The requests with each key, by its number. */
 const uses = new Map();
 
 function freshDatabase(uri) {
@@ -133,8 +139,8 @@ async function send(number) {
 }
 
 /**
- * The requests with a key: how many were sent and are in flight, and when the last one ended without an answer for good. That one
- * may have left the key in use.
+ * The requests with a key: how many were sent and are in flight, and when the last one ended without a final
+ * answer, which may have left the key in use.
  */
 function useOf(number) {
   const use = uses.get(number) ?? { sent: 0, inFlight: 0, leftAt: -Infinity };
@@ -142,7 +148,7 @@ function useOf(number) {
   return use;
 }
 
-/** Sends a request, and notes a key that is in use though nobody uses it. */
+/** Sends a request, and records it if its key is still in use although no request uses it. */
 async function attempt(number) {
   const use = useOf(number);
   const isFirst = use.inFlight === 0;
@@ -152,14 +158,16 @@ async function attempt(number) {
   const answer = await send(number).catch(() => undefined);
   use.inFlight--;
   if (answer === undefined || isRefusal(answer)) use.leftAt = Date.now();
-  // Any other request, also one that came later, may use the key by right.
+  // Any other request, even a later one, may rightly use the key.
   else if (isInUse(answer) && isFirst && use.sent === place && waited > FREE_MS) {
     faults.push(`key ${number} is not free ${waited} ms after its last use`);
   }
   return answer;
 }
 
-/** Whether a process under load, or in trouble, has sent the request away: that decides nothing about its key. */
+/**
+ * Whether a process under load, or in trouble, has rejected the request, which decides nothing about its key.
+ */
 function isRefusal({ status }) {
   return status === 429 || status >= 500;
 }
@@ -168,7 +176,7 @@ function isInUse({ text }) {
   return text.includes('IDEMPOTENCY_KEY_IN_USE');
 }
 
-/** Sends a request until it is answered for good, and compares the answer with what other clients were told. */
+/** Repeats a request until it gets a final answer, and compares the answer with those of other clients. */
 async function insist(number) {
   for (;;) {
     await run.up;
@@ -208,7 +216,7 @@ async function group() {
   }
 }
 
-/** How many records there are of each title. */
+/** Number of records with each title. */
 async function recordsByTitle() {
   const titles = new Map();
   for (const path of ['/todos', '/posts/api']) {
@@ -230,7 +238,7 @@ function checkRecords(titles) {
   }
 }
 
-// An interrupted run checks what it has done.
+// An interrupted run still checks its work.
 process.once('SIGINT', () => (run.stopped = true));
 console.log(`${KILLS} kills, seed ${SEED}, on ${mongodbUri ? 'a MongoDB' : 'the embedded database'}`);
 const { status } = spawnSync(process.execPath, ['scripts/build-if-missing.js'], { stdio: 'inherit' });

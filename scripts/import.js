@@ -5,8 +5,9 @@ import { importLines, SERVICE_OPTIONS } from './records/import-lines.js';
 import { startProgress } from './records/progress.js';
 
 /**
- * `npm run import -- todos < todos.ndjson` creates a record of each line in the running service. The fields that the service sets itself, which an
- * export has, are left out. Lines that are rejected are listed; then it ends with 1.
+ * `npm run import -- todos < todos.ndjson` creates a record from each line in the running service. Fields
+ * that the service sets itself, which an export contains, are left out. Lists the rejected lines, and then
+ * exits with 1.
  */
 const SET_BY_SERVICE = ['_id', 'createdAt', 'updatedAt'];
 const { values, positionals } = parseArgs({ options: SERVICE_OPTIONS, allowPositionals: true });
@@ -19,7 +20,7 @@ async function* lines() {
     yield `${inputOf(line)}\n`;
 }
 
-/** A line that is not a JSON object is sent as it is: the service says what is wrong with it. */
+/** A line that is not a JSON object is sent unchanged: the service reports what is wrong with it. */
 function inputOf(line) {
   try {
     const record = JSON.parse(line);

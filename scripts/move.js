@@ -4,8 +4,9 @@ import { fail } from './records/fail.js';
 import { startProgress } from './records/progress.js';
 
 /**
- * `npm run move -- --to mongodb://…` copies the records of the embedded database of DATA_DIR to a MongoDB, `--from mongodb://…` those of a
- * MongoDB to the embedded database. The target must have none; the source is left as it is.
+ * `npm run move -- --to mongodb://…` copies the records of DATA_DIR's embedded database to a MongoDB, and
+ * `--from mongodb://…` those of a MongoDB to the embedded database. The target must be empty; the source is
+ * not changed.
  */
 const { to, from } = parseArgs({ options: { to: { type: 'string' }, from: { type: 'string' } } }).values;
 if ((to === undefined) === (from === undefined))

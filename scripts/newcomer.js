@@ -10,15 +10,17 @@ import { isInstalled, pressCtrlC, startCommand, succeeded, typeInto } from './su
 import { freePort } from './support/free-port.js';
 
 /**
- * Repeats the first hour of a newcomer in a fresh clone of HEAD: each command of the README's first sections and its tour in bash
- * and zsh, `npm run start:dev` with many saves, the commands that write a resource, and the tour on several versions of Node.
+ * Repeats a newcomer's first hour in a fresh clone of HEAD: each command of the README's first sections and
+ * its tour in bash and zsh, `npm run start:dev` with many saves, the commands that write a resource, and the
+ * tour on several versions of Node.
  *
  *     npm run newcomer                                 all of it
  *     npm run newcomer -- --node 20.19.0,24 --keep     on these versions; the clone is kept
  *     npm run newcomer -- --parts bash,dev --saves 3   only these of the parts bash, zsh, dev and node
  *     npm run newcomer -- --slowness 4                 with four times the time, on a busy machine
  *
- * Prints a line for each step with its time, and ends with 1 if a step fails. The limits assume that npm's cache has the packages.
+ * Prints a line for each step with its time, and exits with 1 if a step fails. The limits assume that npm's
+ * cache has the packages.
  */
 const { values } = parseArgs({
   options: {
@@ -32,12 +34,12 @@ const { values } = parseArgs({
 const parts = values.parts.split(',');
 const slowness = Number(values.slowness);
 
-/** Limits of what a newcomer waits for. Unit: milliseconds. */
+/** Limits for a newcomer's waiting times. Unit: milliseconds. */
 const CLONE_TO_REQUEST = 30_000 * slowness;
 const SCAFFOLD_TO_REQUEST = 15_000 * slowness;
 const SAVE = 15_000 * slowness;
 const END = 12_000 * slowness;
-/** For all else, such as an installation. Unit: milliseconds. */
+/** For everything else, such as an installation. Unit: milliseconds. */
 const LONG = 180_000 * slowness;
 
 const root = process.cwd();
@@ -52,7 +54,9 @@ const inClone = (program, args, more = {}) =>
   succeeded(startCommand(program, args, { cwd: clone, env: { ...env, ...more } }), LONG);
 const typed = (shell, line) => typeInto(shell, line, { cwd: clone, env });
 
-/** Starts the service, waits until it answers a create, and stops it. Resolves with the time until that answer. */
+/**
+ * Starts the service, waits until a create succeeds, and stops it. Resolves with the time until that answer.
+ */
 async function startAndStop(name, start, path = 'todos', limit = Infinity) {
   let command;
   const answers = async () => {
@@ -94,7 +98,10 @@ async function develop(scaffold) {
   undoChanges(clone);
 }
 
-/** Builds and walks the tour on another Node. npm carries each version as a package of the platform, with the binary inside. */
+/**
+ * Builds and runs the tour on another Node. npm provides each version as a package for the platform, with the
+ * binary inside.
+ */
 async function onNode(version) {
   const name = `node-${process.platform}-${process.arch}`;
   const home = join(folder, `node-${version}`);

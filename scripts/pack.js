@@ -6,23 +6,26 @@ import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 
 /**
- * Makes the package of the generator, for other applications, and that of the embedded database: `dist/pack/*.tgz`. The code is that
- * of the build, as far as the doors reach it by their imports, and the types are those of its sources. Prints the files.
+ * Builds the packages of the generator, for other applications, and of the embedded database:
+ * `dist/pack/*.tgz`. They contain the built code that the entry points import, directly or not, and the types
+ * of its sources. Prints the files.
  */
 const NAME = 'nestjs-mongo-crud';
 const OUT = 'dist/pack';
 const FOLDER = join(OUT, 'package');
 const GUIDE = 'docs/in-your-own-application.md';
 
-/** What applications import, by the subpath of the package. */
+/** The entry points, by the subpath of the package. */
 const DOORS = { '.': 'src/index.ts', './testing': 'src/common/crud/testing/index.ts' };
 
-/** What the package and its application must share: two copies of one would not know each other's classes and decorators. */
+/**
+ * Packages that must be shared with the application: classes and decorators of two copies would not match.
+ */
 const SHARED =
   /^(?:@nestjs\/.+|class-transformer|class-validator|mongoose|reflect-metadata|rxjs|embedded-mongodb)$/;
-/** Shared packages that some applications go without. */
+/** Shared packages that some applications do not need. */
 const OPTIONAL = ['@nestjs/testing', 'embedded-mongodb'];
-/** Packages that are loaded by their names: Nest's own, and those of the explorer and the log. */
+/** Packages that are loaded by name: Nest's own, and those of the explorer and the log. */
 const LOADED = ['@fastify/static', 'pino-pretty', 'reflect-metadata', 'rxjs'];
 
 const root = readJson('package.json');
@@ -36,11 +39,11 @@ copyFileSync('LICENSE', join(FOLDER, 'LICENSE'));
 writeFileSync(join(FOLDER, 'README.md'), readme());
 for (const folder of [FOLDER, 'libs/embedded-mongodb']) pack(folder);
 
-/** Writes the declarations of all that the doors reach. Returns the sources that they come from, by their paths below `src`. */
+/** Writes the declarations that the entry points need. Returns their sources, by their paths below `src`. */
 function declare() {
   const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile);
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.');
-  // Ambient declarations are reached by no import.
+  // No import leads to ambient declarations.
   const ambient = 'src/common/fields/class-transformer-storage.d.ts';
   const program = ts.createProgram([...Object.values(DOORS), ambient], {
     ...options,
@@ -51,7 +54,7 @@ function declare() {
     sourceMap: false,
     // The build has checked the types.
     noCheck: true,
-    // Else the embedded database, a link to its sources, would be taken for a part of the package.
+    // Otherwise the embedded database, a link to its sources, would count as a part of the package.
     preserveSymlinks: true,
   });
   const { diagnostics } = program.emit();
@@ -71,7 +74,7 @@ function declare() {
     .map(({ fileName }) => relative('src', fileName));
 }
 
-/** Copies a module of the build, without the reference to its source map, which stays behind. */
+/** Copies a module of the build, without the reference to its source map, which is not copied. */
 function copyCode(file) {
   const name = file.replace(/\.ts$/, '.js');
   const target = join(FOLDER, 'dist', name);
@@ -80,7 +83,7 @@ function copyCode(file) {
   writeFileSync(target, code.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
 }
 
-/** The packages that the copied code and its declarations import, by the lists of package.json that they belong to. */
+/** The packages that the copied code and its declarations import, by their lists in package.json. */
 function dependenciesOf(sources) {
   const names = new Set(LOADED);
   for (const file of sources) {
@@ -102,7 +105,9 @@ function dependenciesOf(sources) {
   return { dependencies, peerDependencies };
 }
 
-/** What a file imports and exports, when it is loaded or later, and what modules it adds types to. */
+/**
+ * The modules that a file imports or exports, when it is loaded or later, and those that it adds types to.
+ */
 function importsOf(path) {
   const specifiers = [];
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);
@@ -150,7 +155,7 @@ function writeManifest({ dependencies, peerDependencies }) {
   writeFileSync(join(FOLDER, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** The guide, whose links to other pages of this repository lead nowhere in the package. */
+/** The guide, without the links to other pages of this repository, which the package does not contain. */
 function readme() {
   return readFileSync(GUIDE, 'utf8').replaceAll(/\[([^\]]+)\]\((?!https?:|#)[^)]*\)/g, '$1');
 }

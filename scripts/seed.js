@@ -3,7 +3,10 @@ import { fail } from './records/fail.js';
 import { importLines, SERVICE_OPTIONS } from './records/import-lines.js';
 import { startProgress } from './records/progress.js';
 
-/** `npm run seed -- --todos 100000` creates that many todos in the running service; each run makes the same ones. */
+/**
+ * `npm run seed -- --todos 100000` creates that many todos in the running service; every run creates the same
+ * ones.
+ */
 const { values } = parseArgs({ options: { ...SERVICE_OPTIONS, todos: { type: 'string' } } });
 const count = Number(values.todos);
 if (!(Number.isInteger(count) && count > 0))

@@ -8,10 +8,10 @@ import { succeeded, typeInto } from './support/commands.js';
 import { freePort } from './support/free-port.js';
 
 /**
- * Starts the built service and walks the README's tour on it: a block that begins with ```sh tour 201 200 has a status for
- * each line that begins with curl.
- * `node scripts/smoke.js [file]` also saves the OpenAPI document as served. `--shell zsh` walks in zsh; bash is the default. The
- * environment's variables go to the service.
+ * Starts the built service and runs the README's tour on it: a block that begins with ```sh tour 201 200 has
+ * a status for each line that begins with curl. `node scripts/smoke.js [file]` also saves the served OpenAPI
+ * document. `--shell zsh` uses zsh; bash is the default. The environment's variables are passed to the
+ * service.
  */
 const READY_MS = 30_000;
 const TOUR_MS = 120_000;
@@ -22,7 +22,7 @@ const { values, positionals } = parseArgs({
   options: { shell: { type: 'string', default: 'bash' } },
 });
 
-/** The tour as lines for a shell, in which each curl is a check of its status. */
+/** The tour as lines for a shell, in which each curl also checks its status. */
 function tourLines(port) {
   const blocks = [...readFileSync('README.md', 'utf8').matchAll(/^```sh tour((?: \d{3})+)\n(.*?)^```/gms)];
   if (blocks.length === 0)

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import './build-if-missing.js';
 
-/** The examples import the sources of the service: both are built here, beside the service's own build. */
+/** The examples import the sources of the service: both are built here, next to the service's own build. */
 const target = 'dist/examples';
 const result = `${target}/examples/main.js`;
 
@@ -21,5 +21,5 @@ if (!existsSync(result) || statSync(result).mtimeMs < Math.max(newest('examples'
   if (status !== 0) process.exit(status ?? 1);
 }
 
-// In the same process, since another would delay the start.
+// In the same process, since another one would delay the start.
 await import('../dist/examples/examples/main.js');

@@ -1,8 +1,8 @@
 import type { Environment } from './config/index.js';
 
-/** The facts that the terminal shows about a service that has started. */
+/** The facts that the terminal shows once the service has started. */
 export interface Banner {
-  /** Where it listens. */
+  /** The address that it listens on. */
   readonly url: string;
   readonly environment: Environment;
   /** The connection string of its database. */
@@ -29,7 +29,7 @@ export function bannerOf({ url, environment, databaseUri }: Banner): string {
   return `\n${rows.map(([name = '', text = '']) => `  ${name.padEnd(10)}${text}`).join('\n')}\n\n`;
 }
 
-/** User, password and options are not for a screen. */
+/** Removes user, password and options, which must not appear on a screen. */
 function withoutLogin(uri: string): string {
   return uri.replace(/\/\/[^/]*@/, '//').replace(/\?.*$/, '');
 }

@@ -25,9 +25,10 @@ function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
 }
 
 /**
- * Serves the explorer, leads browsers to it, and serves the page that shows events beside that of the service itself.
+ * Serves the explorer, redirects browsers to it, and for the service itself also serves the page that shows
+ * events.
  *
- * @param api texts about another application in its place
+ * @param api texts of another application
  */
 export function useServiceExplorer(
   app: INestApplication,
@@ -39,7 +40,7 @@ export function useServiceExplorer(
   if (!api) useLivePage(app);
 }
 
-/** Leads a browser that asks for `/` to the explorer; for every other client the path does not exist. */
+/** Redirects a browser that requests `/` to the explorer. For every other client, the path does not exist. */
 function leadToExplorer(app: INestApplication): void {
   const logger = new Logger('Explorer');
   app.getHttpAdapter().get('/', (request: FastifyRequest, reply: FastifyReply) => {

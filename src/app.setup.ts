@@ -8,11 +8,11 @@ export type { ApiDescription };
 
 /** Options of an application that differ from those of the service. */
 export interface AppOptions extends Pick<CrudAppOptions, 'log' | 'limits'> {
-  /** Texts of its explorer. @default those of posts and todos */
+  /** Texts of the explorer. @default those of posts and todos */
   api?: ApiDescription;
 }
 
-/** Creates the application of a root module, configured and ready to listen. The tests use it, too. */
+/** Creates the application of a root module, configured and ready to listen. Also used by the tests. */
 export async function createApp(
   root: Type<unknown> | DynamicModule,
   environment: Environment,
@@ -23,7 +23,7 @@ export async function createApp(
   return app;
 }
 
-/** Creates the same without its explorer. */
+/** Creates the same application without its explorer. */
 export function createBareApp(
   root: Type<unknown> | DynamicModule,
   environment: Environment,

@@ -9,7 +9,10 @@ import { type MetricsAccess, metricsRoute } from './metrics/metrics.controller.j
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PostsModule } from './posts/posts.module.js';
 
-/** The table of contents of a worker: what delivers notifications, and the resources that they are about. It serves no route. */
+/**
+ * The table of contents of a worker: the delivery of notifications, and the resources that they are about.
+ * Serves no route.
+ */
 @Module({})
 export class WorkerModule {
   static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
@@ -18,7 +21,7 @@ export class WorkerModule {
       imports: [
         DatabaseModule.forRoot(database),
         EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
-        // Without a key source no token verifies, and nobody can send one to a worker.
+        // Without a key source no token is valid, but nobody can send one to a worker anyway.
         TenancyModule.forRoot({ tenantClaim: environment.jwtTenantClaim }),
         HealthModule,
         PostsModule,
@@ -34,7 +37,7 @@ export class WorkerModule {
   }
 }
 
-/** The routes of a worker's own port, which tell of a worker that runs beside them. */
+/** The routes of a worker's own port, which report on the worker that runs beside them. */
 @Module({})
 export class WorkerPortModule {
   static forRoot(worker: INestApplicationContext, access: MetricsAccess): DynamicModule {
@@ -45,7 +48,7 @@ export class WorkerPortModule {
       controllers: [HealthController, ...controllers],
       providers: [
         ...providers,
-        // The ping alone: Nest would open and close a whole Database with this application, too.
+        // Only the ping: Nest would also open and close a whole Database with this application.
         { provide: Database, useValue: { ping: () => database.ping() } satisfies Pick<Database, 'ping'> },
         { provide: ShutdownState, useValue: worker.get(ShutdownState, { strict: false }) },
         { provide: Metrics, useValue: worker.get(Metrics, { strict: false }) },

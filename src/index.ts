@@ -1,6 +1,6 @@
 /**
- * The public door of the package that `npm run pack` makes: what a foreign application and its resources import. The rest of the
- * package is closed.
+ * The public exports of the package that `npm run pack` makes, for other applications and their resources.
+ * The rest of the package cannot be imported.
  */
 export * from './common/crud/index.js';
 export {

@@ -19,7 +19,7 @@ export const started = start({ portVariable: 'PORT' }, async (environment, datab
   await app.listen(environment.port, environment.host);
   letYoungGenerationGrow();
   const url = await app.getUrl();
-  // The primary tells of all processes at once.
+  // With several processes, the primary reports for all of them.
   if (cluster.isWorker) {
     process.send?.({ servingAt: url } satisfies Serving);
     return;

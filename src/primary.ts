@@ -5,15 +5,18 @@ import { createLog } from './common/http/pino-logger.js';
 import { gatherFigures } from './common/metrics/shared-figures.js';
 import type { Environment } from './config/environment.js';
 
-/** How long after the end of a process another one starts in its place; doubled if that ends soon, too. Unit: milliseconds. */
+/**
+ * How long after the end of a process a new one replaces it; doubled if that also ends soon. Unit:
+ * milliseconds.
+ */
 const RESTART_MS = 500;
 const LONGEST_RESTART_MS = 30_000;
-/** A process that has lasted this long did not fail because of how it started. Unit: milliseconds. */
+/** A process that has lasted this long did not fail because of its start. Unit: milliseconds. */
 const STEADY_MS = 60_000;
-/** How long the processes may take to end; then they are cut off. Unit: milliseconds. */
+/** How long the processes may take to end before they are cut off. Unit: milliseconds. */
 const END_MS = 9_500;
 
-/** Message of a process of the API to the primary, as soon as it serves. */
+/** Message from an API process to the primary, sent as soon as it serves requests. */
 export interface Serving {
   readonly servingAt: string;
 }
@@ -27,17 +30,17 @@ interface End {
 /** A process of the API. */
 interface Member {
   readonly pid?: number;
-  /** The URL at which it serves; undefined if it has ended before. */
+  /** The URL that it serves; undefined if it has ended before. */
   readonly serving: Promise<string | undefined>;
   readonly ended: Promise<End>;
 }
 
 /**
- * Starts the API in `WEB_CONCURRENCY` processes that share one port. This process distributes their connections, runs the embedded
- * database, replaces a process that ends, and ends all of them in order.
+ * Starts the API in `WEB_CONCURRENCY` processes that share one port. This process distributes connections to
+ * them, runs the embedded database, replaces a process that ends, and shuts all of them down gracefully.
  */
 export async function runPrimary(environment: Environment, database: DatabaseServer): Promise<void> {
-  // Before the others, which look for the embedded database.
+  // Before the others start, since they look for the embedded database.
   await database.uri();
   gatherFigures();
   await new Primary(environment, database).start();
@@ -54,7 +57,10 @@ class Primary {
     this.log = createLog(environment.logLevel).child({ context: 'Primary' });
   }
 
-  /** Resolves when all processes serve. If one cannot start, it says why by itself, and ends all with 1. */
+  /**
+   * Resolves when all processes serve requests. If one cannot start, it logs the reason itself, and all end
+   * with 1.
+   */
   async start(): Promise<void> {
     const stop = (signal: string) => {
       if (this.stopping) return;
@@ -63,7 +69,7 @@ class Primary {
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
     const places = Array.from({ length: this.environment.webConcurrency }, (_, place) => place);
-    // The first goes ahead: the others find the collections that it has made, or would fail as it does.
+    // The first one starts alone: the others then find its collections, or would fail for the same reason.
     const url = await this.take(0);
     const others =
       url === undefined ? [] : await Promise.all(places.slice(1).map((place) => this.take(place)));
@@ -73,7 +79,10 @@ class Primary {
     this.log.info(`Listening on ${url}; the explorer ${explorer}; ${places.length} processes`);
   }
 
-  /** Starts a process that is replaced as often as it ends, and resolves with its URL; undefined if it cannot start. */
+  /**
+   * Starts a process, which is replaced whenever it ends, and resolves with its URL; undefined if it cannot
+   * start.
+   */
   private async take(place: number): Promise<string | undefined> {
     const member = this.fork(place);
     const url = await member.serving;
@@ -96,7 +105,7 @@ class Primary {
   }
 
   private fork(place: number): Member {
-    // One of them delivers notifications.
+    // Only one of them delivers notifications.
     const child = cluster.fork({ WORKER: place === 0 ? this.environment.worker : 'off' });
     const ended = endOf(child);
     const served = new Promise<string>((resolve) => {
@@ -107,7 +116,7 @@ class Primary {
     return { pid: child.process.pid, ended, serving: Promise.race([served, ended.then(() => undefined)]) };
   }
 
-  /** Has all processes end in order, then the database, then this process. */
+  /** Ends all processes gracefully, then the database, then this process. */
   private async endAll(code: number): Promise<void> {
     this.stopping = true;
     const children = Object.values(cluster.workers ?? {}).filter((child) => child !== undefined);
@@ -117,7 +126,7 @@ class Primary {
   }
 }
 
-/** Resolves with how a process ends, which it is told to. */
+/** Tells a process to end, and resolves with how it ended. */
 async function end(child: Worker): Promise<End> {
   if (child.isDead()) return { code: child.process.exitCode, signal: child.process.signalCode };
   const ended = endOf(child);
@@ -132,7 +141,7 @@ function endOf(child: Worker): Promise<End> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
     child.on('error', () => {
-      // Another error is a message to a process that has just ended: it is lost with it.
+      // Any other error comes from a message to a process that has just ended, and can be ignored.
       if (child.process.pid === undefined) resolve({ code: null, signal: null });
     });
   });

@@ -4,15 +4,15 @@ import { ConfigurationError } from './config/configuration.error.js';
 import { dataDirOf } from './config/data-dir.js';
 import { type Environment, type EnvironmentOptions, readEnvironment } from './config/environment.js';
 
-/** How a process differs from others. */
+/** The differences between kinds of processes. */
 export interface StartOptions extends EnvironmentOptions {
-  /** Name of the variable that holds the port where it listens. */
+  /** Name of the variable with the port to listen on. */
   readonly portVariable: 'PORT' | 'WORKER_PORT';
 }
 
 /**
- * Starts a process: reads its settings, prepares the database, and runs. If that fails, the process ends with 1, and says on the
- * standard error output what to change, in one line if it is a setting.
+ * Starts a process: reads its settings, prepares the database, and runs. If that fails, the process exits
+ * with 1 and prints to standard error what to change; for a setting, in one line.
  */
 export async function start(
   { portVariable, ...options }: StartOptions,
@@ -21,7 +21,8 @@ export async function start(
   try {
     const environment = readEnvironment(process.env, options);
     const database = new DatabaseServer(databaseOf(environment));
-    // The embedded default starts in its own thread while this one loads the application, which takes longer.
+    // The embedded database starts in its own thread while this one loads the application, which takes
+    // longer.
     await database.prepare();
     await run(environment, database);
   } catch (error) {
@@ -43,7 +44,7 @@ function startFailure(error: unknown, portVariable: string): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Why a server may not listen, by Node's code of the error. */
+/** Why a server cannot listen, by Node error code. */
 function listenFailures(portVariable: string): Readonly<Record<string, string>> {
   const host = 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.';
   return {

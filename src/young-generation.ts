@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Keeps V8's young generation small while the process starts. What a start allocates mostly stays, so that room for garbage
- * would only be held by a process that is idle then.
+ * Keeps V8's young generation small while the process starts. Most of what a start allocates stays in use, so
+ * an idle process would only waste the memory reserved for garbage.
  */
 setFlagsFromString('--semi-space-growth-factor=1');
 

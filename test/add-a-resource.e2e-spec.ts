@@ -37,7 +37,7 @@ describe('the resource that the README adds in ten lines', () => {
     expect((await app.get('/notes')).body).toEqual([]);
   });
 
-  it('refuses a note that does not fit, by the name of the field', async () => {
+  it('refuses an invalid note and names the field', async () => {
     const response = await app.post('/notes', { text: '', colour: 'red' });
     expect(response).toMatchObject({
       status: 400,
@@ -52,7 +52,7 @@ describe('the resource that the README adds in ten lines', () => {
     expect((await app.get('/notes')).body).toEqual([]);
   });
 
-  it('stands in the OpenAPI document, under its tag and with its fields', async () => {
+  it('appears in the OpenAPI document, under its tag and with its fields', async () => {
     const { body } = await app.get('/docs/openapi.json');
     const routes = Object.entries<Record<string, { tags: string[]; summary: string }>>(body.paths).flatMap(
       ([path, methods]) =>
@@ -76,7 +76,7 @@ describe('the resource that the README adds in ten lines', () => {
     });
   });
 
-  it('is, line for line, what the README shows', async () => {
+  it('matches the README line for line', async () => {
     const readme = await readFile('README.md', 'utf8');
     const shown = /```ts src\/notes\/notes\.module\.ts\n(.*?)```/s.exec(readme)?.[1];
     const built = await readFile('test/fixtures/notes/notes.module.ts', 'utf8');

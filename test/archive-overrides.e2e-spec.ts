@@ -128,7 +128,7 @@ describe('public reads of one’s own', () => {
     expect([status, text]).toEqual([401, expect.not.stringContaining('kept by acme')]);
   });
 
-  it('show a tenant its own only, and take no token for live ones', async () => {
+  it('show a tenant only its own, and need no token for live ones', async () => {
     expect(JSON.parse((await ask('?archived=only', acme)).text)).toMatchObject([{ _id: id }]);
     expect((await ask('?archived=only', globex)).text).toBe('[]');
     for (const [path, mine, theirs] of [
@@ -145,7 +145,7 @@ describe('public reads of one’s own', () => {
     expect((await ask('/count')).text).toBe('{"count":0}');
   });
 
-  it('cannot ask for the archive in a route whose action takes no token', async () => {
+  it('cannot request the archive from a route whose action needs no token', async () => {
     expect((await ask('/trash', acme)).status).toBe(401);
   });
 });
@@ -199,7 +199,7 @@ describe('the verbs in code', () => {
     await close();
   });
 
-  it('tell that there is no archive', async () => {
+  it('report that there is no archive', async () => {
     const { service, close } = await createCrudTestingModule({ ...cards, archive: undefined });
     const mine = scopeOf({ tenant: ACME });
     const none = 'Card has no archive.';
@@ -213,7 +213,7 @@ describe('the verbs in code', () => {
 });
 
 describe('the routes of an archive', () => {
-  it('have no restore where updates are disabled, nor without an archive', async () => {
+  it('include no restore if updates are disabled, or without an archive', async () => {
     for (const change of [{ disable: ['update'] as const }, { archive: undefined }]) {
       const without = await createResourceApp(CrudModule.forFeature({ ...cards, ...change }));
       const path = `/cards/${'0'.repeat(24)}/restore`;
@@ -222,7 +222,7 @@ describe('the routes of an archive', () => {
     }
   });
 
-  it('leave a method of that name alone where there is no archive', async () => {
+  it('do not affect a method of that name if there is no archive', async () => {
     const options = crudOptions({ ...cards, archive: undefined });
     class OwnService extends CrudService.for(options) {}
     class OwnController extends CrudController(options, OwnService) {

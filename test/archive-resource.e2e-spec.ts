@@ -50,7 +50,7 @@ const codes = async (query: string) =>
   ((await app.get(PATH + query, { token: acme })).body as { code: string }[]).map(({ code }) => code);
 
 describe('the DELETE of a resource with an archive', () => {
-  it('archives: the record stays, for nobody but readers of the archive', async () => {
+  it('archives the record, which then only readers of the archive can see', async () => {
     const id = await create({ code: 'SPRING' });
     const [before] = await stored();
     const { status, body } = await remove(id, acme);
@@ -76,7 +76,7 @@ describe('the DELETE of a resource with an archive', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('with If-Match is a 412 where nothing matched', async () => {
+  it('with If-Match is a 412 if nothing matched', async () => {
     const id = await create({ code: 'KEPT' });
     for (const [target, tag] of [
       [id, '"1"'],
@@ -87,7 +87,7 @@ describe('the DELETE of a resource with an archive', () => {
     expect((await remove(id, acme, { 'If-Match': '"0"' })).body).toEqual({ archived: true });
   });
 
-  it('and the restore run the hooks of an update, which may refuse', async () => {
+  it('runs the hooks of an update, as the restore does, and they may refuse', async () => {
     const seen: unknown[] = [];
     const told = ({ action, record, previous }: Told) =>
       [action, record.endedAt instanceof Date, previous.endedAt instanceof Date] as const;
@@ -198,7 +198,7 @@ describe('records around an archived one', () => {
   });
 });
 
-it('an index that an older version has left is told in one sentence, and made anew when it is gone', async () => {
+it('an index left by an older version is reported in one sentence, and created again once it is removed', async () => {
   const uri = freshDatabaseUri();
   const client = new mongo.MongoClient(uri);
   const collection = client.db().collection('vouchers');

@@ -101,7 +101,7 @@ describe('reading archived posts', () => {
     expect([etag, again.status]).toEqual(['"1"', 304]);
   });
 
-  it('answers without an ETag where the known one cannot be read', async () => {
+  it('answers without an ETag if the known one cannot be read', async () => {
     const { old } = await seed();
     const headers = { 'If-None-Match': '1' };
     const refused = await app.get(`${PATH}/${old}?archived=only`, { token: acme, headers });
@@ -119,7 +119,7 @@ describe('reading archived posts', () => {
     expectUnauthenticated(await app.get(`${PATH}?limit=5&archived=${value}`), PATH);
   });
 
-  it('takes no other value, and takes it once', async () => {
+  it('accepts no other value, and no repetition', async () => {
     const { old } = await seed();
     const detail = '"archived" must be one of only, include.';
     for (const below of ['', '/count', `/${old}`]) {
@@ -178,7 +178,7 @@ describe('reading archived posts', () => {
 });
 
 describe('POST /posts/api/:id/restore', () => {
-  it('makes the post live again for everybody, as it was', async () => {
+  it('makes the post visible to everybody again, as it was', async () => {
     const id = await create('Comes back');
     const { body: before } = await app.get(`${PATH}/${id}`);
     await archive(id);
@@ -205,7 +205,7 @@ describe('POST /posts/api/:id/restore', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('takes a token, a tenant and an identifier', async () => {
+  it('requires a token, a tenant and an identifier', async () => {
     const { old } = await seed();
     const before = await stored();
     expectUnauthenticated(await restore(old), `${PATH}/${old}/restore`);

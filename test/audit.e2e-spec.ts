@@ -60,7 +60,7 @@ describe('the audit records of a resource', () => {
     expect((expiresAt as Date).getTime() - (createdAt as Date).getTime()).toBe(30 * DAY_MS);
   });
 
-  it('are of every single write: update, delete with what it cascades to, own action', async () => {
+  it('cover every single write: update, delete with its cascades, own action', async () => {
     const id = await create();
     const stamp = (await app.post('/stamps', { letter: id }, { token })).body._id as string;
     await app.patch(`/letters/${id}`, { text: 'Dear Bob' }, { token });
@@ -80,7 +80,7 @@ describe('the audit records of a resource', () => {
     expect(cascaded?.requestId).toBe(removed?.requestId);
   });
 
-  it('are of archive and restore', async () => {
+  it('cover archive and restore', async () => {
     const { _id } = (await app.post('/notes', { text: 'Tea' }, { token })).body as { _id: string };
     await app.del(`/notes/${_id}`, { token });
     await app.post(`/notes/${_id}/restore`, undefined, { token });
@@ -91,7 +91,7 @@ describe('the audit records of a resource', () => {
     ]);
   });
 
-  it('are of every item of a bulk request and every line of an import', async () => {
+  it('cover every item of a bulk request and every line of an import', async () => {
     const id = await create();
     const operations = [
       { create: { text: 'One' } },
@@ -146,7 +146,7 @@ describe('the audit records of a resource', () => {
     expect([refused?.outcome, refused?.code]).toEqual(['refused', 'DUPLICATE_VALUE']);
   });
 
-  it('are not of reads, of what changes nothing, or of what never came to a write', async () => {
+  it('do not cover reads, requests that change nothing, and requests that never reach a write', async () => {
     const id = await create();
     await app.get(`/letters/${id}`, { token });
     await app.patch(`/letters/${id}`, {}, { token });
@@ -155,7 +155,7 @@ describe('the audit records of a resource', () => {
     expect(await told()).toEqual([['create letters done', id]]);
   });
 
-  it('are of one write for each key, however often it is sent', async () => {
+  it('cover one write per key, however often it is sent', async () => {
     const headers = { 'Idempotency-Key': 'a-letter' };
     const send = () => app.post('/letters', { text: 'Once' }, { token, headers });
     const [first, second] = [await send(), await send()];
@@ -163,7 +163,7 @@ describe('the audit records of a resource', () => {
     expect(await told()).toEqual([['create letters done', String(first.body._id)]]);
   });
 
-  it('are of writes in code, without a request', async () => {
+  it('cover writes in code, without a request', async () => {
     const service = app.app.get<CrudService<Letter, LetterInput>>(getCrudServiceToken(Letter), {
       strict: false,
     });
@@ -172,14 +172,14 @@ describe('the audit records of a resource', () => {
     expect([String(entry?.tenant), entry?.requestId, entry?.address]).toEqual([ACME, undefined, undefined]);
   });
 
-  it('never have a value, nor the name of a hidden field', async () => {
+  it('never contain a value, or the name of a hidden field', async () => {
     const id = await create('a text of its own');
     await app.patch(`/letters/${id}`, { text: 'another text' }, { token });
     const all = JSON.stringify(await settled());
     expect(all).not.toMatch(/text of its own|another text|of a hook|secret/);
   });
 
-  it('can be read by their tenant where a resource shows them', async () => {
+  it('can be read by their tenant if a resource shows them', async () => {
     const id = await create();
     await settled();
     const { status, body } = await app.get(`/audits?record=${id}&limit=10`, { token });
@@ -204,7 +204,7 @@ describe('the audit records of a resource', () => {
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
   });
 
-  it('have their outcome when the service has ended in order', async () => {
+  it('have their outcome once the service has shut down gracefully', async () => {
     const uri = freshDatabaseUri();
     const root: Parameters<typeof createTestApp>[0] = {
       env: { MONGODB_URI: uri },

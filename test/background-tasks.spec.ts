@@ -14,7 +14,7 @@ const CODE = `
   await tasks.stop();
   console.log('stopped');`;
 
-it('any number of background tasks wait for the end, which comes at once', () => {
+it('any number of background tasks stop at once', () => {
   buildService();
   const args = ['--input-type=module', '-e', CODE];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });

@@ -13,7 +13,7 @@ describe('random operations on todos', () => {
   });
   afterAll(() => app.close());
 
-  it('the same operations give what single requests give', async () => {
+  it('the same operations have the results of single requests', async () => {
     const seed = Number(process.env.SEED ?? 20_261_121);
     const random = generator(seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -91,7 +91,7 @@ describe('the order of operations', () => {
   afterAll(() => app.close());
   beforeEach(() => app.empty());
 
-  it('of creates with one unique value the first wins, whatever they are', async () => {
+  it('the first of several creates with one unique value wins', async () => {
     const values = Array.from({ length: 300 }, (_, i) => `sku ${i % 100}`);
     const answered = await bulk(
       app,
@@ -109,7 +109,7 @@ describe('the order of operations', () => {
     expect(stored.map(({ text }) => text as string)).toEqual(values.slice(0, 100).map((_, i) => `note ${i}`));
   });
 
-  it('a value that an operation gives away can be taken by the next', async () => {
+  it('a value that one operation releases can be taken by the next', async () => {
     const [a, b] = ids(await bulk(app, '/tags', [create('a', 'one'), create('b', 'two')]));
     const answered = await bulk(app, '/tags', [
       { update: { _id: b, changes: { sku: 'one' } } },

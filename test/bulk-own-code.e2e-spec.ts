@@ -145,7 +145,7 @@ describe('a feature with code of its own', () => {
     seen.length = 0;
   });
 
-  it('hooks run for every item, and see what the items before have done', async () => {
+  it('hooks run for every item, and see the effects of earlier items', async () => {
     const answered = await bulk(
       app,
       '/drafts',
@@ -184,7 +184,7 @@ describe('a feature with code of its own', () => {
     );
   });
 
-  it('guards, interceptors and overrides of the single routes hold for the items', async () => {
+  it('guards, interceptors and overrides of the single routes apply to the items', async () => {
     const [id] = ids(await bulk(app, '/pages', [create('a')], reader));
     const operations = [
       { update: { _id: id, changes: { text: 'b' } } },
@@ -234,7 +234,7 @@ describe('a feature with code of its own', () => {
     ]);
   });
 
-  it('is refused as a whole without a token, if every action takes one', async () => {
+  it('is refused as a whole without a token if every action needs one', async () => {
     expectUnauthenticated(await bulk(app, '/pages', [create('a')]), '/pages/bulk');
     const nobody = await bulk(app, '/pages', [create('a')], await tokenOf('acme'));
     expect([nobody.status, nobody.body.code]).toEqual([403, 'TENANT_REQUIRED']);

@@ -9,7 +9,7 @@ import { createResourceApp } from './support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import type { TestApp } from './support/test-app.js';
 
-describe('a resource of which some actions take a token', () => {
+describe('a resource with some actions that need a token', () => {
   @Schema({ timestamps: true })
   class Memo extends NoteInput {
     @Prop({ type: Types.ObjectId })
@@ -45,7 +45,7 @@ describe('a resource of which some actions take a token', () => {
     ]);
   });
 
-  it('gives no caller the answer to the key of another one', async () => {
+  it("never answers a caller with the result of another caller's key", async () => {
     const post = async (token?: string) => {
       const headers = { 'Idempotency-Key': 'k1' };
       const body = { operations: [create('a'), { update: { _id: NOWHERE, changes: {} } }] };

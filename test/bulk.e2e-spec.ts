@@ -48,7 +48,7 @@ describe('todos in bulk', () => {
     expect([...times].sort((one, other) => one - other)).toEqual(times);
   });
 
-  it('a bad item is answered like the single request, and undoes nothing', async () => {
+  it('an invalid item is answered like a single request, and undoes nothing', async () => {
     const [id] = ids(await bulk(app, '/todos', [titled('a')]));
     const singles = [
       await app.post('/todos', { title: 7, stray: 1 }),
@@ -87,7 +87,7 @@ describe('todos in bulk', () => {
     expect(results(answered)).toEqual([200, '412 PRECONDITION_FAILED', 200, '412 PRECONDITION_FAILED', 200]);
   });
 
-  it('the headers of the whole are not those of its items', async () => {
+  it('the headers of the request do not apply to its items', async () => {
     const [id] = ids(await bulk(app, '/todos', [titled('a')]));
     const body = { operations: [{ update: { _id: id, changes: { title: 'b' } } }, titled('c')] };
     const headers = { Prefer: 'return=representation', 'If-Match': '"7"', 'If-None-Match': '*' };
@@ -168,7 +168,7 @@ describe('todos in bulk', () => {
     expect((await app.request('POST', '/todos/bulk', { body: '{"operations"' })).status).toBe(400);
   });
 
-  it('the path has POST alone, and its name is no id', async () => {
+  it('the path only accepts POST, and its name is not an id', async () => {
     for (const method of ['GET', 'PATCH', 'DELETE', 'PUT']) {
       const answered = await app.request(method, '/todos/bulk');
       expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST']);

@@ -19,7 +19,7 @@ describe('Cache-Control', () => {
     return [status, headers.get('cache-control')];
   };
 
-  it('lets a cache keep what anyone may read, if it asks each time', async () => {
+  it('lets a cache store public reads if it revalidates each time', async () => {
     expect(await directive('GET', todo)).toEqual([200, 'no-cache']);
     expect(await directive('HEAD', todo)).toEqual([200, 'no-cache']);
     expect(await directive('GET', '/todos')).toEqual([200, 'no-cache']);

@@ -135,7 +135,7 @@ describe('the compiled check of a class', () => {
     expect(Math.min(accepted, refused)).toBeGreaterThan(200);
   });
 
-  it('takes every body that fits, without class-validator', () => {
+  it('accepts every valid body without class-validator', () => {
     const cases = rulesOf(FIELD_RULES).chain((rules) =>
       fc.tuple(
         fc.constant(rules),
@@ -169,7 +169,7 @@ describe('the compiled check of a class', () => {
     },
   );
 
-  it('checks nested objects and lists of them, and fields that a patch leaves out', () => {
+  it('checks nested objects, lists of them, and fields that a patch omits', () => {
     const variants = [{ sku: 'a', price: '1.50', dimensions: { width: 1 } }];
     expect(accepts(ProductInput, { name: 'Chair', variants, labels: ['a'] }, 'whole')).toBe(true);
     expect(accepts(ProductInput, { dimensions: { depth: 2 } }, 'patch')).toBe(true);

@@ -151,7 +151,7 @@ const CASES: FieldCase[] = [
 CASES.forEach(describeField);
 
 describe('options of every field decorator', () => {
-  it('optional: the field may be left out, and the store does not ask for it', async () => {
+  it('optional: the field may be omitted, and the store does not require it', async () => {
     for (const decorator of [
       IsText({ min: 1, max: 5, optional: true }),
       IsFlag({ optional: true }),
@@ -181,7 +181,7 @@ describe('options of every field decorator', () => {
     expect(await reader.readPatch({})).toEqual({});
   });
 
-  it('default: makes the field optional, is documented, and is the store to set', async () => {
+  it('default: makes the field optional, is documented, and is set by the store', async () => {
     const input = classWith(IsOneOf(Colour, { default: 'red' }));
     expect(await new InputReader(input).read({})).toEqual({});
     expect(fieldsOf(input)).toEqual([

@@ -231,12 +231,12 @@ describe('compressed streams', () => {
     },
   );
 
-  it('are broken off if their source fails, and never end as if whole', async () => {
+  it('break off if their source fails, and never end as if complete', async () => {
     const reading = received(app, '/streams/broken', { 'Accept-Encoding': 'br' });
     await expect(reading).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('become an error that is not compressed if nothing of them has been sent', async () => {
+  it('become an uncompressed error if nothing has been sent yet', async () => {
     const { status, headers, bytes } = await received(app, '/streams/failed', { 'Accept-Encoding': 'br' });
     expect([status, headers['content-encoding']]).toEqual([500, undefined]);
     expect(JSON.parse(bytes.toString())).toMatchObject({ code: 'INTERNAL_ERROR' });
@@ -268,7 +268,7 @@ class SheetInput {
 @Schema({ timestamps: true })
 class Sheet extends SheetInput {}
 
-it('a list is not compressed if its route says so', async () => {
+it('a list is not compressed if its route opts out', async () => {
   const routes = { list: { decorators: [Compressed(false)] } };
   const sheets = { entity: Sheet, input: SheetInput, name: 'sheets', routes };
   const app = await createResourceApp(CrudModule.forFeature(sheets));

@@ -132,7 +132,7 @@ describe('createCrudTestingModule', () => {
   });
   afterAll(() => testing.close());
 
-  it("gives the feature's own service over a real database", async () => {
+  it('provides your own service on a real database', async () => {
     const { service } = testing;
     const [acme, globex] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
     const letter = await service.shout(acme, 'hello');
@@ -142,7 +142,7 @@ describe('createCrudTestingModule', () => {
     expect(await service.count(globex)).toBe(0);
   });
 
-  it('refuses what a client could not send either', async () => {
+  it('refuses input that clients could not send', async () => {
     await expect(testing.service.shout(scopeOf({ tenant: ACME }), '')).rejects.toThrow(
       'The request is not valid: "text" must be a string of 1 to 80 characters.',
     );

@@ -103,7 +103,7 @@ describe('the signature of a cursor', () => {
     });
   });
 
-  it('goes on when the database was emptied meanwhile', async () => {
+  it('stays usable if the database was emptied meanwhile', async () => {
     const cursor = await cursorOf(app);
     await app.database.collection('installation').deleteMany({});
     expect((await send(cursor)).status).toBe(200);

@@ -65,7 +65,7 @@ describe.each(resources)('a walk through $name by cursors', ({ name, path, start
   });
   const idsOf = (documents: Document[]) => documents.map(({ _id }) => String(_id));
 
-  it('gives the sorted list in every declared order, forward and back', async () => {
+  it('walks the sorted list in every declared order, forward and back', async () => {
     const orders = await ordersOf(app, path);
     expect(orders.length).toBeGreaterThan(5);
     for (const sort of orders) {
@@ -80,7 +80,7 @@ describe.each(resources)('a walk through $name by cursors', ({ name, path, start
     }
   }, 120_000);
 
-  it('goes on from any page by offset, in both directions', async () => {
+  it('continues from any page by offset, in both directions', async () => {
     const expected = idsOf(sortedBy(stored, '-createdAt'));
     const at = walk({ count: 'none' });
     const page = await pageOf({ ...at, limit: () => 10 }, { offset: '40' });

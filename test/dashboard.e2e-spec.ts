@@ -50,7 +50,7 @@ describe('the dashboard for Grafana', () => {
   });
   afterAll(() => app.close());
 
-  it('has a query in every panel', () => {
+  it('contains a query in every panel', () => {
     const empty = dashboard.panels.filter(({ type, targets = [] }) => type !== 'row' && targets.length === 0);
     expect(empty).toEqual([]);
     expect(queries.length).toBeGreaterThan(30);

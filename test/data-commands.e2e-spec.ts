@@ -89,7 +89,7 @@ it(
   COMMAND_MS,
 );
 
-it('a command without its service says how to start one', async () => {
+it('a command without a running service explains how to start one', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   for (const [name, args] of [
     ['seed', ['--todos', '3']],

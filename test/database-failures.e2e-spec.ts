@@ -104,7 +104,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
       for (const answer of answers) expectUnavailable(answer, `/todos/${ID}`);
     });
 
-    it('requests that it meets on their way are answered with 503 within five seconds', async () => {
+    it('requests in flight are answered with 503 within five seconds', async () => {
       const running = Array.from({ length: CROWD }, () => timed(() => app.get('/todos?limit=100')));
       await Promise.race(running);
       await proxy.turn(mode);
@@ -129,7 +129,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
     });
   });
 
-  it('a break of every connection is over as soon as it has been noticed', async () => {
+  it('a break of every connection ends as soon as it has been noticed', async () => {
     const { body } = await app.post('/todos', { title: 'Before' });
     proxy.drop();
     const answers = [await app.get(`/todos/${body._id}`), await app.get(`/todos/${body._id}`)];
@@ -141,7 +141,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
 describe.each<ProxyMode>(['hang', 'refuse'])(
   'a service that starts while the database is in the way "%s"',
   (mode) => {
-    it('runs unready, and serves by itself when the database is there', async () => {
+    it('runs without being ready, and serves by itself once the database is available', async () => {
       const uri = freshDatabaseUri();
       const proxy = await TcpProxy.before(uri, mode);
       const app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });

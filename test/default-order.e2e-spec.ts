@@ -46,7 +46,7 @@ describe('an override that gives lists another order', () => {
     return ((body.results ?? body) as City[]).map(({ name }) => name);
   };
 
-  it('holds for whole lists, pages and walks by cursor, unless the client names an order', async () => {
+  it('applies to whole lists, pages and cursors, unless the client names an order', async () => {
     expect(await namesAt('')).toEqual(['Aachen', 'Bern', 'Cork']);
     expect(await namesAt('?limit=2')).toEqual(['Aachen', 'Bern']);
     const { next } = (await app.get('/cities?limit=2')).body as { next: string };

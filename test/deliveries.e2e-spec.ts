@@ -136,7 +136,7 @@ describe('deliveries', () => {
       expect((await read(`/${id}`, known)).body.attempts).toHaveLength(1);
     });
 
-    it('are made, changed and deleted by no client', async () => {
+    it('cannot be created, changed or deleted by clients', async () => {
       const id = await add('evt_1');
       for (const [method, url] of [
         ['POST', path],
@@ -150,7 +150,7 @@ describe('deliveries', () => {
   });
 
   describe('POST /subscriptions/:id/deliveries/:deliveryId/retry', () => {
-    it('makes a dead delivery due, and one that waits for its next attempt', async () => {
+    it('makes a dead delivery due, and also one that waits for its next attempt', async () => {
       const [dead, waiting] = [await add('evt_1'), await add('evt_2')];
       await attempt(dead, { ...FAILED, final: true });
       await attempt(waiting, FAILED);
@@ -199,7 +199,7 @@ describe('deliveries', () => {
       expect((await read(`/${id}`)).body.status).toBe('delivered');
     });
 
-    it('is a 404 where the subscription has no such delivery', async () => {
+    it('is a 404 if the subscription has no such delivery', async () => {
       const other = await subscribe();
       const elsewhere = await add('evt_1', 'posts.created', other);
       for (const id of [NOBODY, elsewhere]) {
@@ -212,7 +212,7 @@ describe('deliveries', () => {
   });
 
   describe('POST /subscriptions/:id/test', () => {
-    it('queues a test event for this subscription alone, and answers with its delivery', async () => {
+    it('queues a test event for this subscription only, and answers with its delivery', async () => {
       await subscribe();
       const { status, body } = await sendTest();
       expect([status, body]).toEqual([
@@ -228,7 +228,7 @@ describe('deliveries', () => {
       expect(told).toEqual({ type: 'webhook.test', data: { message: 'This is a test of your webhook.' } });
     });
 
-    it('is sent once for a key, also where an attempt died before its answer', async () => {
+    it('is sent once per key, even if an attempt died before its answer', async () => {
       const key = { 'Idempotency-Key': 'k1' };
       const first = await sendTest(key);
       const replay = await sendTest(key);
@@ -245,7 +245,7 @@ describe('deliveries', () => {
       expect((await read()).body).toHaveLength(1);
     });
 
-    it('is a 404 where there is no such subscription', async () => {
+    it('is a 404 if there is no such subscription', async () => {
       const url = `${SUBSCRIPTIONS}/${NOBODY}/test`;
       expectNotFound(await app.post(url, undefined, { token: acme }), url, 'Subscription');
     });
@@ -270,7 +270,7 @@ describe('deliveries', () => {
     expect((await read(`/${id}`)).body.status).toBe('dead');
   });
 
-  it('go with their subscription, and those of others stay', async () => {
+  it('are removed with their subscription, and those of others stay', async () => {
     const other = await subscribe();
     await add('evt_1');
     await add('evt_2');

@@ -19,7 +19,7 @@ describe('the queue of deliveries', () => {
   afterAll(() => app.close());
   beforeEach(() => app.empty());
 
-  it('takes three commands to claim a batch, and one for outcomes that come together', async () => {
+  it('needs three commands to claim a batch, and one for simultaneous outcomes', async () => {
     await queue.add(Array.from({ length: 100 }, () => newDelivery()));
     let claimed: ClaimedDelivery[] = [];
     const names = (commands: { name: string }[]) => commands.map(({ name }) => name);
@@ -31,13 +31,13 @@ describe('the queue of deliveries', () => {
     expect(names(toFinish)).toEqual(['update deliveries']);
   });
 
-  it('takes one command to add the deliveries of an event', async () => {
+  it('needs one command to add the deliveries of an event', async () => {
     const deliveries = Array.from({ length: 20 }, () => newDelivery());
     const sent = await commandsOf(app, () => queue.add(deliveries));
     expect(sent.map(({ name }) => name)).toEqual(['insert deliveries']);
   });
 
-  it('reads no more than it gives, whatever is delivered, dead or planned', async () => {
+  it('reads no more than it returns, however many are delivered, dead or planned', async () => {
     const documents = Array.from({ length: 3_000 }, (_, i) => ({
       ...newDelivery(),
       status: (['delivered', 'delivered', 'dead', 'pending'] as const)[i % 4],

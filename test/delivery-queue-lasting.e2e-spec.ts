@@ -7,7 +7,7 @@ import { resourceRoot } from './support/resource-app.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestApp, type TestApp, type TestAppOptions } from './support/test-app.js';
 
-describe('what the queue was given', () => {
+describe('a delivery in the queue', () => {
   const uri = freshDatabaseUri();
   const root: TestAppOptions['root'] = (environment, database) =>
     resourceRoot(environment, database, [DeliveriesModule]);
@@ -24,7 +24,7 @@ describe('what the queue was given', () => {
     await proxy.close();
   });
 
-  it('is not taken for known when the database cannot be reached', async () => {
+  it('does not count as known if the database cannot be reached', async () => {
     const deliveries = [newDelivery(), newDelivery()];
     await proxy.turn('refuse');
     await expect(queue.add(deliveries)).rejects.toThrow();

@@ -38,7 +38,7 @@ describe('the queue of deliveries', () => {
   const expireLeases = () => change({ dueAt: new Date(Date.now() - SECOND) });
   const untilNext = async () => ((await only())?.nextAttemptAt?.getTime() ?? NaN) - Date.now();
 
-  it('has what was added, due at once', async () => {
+  it('makes added deliveries due at once', async () => {
     const added = newDelivery();
     await queue.add([added]);
     expect(await only()).toEqual({
@@ -60,7 +60,7 @@ describe('the queue of deliveries', () => {
     });
   });
 
-  it('has an event once for each subscription, however often it is added', async () => {
+  it('contains an event once per subscription, however often it is added', async () => {
     const [one, two] = [newDelivery(), newDelivery()];
     const toTwo = newDelivery({ ...one, subscription: two.subscription });
     await queue.add([one, two]);
@@ -70,7 +70,7 @@ describe('the queue of deliveries', () => {
     );
   });
 
-  it('leaves a delivered one as it is when its event is added again', async () => {
+  it('does not change a delivered one when its event is added again', async () => {
     const added = newDelivery();
     await queue.add([added]);
     await queue.finish(await claimOne(), { at: new Date(), status: 200 });
@@ -91,7 +91,7 @@ describe('the queue of deliveries', () => {
     expect(told).toBe(1);
   });
 
-  it('gives the oldest first, and what is due since a time', async () => {
+  it('returns the oldest first, and those that became due since a time', async () => {
     const added = Array.from({ length: 4 }, () => newDelivery());
     for (const delivery of added) await queue.add([delivery]);
     const now = Date.now();
@@ -167,7 +167,7 @@ describe('the queue of deliveries', () => {
     expect(await only()).toMatchObject({ status: 'pending', attempts: [], lease, tries: 0 });
   });
 
-  it('writes an outcome once, also if it is told twice', async () => {
+  it('stores an outcome once, even if it is reported twice', async () => {
     await queue.add([newDelivery()]);
     const claimed = await claimOne();
     await queue.finish(claimed, { at: new Date(), status: 200 });
@@ -274,7 +274,7 @@ describe('the queue of deliveries', () => {
       expect(await retry()).toBe(true);
     });
 
-    it('leaves one alone that is in flight, delivered, of another subscription or unknown', async () => {
+    it('does not affect one that is in flight, delivered, of another subscription or unknown', async () => {
       const added = newDelivery();
       await queue.add([added]);
       const claimed = await claimOne();

@@ -83,7 +83,7 @@ describe('a worker', () => {
   };
   const stored = (query: object) => app.database.collection('subscriptions').findOne(query);
 
-  it('delivers an event as the log has it, signed', async () => {
+  it('delivers an event exactly as logged, signed', async () => {
     const to = await subscribe();
     const [event] = await announce(to);
     expect(await finished()).toMatchObject({ status: 'delivered', attempts: [{ status: 204 }] });
@@ -94,7 +94,7 @@ describe('a worker', () => {
     expect(await attemptsThat('delivered')).toBe(1);
   });
 
-  it('signs with the previous secrets, too, each until its time is over', async () => {
+  it('also signs with previous secrets until they expire', async () => {
     const [valid, expired] = [newSecret(), newSecret()];
     const previous = { secret: valid, until: new Date(Date.now() + 3_600_000) };
     const over = { secret: expired, until: new Date() };
@@ -198,7 +198,7 @@ describe('a worker', () => {
     await hanging.close();
   });
 
-  it('works a backlog of one subscription off', async () => {
+  it('works through a backlog of one subscription', async () => {
     await announce(await subscribe(), 60);
     await eventually(
       async () => expect(await queue.stats()).toMatchObject({ waiting: 0, inFlight: 0, dead: 0 }),
@@ -234,7 +234,7 @@ describe('a worker', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('gives back what does not end within five seconds', async () => {
+  it('returns attempts that do not end within five seconds to the queue', async () => {
     const hanging = await RawReceiver.start(() => undefined);
     await announce(await subscribe(hanging.url));
     await eventually(() => expect(hanging.open).toBe(1));
@@ -248,7 +248,7 @@ describe('a worker', () => {
     await hanging.close();
   });
 
-  it('writes what came of an attempt when the database is back', async () => {
+  it('stores the outcome of an attempt when the database is back', async () => {
     const proxy = await TcpProxy.before(uri);
     await app.leave();
     app = await start(proxy.through(uri));

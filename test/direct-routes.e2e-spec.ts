@@ -168,7 +168,7 @@ describe('a generated route without a chain of its own', () => {
     }
   });
 
-  it('gives a field that is asked for, and no revision or hidden field, in the order of the document', async () => {
+  it('returns requested fields in the order of the document, without the revision and hidden fields', async () => {
     const id = String(ids.todos[2]);
     const { text } = await direct.get(`/todos/${id}?fields=completed,title`);
     expect(text).toBe(`{"_id":"${id}","title":"plain","completed":false}`);

@@ -57,7 +57,7 @@ describe('a drill', () => {
     expect(failures).toEqual([]);
   });
 
-  it('waits for no answer for ever', async () => {
+  it('does not wait forever for an answer', async () => {
     const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
@@ -67,7 +67,7 @@ describe('a drill', () => {
     server.close();
   });
 
-  it('waits for no process that has ended, and kills one that does not end', async () => {
+  it('does not wait for a process that has ended, and kills one that does not end', async () => {
     const ended = spawn(process.execPath, ['-e', '']);
     await once(ended, 'exit');
     await stopProcess(ended, LIMIT_MS);

@@ -45,14 +45,14 @@ describe('without MONGODB_URI, the service', () => {
     return todos.map(({ title }) => title);
   }
 
-  it('is ready at once, and keeps its data in a folder that is its own', async () => {
+  it('is ready at once, and keeps its data in its own folder', async () => {
     const { url } = await start();
     const ready = await fetch(`${url}/health/ready`);
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
     expect(statSync(join(folder, 'mongodb')).mode & 0o077).toBe(0);
   });
 
-  it('does not start where DATA_DIR cannot be a folder', async () => {
+  it('does not start if DATA_DIR cannot be a folder', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     const env = { DATA_DIR: file, JWT_SECRET: TEST_SECRET, PORT: '0' };
@@ -76,14 +76,14 @@ describe('without MONGODB_URI, the service', () => {
     ]);
   });
 
-  it('ends at once where the port is taken', async () => {
+  it('exits at once if the port is taken', async () => {
     const { port } = new URL((await start()).url);
     const env = { DATA_DIR: join(folder, 'other'), PORT: port };
     const { code, stderr } = await ServiceProcess.spawn(env).ended();
     expect([code, stderr]).toEqual([1, expect.stringContaining('PORT is in use by another process.')]);
   });
 
-  it('ends in time on SIGTERM, and the next start finds its data', async () => {
+  it('exits in time on SIGTERM, and the next start finds its data', async () => {
     const { service, url } = await start();
     await create(url, 'Water the plants');
     const begun = performance.now();

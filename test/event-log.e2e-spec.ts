@@ -47,7 +47,7 @@ describe('the log of events', () => {
   }
   const stored = () => app.database.collection<EventRecord>('events').find().sort({ seq: 1 }).toArray();
 
-  it('gives events places without a gap, in the order in which they are appended', async () => {
+  it('gives events positions without gaps, in the order in which they are appended', async () => {
     expect(await log.head()).toBe(0);
     const events = some(3);
     const [first, ...others] = await Promise.all([
@@ -61,7 +61,7 @@ describe('the log of events', () => {
     expect(await log.head()).toBe(3);
   });
 
-  it('leaves no gap, and fills no place after a later one, while several processes append', async () => {
+  it('leaves no gaps, and fills no position after a later one, while several processes append', async () => {
     const logs = Array.from({ length: 4 }, another);
     const seen: number[] = [];
     let done = false;
@@ -96,7 +96,7 @@ describe('the log of events', () => {
     expect((await stored()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it('is read by tenants, and finds an event of a tenant alone', async () => {
+  it('can be read by tenant, and finds only events of that tenant', async () => {
     const [mine] = await log.append([eventOf(ACME), eventOf(GLOBEX)]);
     await log.append([eventOf(ACME)]);
     const places = async (options: { tenants?: string[]; limit: number }, after = 0) =>
@@ -117,7 +117,7 @@ describe('the log of events', () => {
     expect(told).toBe(1);
   });
 
-  it('forgets what is older than a time, but never the last event', async () => {
+  it('forgets events older than a given time, but never the last one', async () => {
     const long = new Date(Date.now() - 40 * DAY_MS);
     await log.append([eventOf(ACME, long), eventOf(ACME, long)]);
     await log.removeBefore(new Date(Date.now() - 31 * DAY_MS));

@@ -112,7 +112,7 @@ describe('the recording of events', () => {
     await app.close();
   }, 30_000);
 
-  it('is done with before the process ends', async () => {
+  it('is finished before the process exits', async () => {
     const held = holdRecording(app);
     await create();
     setTimeout(held.letGo, SLOW_MS);

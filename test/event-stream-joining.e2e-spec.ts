@@ -34,7 +34,7 @@ describe('A tenant that begins to follow while the log is read for another one',
 
   afterAll(() => app.close());
 
-  it('misses no event that comes before one of the other', async () => {
+  it('misses no event that precedes one of the other tenant', async () => {
     const log = new LoggedEvents(app.database);
     const [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
     const first = await EventClient.open(app.url, { token: acme });

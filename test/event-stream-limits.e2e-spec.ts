@@ -66,7 +66,7 @@ function holdPages(app: TestApp) {
   return { held, letGo };
 }
 
-it('heartbeats are comments, which come to every client', async () => {
+it('heartbeats are comments that every client receives', async () => {
   const app = await streamApp({ heartbeatMs: 50 });
   const clients = [await open(app.url), await open(app.url, globex)];
   await eventually(() => {
@@ -79,7 +79,7 @@ it('heartbeats are comments, which come to every client', async () => {
   }
 });
 
-it('heartbeats come every 15 seconds', async () => {
+it('heartbeats are sent every 15 seconds', async () => {
   const app = await streamApp();
   jest.useFakeTimers({ doNotFake: [...REAL_TIMERS] });
   try {
@@ -159,7 +159,7 @@ describe('a client that does not keep up', () => {
     await eventually(() => expect(late.ids).toEqual(ids));
   });
 
-  it('that resumes far behind is sent no more than it takes', async () => {
+  it('is sent no more than it reads when it resumes from far behind', async () => {
     const app = await streamApp({ heartbeatMs: 50, maxStallMs: 300 });
     const first = await open(app.url);
     await eventually(() => expect(first.lastEventId).not.toBe(''));
@@ -191,7 +191,7 @@ describe('the number of streams', () => {
     await eventually(async () => expect((await open(app.url)).status).toBe(200));
   });
 
-  it('of one process is limited, and those that were refused do not count', async () => {
+  it('is limited per process, not counting refused ones', async () => {
     const app = await streamApp({ maxInAll: 2 });
     const [first] = [await open(app.url), await open(app.url, globex)];
     for (let i = 0; i < 5; i++) {
@@ -204,7 +204,7 @@ describe('the number of streams', () => {
     await eventually(async () => expect((await open(app.url)).status).toBe(200));
   });
 
-  it('does not count what was answered with an error', async () => {
+  it('does not count requests that were answered with an error', async () => {
     const app = await streamApp({ maxInAll: 1 });
     const headers = { 'Last-Event-ID': 'evt_665f1c2ab7e3a90d4c8b4567' };
     for (let i = 0; i < 3; i++)
@@ -215,7 +215,7 @@ describe('the number of streams', () => {
   });
 });
 
-it('streams of tokens that expire one after another end each at its time', async () => {
+it('streams whose tokens expire one after another each end in time', async () => {
   const app = await streamApp();
   const clients = await Promise.all(
     [2, 2, 3, 900].map(async (later) => open(app.url, await tokenOf(ACME, { exp: inSeconds(later) }))),

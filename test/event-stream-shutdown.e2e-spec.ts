@@ -6,7 +6,7 @@ import { freshDatabaseUri } from './support/mongodb.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
 import { ACME, TEST_SECRET, tokenOf } from './support/tenants.js';
 
-it('SIGTERM ends streams in order, also those of clients that do not read', async () => {
+it('SIGTERM ends streams properly, even those of clients that do not read', async () => {
   buildService();
   const token = await tokenOf(ACME);
   const uri = freshDatabaseUri();

@@ -50,7 +50,7 @@ async function open(asked: StreamAsked = {}, url = app.url): Promise<EventClient
 }
 
 describe('GET /events', () => {
-  it('is a stream of server-sent events that nobody keeps or holds back', async () => {
+  it('is a stream of server-sent events that is neither cached nor buffered', async () => {
     const { status, headers } = await open();
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -62,7 +62,7 @@ describe('GET /events', () => {
     });
   });
 
-  it('tells new events of the tenant alone, with identifier, type and body', async () => {
+  it('sends only new events of the tenant, with identifier, type and body', async () => {
     await log.append(ACME);
     const client = await open();
     const [, ours] = await log.append(GLOBEX, ACME, GLOBEX);
@@ -80,7 +80,7 @@ describe('GET /events', () => {
     });
   });
 
-  it('tells what its own process appends', async () => {
+  it('includes the appends of its own process', async () => {
     // No other wake-up would come in time.
     const own = await createStreamApp({ pollMs: 60_000 });
     try {
@@ -100,7 +100,7 @@ describe('GET /events', () => {
     expect(client.events).toEqual([]);
   });
 
-  it('of a tenant without events begins with an identifier to resume from, too', async () => {
+  it('also begins with an identifier to resume from for a tenant without events', async () => {
     await log.append(GLOBEX);
     const before = await open();
     before.close();
@@ -177,7 +177,7 @@ describe('GET /events', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('takes a token with a tenant, and no parameter', async () => {
+  it('requires a token with a tenant, and accepts no parameter', async () => {
     expectUnauthenticated(await app.get('/events'), '/events');
     expectInvalidToken(await app.get('/events', { token: 'a.b.c' }), '/events');
     expectNoTenant('tenant')(await app.get('/events', { token: await tokenOf('7') }), '/events');
@@ -202,7 +202,7 @@ describe('Last-Event-ID', () => {
     }
   });
 
-  it('that is empty is none', async () => {
+  it('counts as absent if it is empty', async () => {
     const [event] = await log.append(ACME);
     const client = await open({ lastEventId: '' });
     expect(client.text).toBe(`: connected\nid: ${event?._id}\n\n`);
@@ -264,7 +264,7 @@ describe('the end of a stream', () => {
   });
 });
 
-it('a stream goes on after its database was replaced by an older one', async () => {
+it('a stream continues after its database was replaced with an older one', async () => {
   await log.append(...Array.from({ length: 100 }, () => ACME));
   const client = await open();
   await app.database.collection('events').deleteMany({});

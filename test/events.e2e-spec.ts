@@ -153,7 +153,7 @@ describe('the event posts.afterCreate', () => {
     );
   });
 
-  it('records the event, and logs its identifiers alone', async () => {
+  it('records the event, and logs only its identifiers', async () => {
     const id = await create();
     const events = app.database.collection('events');
     await eventually(async () => expect(await events.countDocuments()).toBe(1));
@@ -211,7 +211,7 @@ describe('the afterCreate hook of a resource', () => {
   beforeEach(() => void (app.logLines.length = 0));
   afterAll(() => app.close());
 
-  it('gets the stored record, without a tenant where nothing isolates the create', async () => {
+  it('gets the stored record, without a tenant if nothing isolates the create', async () => {
     const events: EntityEvent[] = [];
     hook = (event) => events.push(event);
     const { body } = await app.post('/notes', { text: 'Buy milk' });

@@ -135,7 +135,7 @@ describe('the document of the examples', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('says the type of each input field and its bounds', () => {
+  it('contains the type and the bounds of each input field', () => {
     const unbounded = fieldsOfBodies().filter(([, schema]) => !isBounded(schema));
     expect(unbounded.map(([at]) => at)).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe('the document of the examples', () => {
     expect(namesOf('User').sort()).toEqual(['_id', 'email', 'initials', 'name', 'role']);
   });
 
-  it('shows a reference that can be expanded as an identifier or a record, where that can be', () => {
+  it('shows an expandable reference as an identifier or a record', () => {
     const product = {
       oneOf: [expect.objectContaining({ type: 'string' }), { $ref: '#/components/schemas/Product' }],
     };

@@ -188,7 +188,7 @@ describe("an exception of Nest's that a feature throws keeps its status and text
     expect((await app.get(`/thrown/${name}`)).headers.get('retry-after')).toBe(seconds);
   });
 
-  it('a 401 says how to authenticate', async () => {
+  it('a 401 explains how to authenticate', async () => {
     expect((await app.get('/thrown/unauthorized')).headers.get('www-authenticate')).toBe('Bearer');
   });
 

@@ -85,7 +85,7 @@ describe('expand', () => {
     }
   });
 
-  it('adds to the fields that are asked for, and these are those of the outer record', async () => {
+  it('adds to the requested fields, which are those of the outer record', async () => {
     const team = await created('/teams', { name: 'Red' });
     const id = await created('/tasks', { name: 'Dig', team });
     const whole = await seen(`/teams/${team}`, { token: acme });
@@ -107,7 +107,7 @@ describe('expand', () => {
   });
 });
 
-describe('an identifier stays where the caller may not read the record', () => {
+describe('an identifier stays if the caller may not read the record', () => {
   const nowhere = new Types.ObjectId().toHexString();
 
   it('that is not there', async () => {
@@ -247,7 +247,7 @@ describe('the ETag of an expanded record', () => {
 const namesOf = (commands: readonly SentCommand[]) => commands.map(({ name }) => name);
 
 describe('what expanding costs', () => {
-  it('is one query a reference and page, and one a level of parents', async () => {
+  it('is one query per reference and page, and one per level of parents', async () => {
     for (let i = 0; i < 3; i++) {
       const section = await created('/sections', { name: `S${i}` });
       await created('/tasks', {
@@ -265,13 +265,13 @@ describe('what expanding costs', () => {
     );
   });
 
-  it('is no query where there is nothing to expand', async () => {
+  it('is no query if there is nothing to expand', async () => {
     await created('/tasks', { name: 'T' });
     const commands = await commandsOf(app, () => app.get('/tasks?expand=team,leaf', { token: acme }));
     expect(namesOf(commands)).toEqual(['find tasks']);
   });
 
-  it('asks for an identifier once, however often it stands there', async () => {
+  it('looks up an identifier once, however often it appears', async () => {
     const article = await created('/articles', { name: 'Tea' });
     await created('/items', { name: 'Many', articles: Array.from({ length: 1_000 }, () => article) });
     const sent = await commandsOf(app, async () => {

@@ -151,7 +151,7 @@ it('leaves no cursor open after a HEAD', async () => {
   await eventually(() => expect(cursors.size).toBe(0));
 });
 
-it('breaks the connection when the database is lost in mid-stream', async () => {
+it('breaks the connection if the database is lost in mid-stream', async () => {
   const response = await startReading();
   await once(response, 'readable');
   await proxy.turn('refuse');

@@ -51,7 +51,7 @@ describe('the explorer', () => {
     } else expect(example).toEqual(answer);
   });
 
-  it('has an example of its own for every error that it documents', () => {
+  it('has a separate example for every documented error', () => {
     for (const [path, item] of Object.entries(paths)) {
       for (const operation of Object.values(item)) {
         for (const [status, { content }] of Object.entries(operation.responses)) {
@@ -68,7 +68,7 @@ describe('the explorer', () => {
     }
   });
 
-  it('fills in no id, since no record has it', () => {
+  it('does not prefill an id, since no record has it', () => {
     const ids = Object.values(paths)
       .flatMap((item) => Object.values(item))
       .flatMap(({ parameters }) => parameters.filter((parameter) => parameter.in === 'path'));
@@ -76,7 +76,7 @@ describe('the explorer', () => {
     expect(ids.filter(({ schema }) => schema.example !== undefined)).toEqual([]);
   });
 
-  it('says what a part of the path that is too long gets, and that limit has no default without a page', async () => {
+  it('documents the error for a path segment that is too long, and that limit has no default without a page', async () => {
     const { status } = await app.get(`/todos/${'a'.repeat(200)}`);
     expect([status, Object.keys(paths['/todos/{id}']?.get?.responses ?? {})]).toEqual([
       414,
@@ -86,19 +86,19 @@ describe('the explorer', () => {
     expect(limit?.schema.default).toBeUndefined();
   });
 
-  it('says that the archive of a post answers the same if there is none', async () => {
+  it('documents that archiving answers the same if there is no such post', async () => {
     expect(paths['/posts/api/{id}']?.delete?.summary).toContain('the same if your tenant has no such post');
     const token = await tokenOf(ACME);
     expect((await app.del(`/posts/api/${NOWHERE}`, { token })).body).toEqual({ archived: true });
   });
 
-  it('comes up folded, without the bar of Swagger', async () => {
+  it('starts folded, without the top bar of Swagger', async () => {
     const [page, script] = [await app.get('/docs'), await app.get('/docs/swagger-ui-init.js')];
     expect(page.text).toContain('.swagger-ui .topbar');
     expect(script.text).toContain('"defaultModelsExpandDepth": 0');
   });
 
-  it('has files that a browser keeps for a day, and a page that it asks for anew', async () => {
+  it('has files that a browser keeps for a day, and a page that it revalidates', async () => {
     for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']) {
       const { status, headers } = await app.get(`/docs/${name}`);
       expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=86400']);
@@ -119,7 +119,7 @@ describe('the explorer', () => {
     ]);
   });
 
-  it('names a command for a token that can be pasted as it stands', async () => {
+  it('shows a command for a token that can be pasted unchanged', async () => {
     const { description } = (await app.get('/docs/openapi.json')).body.info;
     expect(description).toContain('`npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`');
   });

@@ -90,7 +90,7 @@ describe('jsonSchemaOf', () => {
     });
   });
 
-  it('ends where a class contains itself', () => {
+  it('stops if a class contains itself', () => {
     class Node {
       @IsText({ max: 5 })
       name!: string;
@@ -109,7 +109,7 @@ describe('jsonSchemaOf', () => {
     expect(fieldsOf(Node).map((field) => field.name)).toEqual(['name', 'children']);
   });
 
-  it('ends where two classes contain each other', () => {
+  it('stops if two classes contain each other', () => {
     class Left {
       @IsNested(() => Right, { optional: true })
       right?: object;
@@ -203,7 +203,7 @@ describe('unvalidatedFieldsOf', () => {
     expect(unvalidatedFieldsOf(Product)).toEqual(['tenant', 'shout']);
   });
 
-  it('knows inherited and mapped validators', () => {
+  it('recognises inherited and mapped validators', () => {
     class Base {
       inherited!: string;
     }

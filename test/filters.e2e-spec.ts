@@ -13,7 +13,7 @@ describe('filters and orders of todos', () => {
   const titles = async (query: string) =>
     ((await app.get(`/todos?${query}`)).body as { title: string }[]).map(({ title }) => title);
 
-  it('look for texts of up to a thousand characters, of any plane', async () => {
+  it('search for texts of up to a thousand characters, from any plane', async () => {
     await create({ title: '𐐀'.repeat(200) });
     for (const operator of ['contains', 'startsWith']) {
       expect(await titles(`title[${operator}]=${encodeURIComponent('𐐨'.repeat(200))}`)).toHaveLength(1);

@@ -46,7 +46,7 @@ class MembersController extends CrudController(members) {
   }
 }
 
-describe('a resource whose hook and controller work on parts of a request', () => {
+describe('a resource whose hook and controller use parts of a request', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createResourceApp(CrudModule.forFeature(members, { controller: MembersController }));

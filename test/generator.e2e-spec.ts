@@ -74,7 +74,7 @@ describe('a resource whose every action is scoped by tenant', () => {
   const create = async (token: string, body: object) =>
     (await app.post('/books', body, { token })).body._id as string;
 
-  it('shows a tenant its own books alone', async () => {
+  it('shows a tenant only its own books', async () => {
     const mine = await create(acme, { title: 'Emma' });
     await create(globex, { title: 'Ulysses' });
     expect((await app.get('/books', { token: acme })).body).toMatchObject([{ _id: mine }]);
@@ -103,7 +103,7 @@ describe('a resource whose every action is scoped by tenant', () => {
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it('runs a verb that the feature overrides in its service', async () => {
+  it('runs a verb that the service overrides', async () => {
     const id = await create(acme, { title: 'Emma' });
     expect((await app.get(`/books/${id}`, { token: acme })).body.title).toBe('EMMA');
   });

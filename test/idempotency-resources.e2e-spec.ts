@@ -82,7 +82,7 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     expect(await count('orders')).toBe(0);
   });
 
-  it('does not keep a failure: the next request goes on where that one ended, at once', async () => {
+  it('does not keep a failure: the next request continues from there at once', async () => {
     watched.failure = () => new Error('A fault of the hook.');
     expect((await post('', { text: 'tea' })).status).toBe(500);
     expect([await count('orders'), await count('lines')]).toEqual([0, 1]);
@@ -142,7 +142,7 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     expect([foreign.status, isReplay(foreign)]).toEqual([404, false]);
   });
 
-  it('carries out a bulk once: after a crash in its midst, each create finds its record or makes it', async () => {
+  it('carries out a bulk once: after a crash in the middle, each create finds or makes its record', async () => {
     const operations = ['one', 'two', 'three'].map((text) => ({ create: { text } }));
     const send = () => app.post('/lines/bulk', { operations }, { headers: { 'Idempotency-Key': 'b1' } });
     const first = await send();
@@ -206,7 +206,7 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     expect(await count('lines')).toBe(0);
   });
 
-  it('costs two commands more with the header, and none without', async () => {
+  it('costs two more commands with the header, and none without', async () => {
     const commands: string[] = [];
     const { connection } = app.app.get(OrdersService, { strict: false });
     connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));

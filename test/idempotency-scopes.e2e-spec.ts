@@ -48,7 +48,7 @@ describe('Idempotency-Key of a path', () => {
   });
   afterAll(() => app.close());
 
-  it('holds for every spelling of its URL', async () => {
+  it('applies to every spelling of its URL', async () => {
     const post = (path: string) =>
       sendRaw(app.url, {
         method: 'POST',

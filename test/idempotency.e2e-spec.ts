@@ -46,7 +46,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(await count()).toBe(1);
   });
 
-  it('replays what the first client was told, whatever has become of the record and of its preference', async () => {
+  it('replays the first answer, whatever has happened to the record, and whatever is preferred now', async () => {
     const first = await post({ title: 'Buy stamps' }, 'k1', { Prefer: 'return=representation' });
     expect(first.headers.get('preference-applied')).toBe('return=representation');
     await app.del(`/todos/${first.body._id}`);
@@ -54,7 +54,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(await count()).toBe(0);
   });
 
-  it('makes a record for each key, and for each request without one', async () => {
+  it('creates a record for each key, and for each request without one', async () => {
     const answers = [
       await post({ title: 'Buy stamps' }, 'k1'),
       await post({ title: 'Buy stamps' }, 'k2'),
@@ -78,7 +78,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(await count()).toBe(1);
   });
 
-  it('replays a problem byte for byte, and frees nobody from choosing a new key', async () => {
+  it('replays a problem byte for byte until the client chooses a new key', async () => {
     const first = await post({ title: 7, colour: 'red' }, 'k1');
     expect(first.status).toBe(400);
     expect(first.body.errors).toHaveLength(2);
@@ -89,7 +89,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect((await post({ title: 'Buy stamps' }, 'k1')).status).toBe(422);
   });
 
-  it('does not keep what could not be read at all', async () => {
+  it('does not keep answers to unreadable requests', async () => {
     expect((await post('{"title":', 'k1')).status).toBe(400);
     expect((await post('x', 'k1', { 'Content-Type': 'text/plain' })).status).toBe(415);
     const first = await post({ title: 'Buy stamps' }, 'k1');
@@ -106,7 +106,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(await count()).toBe(0);
   });
 
-  it('takes every visible ASCII character, 255 of them', async () => {
+  it('accepts every visible ASCII character, up to 255 of them', async () => {
     const visible = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join('');
     for (const key of [visible, 'x'.repeat(255), '"8e03978e-40d5-43e8-bc93-6894a57f9324"']) {
       const first = await post({ title: 'Buy stamps' }, key);
@@ -138,7 +138,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
   });
 
-  it('takes an expired key as new, even if the database still has it, and with another body', async () => {
+  it('treats an expired key as new, even if the database still has it, and with another body', async () => {
     const first = await post({ title: 'Buy stamps' }, 'k1');
     await keys().updateMany({}, { $set: { expiresAt: new Date() } });
     const second = await post({ title: 'Buy bread' }, 'k1');

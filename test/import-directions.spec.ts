@@ -18,7 +18,7 @@ const door = (to: string) => `Import ${to} by its index.js.`;
 const EXAMPLE =
   'An example may import src/common/<room>/index.js, src/app.setup.js and the index.js of another example, and nothing else.';
 
-describe('an import is refused', () => {
+describe('a forbidden import', () => {
   it.each([
     ['of another feature', 'src/todos/x.ts', '../posts/posts.module.js', apart('todos', 'posts')],
     [
@@ -143,7 +143,7 @@ describe('an import is refused', () => {
   });
 });
 
-describe('an import is allowed', () => {
+describe('a permitted import', () => {
   it.each([
     ['in a feature', 'src/todos/x.ts', './todo.schema.js'],
     ['in a feature, from a folder in it', 'src/todos/dto/x.ts', '../todo.schema.js'],

@@ -200,7 +200,7 @@ function reversed(order: string): string {
   return keys.join();
 }
 
-it('a plan without an index is told', async () => {
+it('a plan without an index is reported', async () => {
   const app = await createTestApp();
   const todos = app.database.collection('todos');
   await todos.insertMany([{ description: 'a' }, { description: 'b' }]);
@@ -212,7 +212,7 @@ it('a plan without an index is told', async () => {
   await app.close();
 });
 
-it('an index that was dropped makes reads slower, and nothing else', async () => {
+it('a dropped index only makes reads slower', async () => {
   const app = await createTestApp();
   const { _id } = (await app.post('/todos', { title: 'Tea' })).body as { _id: string };
   await app.database.collection('todos').dropIndexes();

@@ -192,7 +192,7 @@ describe('values that no class declares', () => {
     expect(await reader.readPatch({ open: { a: null } })).toEqual({ open: { a: null } });
   });
 
-  it('hold no null but in a patch, and no harmful names', async () => {
+  it('may not contain null except in a patch, or harmful names', async () => {
     const body = JSON.parse('{"open":{"a":{"__proto__":1},"b":null},"things":[{"constructor":1}]}') as object;
     const harmful = (pointer: string, name: string) => ({
       pointer,

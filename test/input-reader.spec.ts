@@ -54,7 +54,7 @@ const make = <T extends object>(type: new () => T, values: Partial<T>): T =>
   Object.assign(new type(), values);
 
 describe('read', () => {
-  it('gives an instance of the class and of its nested classes, with what was sent and no more', async () => {
+  it('returns an instance of the class and of its nested classes, with the sent fields only', async () => {
     const product = await products.read({
       name: 'Chair',
       dimensions: { width: 5, measured: '2026-01-31T09:00:00Z' },
@@ -135,12 +135,12 @@ describe('read', () => {
     });
   });
 
-  it('takes undefined for left out', async () => {
+  it('treats undefined as omitted', async () => {
     expect(await products.read({ name: 'x', stock: undefined, colour: undefined })).toEqual({ name: 'x' });
     expect(Object.keys(await products.readPatch({ stock: undefined }))).toEqual([]);
   });
 
-  it('takes the values that code has: dates, identifiers, decimals and instances', async () => {
+  it('accepts the values of code: dates, identifiers, decimals and instances', async () => {
     class Order {
       @IsTimestamp() at!: Date;
       @IsReference(() => Product) product!: string;
@@ -157,7 +157,7 @@ describe('read', () => {
     expect(order).toEqual({ at, product: ID, price: '12.50', dimensions: { width: 3 } });
   });
 
-  it('does not touch the body', async () => {
+  it('does not change the body', async () => {
     const body = { name: 'x', dimensions: { width: 1 }, variants: [{ sku: 'A' }] };
     const before = structuredClone(body);
     const product = await products.read(body);
@@ -167,7 +167,7 @@ describe('read', () => {
 });
 
 describe('readPatch', () => {
-  it('gives what was sent in plain objects: nulls kept, values converted, lists whole', async () => {
+  it('returns the sent fields in plain objects: nulls kept, values converted, lists whole', async () => {
     const patch = await products.readPatch({
       stock: null,
       dimensions: { depth: null, measured: '2026-01-31T09:00:00Z' },
@@ -199,7 +199,7 @@ describe('readPatch', () => {
     ]);
   });
 
-  it('wants whole entries in lists, and checks what was sent of nested objects', async () => {
+  it('requires whole entries in lists, and checks the sent parts of nested objects', async () => {
     const body = { unknown: null, dimensions: { depth: 0, height: null }, variants: [{}] };
     expect(await faultsOf(products.readPatch(body))).toEqual([
       {
@@ -232,7 +232,7 @@ describe('initialisers of the class', () => {
 
   const counters = new InputReader(Counter);
 
-  it('fill in what a create leaves out, and what its nested objects do; undeclared ones never', async () => {
+  it('fill in fields that a create and its nested objects omit, but never undeclared ones', async () => {
     expect(await counters.read({})).toStrictEqual(
       Object.assign(Object.create(Counter.prototype), { counter: 7, filled: new Settings() }),
     );
@@ -260,7 +260,7 @@ describe('check', () => {
     ]);
   });
 
-  it('takes what the store holds: identifiers, decimals, dates, null, and members that are no input', async () => {
+  it('accepts stored values: identifiers, decimals, dates, null, and members that are not input', async () => {
     class Line {
       @IsReference(() => Product) product!: string;
       @IsDecimal({ scale: 2 }) price!: string;
@@ -285,7 +285,7 @@ describe('check', () => {
 describe('extras', () => {
   const reader = new InputReader(Product, { extras: ['tenant', 'secret'] });
 
-  it('are unknown to clients, and pass untouched for code', async () => {
+  it('are unknown to clients, and pass through unchanged for code', async () => {
     const tenant = new Types.ObjectId();
     expect(await faultsOf(reader.read({ name: 'x', tenant }))).toEqual([
       {

@@ -49,7 +49,7 @@ describe('tokens of a key set', () => {
     ]);
   });
 
-  it('are verified with one fetch of the key set, not one a request', async () => {
+  it('are verified with one fetch of the key set, not one per request', async () => {
     await write(app, await issuerToken(key('RS256')));
     const fetched = server.asked.length;
     for (const alg of ['RS256', 'ES256', 'EdDSA']) await write(app, await issuerToken(key(alg)));
@@ -165,7 +165,7 @@ describe('a key set that cannot be had', () => {
   });
 });
 
-describe('a key set that was had', () => {
+describe('a fetched key set', () => {
   const MINUTES = 60_000;
   const { now } = Date;
   let app: TestApp;
@@ -206,14 +206,14 @@ describe('a key set that was had', () => {
     expect((await write(app, token)).status).toBe(503);
   });
 
-  it('is fetched anew after ten minutes, so that a key that was withdrawn is refused', async () => {
+  it('is fetched again after ten minutes, so that a withdrawn key is refused', async () => {
     server.serve([await issuerKey('ES256', 'next')]);
     expect((await write(app, token)).status).toBe(201);
     later(11 * MINUTES);
     expectInvalidToken(await write(app, token), PATH);
   });
 
-  it('is fetched anew at once for a key that is not in it, but not for each token', async () => {
+  it('is fetched again at once for an unknown key, but not for each token', async () => {
     const next = await issuerKey('ES256', 'next');
     server.serve([next]);
     later(2_000);
@@ -229,7 +229,7 @@ describe('a key set that was had', () => {
 });
 
 describe('a key set with a key that is too weak', () => {
-  it('refuses tokens of that key, and takes those of others', async () => {
+  it('refuses tokens of that key, and accepts those of others', async () => {
     const [weak, strong] = [weakKey(), await issuerKey('ES256')];
     const server = await KeyServer.start([]);
     server.answer(200, JSON.stringify({ keys: [weak.jwk, strong.jwk] }));
@@ -298,7 +298,7 @@ describe('a configured issuer, audience and claim', () => {
   );
 });
 
-it('a claim by the name of what every object has is only the claim', async () => {
+it('a claim named like a member of every object is only the claim', async () => {
   const app = await createTestApp({ env: { JWT_TENANT_CLAIM: 'constructor' } });
   try {
     expectNoTenant('constructor')(await write(app, await tokenOf(ACME)), PATH);

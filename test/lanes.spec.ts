@@ -10,7 +10,7 @@ describe('the places of a subscription that has failed', () => {
 
   const newLane = () => ({ subscription: new Types.ObjectId(), tenant: new Types.ObjectId() });
 
-  it('are one until an attempt succeeds, or longer ago than any delivery waits', () => {
+  it('are limited to one until an attempt succeeds, or for longer than any delivery waits', () => {
     const lanes = new Lanes({ perSubscription: 8, perTenant: 32, failing: 128, total: 256 });
     const [failing, recovered, other] = [newLane(), newLane(), newLane()];
     lanes.record(failing, true);

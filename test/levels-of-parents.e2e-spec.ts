@@ -128,7 +128,7 @@ describe('resources with two levels of parents', () => {
     expect((await app.del(one, { token: acme })).body).toEqual({ deleted: true });
   });
 
-  it('are not there below a thread that is not the one of the reply', async () => {
+  it('are not found below a thread that the reply does not belong to', async () => {
     const [{ reply }, { thread }] = [await replied(), await replied()];
     const path = `/threads/${thread}/replies/${reply}/reactions`;
     expectNotFound(await app.get(path, { token: acme }), path, 'Reply');

@@ -56,7 +56,7 @@ async function expectRefused(response: Response, status: number, code: string): 
   expect(await response.json()).toMatchObject({ status, code });
 }
 
-describe('a limit of requests a minute', () => {
+describe('a limit of requests per minute', () => {
   it('of an address refuses what is beyond it, and takes probes all the same', async () => {
     await start({ RATE_LIMIT_ADDRESS: '3' });
     for (let i = 0; i < 3; i++) expect((await send('/todos')).status).toBe(200);
@@ -124,7 +124,7 @@ describe('a process with as much to do as it can', () => {
     expect((await send('/todos')).status).toBe(200);
   });
 
-  it('has requests take turns as long as they need not wait for long', async () => {
+  it('lets requests take turns while the waiting time is short', async () => {
     await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '4000' });
     const taken = Array.from({ length: 2 * FULL }, (_, i) => hold(String(i)));
     await eventually(() => expect(held()).toHaveLength(FULL));

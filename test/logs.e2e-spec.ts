@@ -50,7 +50,7 @@ describe('while the database cannot be reached', () => {
     }
   });
 
-  it('each probe of readiness is one short line beside that of the request', () => {
+  it('logs one short line per readiness probe besides that of the request', () => {
     const [failure, answer, ...more] = lines.filter(({ requestId }) => requestId === 'probe');
     expect(failure).toEqual({
       ...common,
@@ -162,7 +162,7 @@ describe('the lines of requests', () => {
     );
   });
 
-  it('tell of a client that goes away in its body, which is no error', async () => {
+  it('report a client that goes away during its body, which is not an error', async () => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
@@ -200,7 +200,7 @@ describe('the log in a terminal', () => {
   });
 });
 
-it('the end of whoever reads the log does not end the service', async () => {
+it('the service continues when the reader of its log ends', async () => {
   buildService();
   const service = ServiceProcess.spawn({
     MONGODB_URI: freshDatabaseUri(),

@@ -116,7 +116,7 @@ describe('a list as NDJSON', () => {
     expect([status, headers['content-type'], headers.vary]).toEqual([200, type, 'Accept, Accept-Encoding']);
   });
 
-  it('is negotiated in no time, whatever the header', async () => {
+  it('is negotiated quickly, whatever the header', async () => {
     for (const text of ['"', '"\\"', ',', ';q', '\\']) {
       const started = performance.now();
       const { status } = await received(app, '/todos', { Accept: text.repeat(12_000 / text.length) });
@@ -125,7 +125,7 @@ describe('a list as NDJSON', () => {
     }
   });
 
-  it('is not on offer for one record, or a count', async () => {
+  it('is not available for one record, or a count', async () => {
     const { body } = await app.post('/todos', { title: 'Tea' });
     for (const path of [`/todos/${body._id}`, '/todos/count']) {
       const { headers } = await app.get(path, NDJSON);
@@ -257,7 +257,7 @@ describe('a stream of NDJSON', () => {
     await eventually(() => expect(cursors.size).toBe(0));
   });
 
-  it('breaks the connection when the database is lost in mid-stream, instead of ending as if whole', async () => {
+  it('breaks the connection if the database is lost in mid-stream, instead of ending as if complete', async () => {
     const { response } = await startReading();
     await proxy.turn('refuse');
     const reading = (async () => {

@@ -26,7 +26,7 @@ it.each(['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '26.1.0'])('Node 
   expect(runOn(version, 'scripts/check-node.js')).toEqual({ status: 0, stdout: '', stderr: '' });
 });
 
-it('no package that the service runs asks for a newer Node than the service itself', () => {
+it('no package of the service requires a newer Node than the service itself', () => {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, { engines?: { node?: string } }>;
   };

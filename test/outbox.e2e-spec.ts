@@ -116,7 +116,7 @@ describe('the outbox of a resource', () => {
     expect(sent.map(({ name }) => name)).toEqual(['findAndModify posts', 'insert posts']);
   });
 
-  it('has nothing of a write that was refused, or that changed nothing', async () => {
+  it('has no entry for a write that was refused, or that changed nothing', async () => {
     const id = await create();
     await outboxOf('posts').settle(await pending());
     const globex = await tokenOf(GLOBEX);
@@ -162,14 +162,14 @@ describe('the outbox of a resource', () => {
     expect(JSON.stringify(events)).not.toContain('made by middleware');
   });
 
-  it('gives those that are older than a time, up to a number of records', async () => {
+  it('returns events older than a given time, up to a number of records', async () => {
     await create('one');
     await create('two');
     expect(await outboxOf('posts').pending(new Date(0), 10)).toEqual([]);
     expect(await outboxOf('posts').pending(LATER, 1)).toHaveLength(1);
   });
 
-  it('forgets what is settled, and changes nothing that a client sees', async () => {
+  it('forgets settled events, and changes nothing that clients see', async () => {
     const id = await create();
     await app.patch(`/posts/api/${id}`, { title: 'Coffee' }, { token });
     const look = async () => {
@@ -197,7 +197,7 @@ describe('the outbox of a resource', () => {
     expect(await pending()).toEqual([]);
   });
 
-  it('finds what is pending by its sparse index', async () => {
+  it('finds pending events through its sparse index', async () => {
     await app.database
       .collection('posts')
       .insertMany(

@@ -38,7 +38,7 @@ describe('the parameters of an action of one’s own', () => {
   });
   afterAll(() => app.close());
 
-  it('come as they were sent', async () => {
+  it('are passed as they were sent', async () => {
     expect((await app.get(`${path}?word=time`)).body).toEqual({ word: 'time' });
   });
 

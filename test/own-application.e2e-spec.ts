@@ -199,7 +199,7 @@ describe.each<[Template, string]>([
     });
   });
 
-  it('keeps two tenants apart, and asks for a token', async () => {
+  it('keeps two tenants apart, and requires a token', async () => {
     const id = await created(ACME, 'Of acme');
     for (const method of ['GET', 'PATCH', 'DELETE'])
       expect(
@@ -220,7 +220,7 @@ describe.each<[Template, string]>([
     expect(await send('GET', '/docs')).toMatchObject({ status: 200 });
   });
 
-  it('runs a service, a hook, a listener and a route of its own, and its other controllers', async () => {
+  it('runs its own service, hook, listener and route, and its other controllers', async () => {
     const { body } = await send('POST', '/lists', ACME, { name: 'food' });
     const path = `/lists/${(body as { _id: string })._id}`;
     expect(await send('POST', `${path}/close`, GLOBEX, { reason: 'eaten' })).toMatchObject({ status: 404 });

@@ -72,7 +72,7 @@ describe('the parameters of a page', () => {
     expect(body.count).toBe(7);
   });
 
-  it('leave the count out, and the last page with it', async () => {
+  it('omit the count, and with it the last page', async () => {
     const { headers, body } = await app.get('/todos?limit=3&offset=3&count=none');
     expect(Object.keys(body).sort()).toEqual(['next', 'prev', 'results']);
     expect(linksOf(headers)).toEqual({
@@ -86,12 +86,12 @@ describe('the parameters of a page', () => {
     ]);
   });
 
-  it('need no limit beside a cursor', async () => {
+  it('need no limit with a cursor', async () => {
     const { next } = (await app.get('/todos?limit=2')).body;
     expect(titles((await app.get(`/todos?after=${next}`)).body)).toEqual(['4', '3', '2', '1', '0']);
   });
 
-  it('refuse another way to count, and one without a page', async () => {
+  it('refuse other ways to count, and any without a page', async () => {
     expectInvalid(await app.get('/todos?limit=1&count=all'), '/todos', {
       parameter: 'count',
       detail: '"count" must be one of exact, estimated, none.',

@@ -89,7 +89,7 @@ describe.each(cases)('what pages of $resource cost', ({ collection, path, start 
     }
   });
 
-  it('does not count if it is told so', async () => {
+  it('does not count if told not to', async () => {
     const plans = await plansOf(app, collection, () => app.get(`${path}?limit=5&count=none`, { token }));
     expect(plans.map(({ command }) => command)).toEqual(['find']);
   });

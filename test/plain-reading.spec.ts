@@ -155,7 +155,7 @@ describe('plain decorators of class-validator', () => {
     ]);
   });
 
-  it('never store another text or number than was sent', async () => {
+  it('never store a text or number other than the one sent', async () => {
     class Loose {
       @IsOptional() @IsString() text?: string;
       @IsOptional() @IsString({ each: true }) texts?: string[];
@@ -180,7 +180,7 @@ describe('plain decorators of class-validator', () => {
     ]);
   });
 
-  it('take what the store holds in place of texts', async () => {
+  it('accept stored values in place of texts', async () => {
     class Meeting {
       @IsMongoId() room!: string;
       @IsDateString() at!: string;

@@ -108,7 +108,7 @@ describe('a record that is made without Mongoose', () => {
     (name) => name !== '__v',
   );
 
-  it('is what Mongoose would store, or left to it', async () => {
+  it('is what Mongoose would store, or is left to Mongoose', async () => {
     const fitting = {
       title: 'A',
       note: 'b',
@@ -139,7 +139,7 @@ describe('a record that is made without Mongoose', () => {
     expect(made).toBeGreaterThan(500);
   });
 
-  it('is made of all that fits', () => {
+  it('is made of all valid values', () => {
     const dueAt = new Date(5);
     const record = records
       ?.make({ title: 'A', rating: 10, dueAt, tenant: new Types.ObjectId(ID), room: ID })

@@ -80,7 +80,7 @@ describeCrudContract('posts', {
   ],
 });
 
-describe('posts, what sets them apart', () => {
+describe('the special behaviour of posts', () => {
   const create = async (body: object = FULL, token = acme) =>
     (await app.post(PATH, body, { token })).body._id as string;
   const archive = (id: string, token = acme) => app.del(`${PATH}/${id}`, { token });
@@ -165,7 +165,7 @@ describe('posts, what sets them apart', () => {
       },
     );
 
-    it('sets deletedAt anew where the post is archived already', async () => {
+    it('sets deletedAt again if the post is already archived', async () => {
       const id = await create({ title: 'Archived twice' });
       await archive(id);
       const longAgo = new Date('2020-01-01T00:00:00.000Z');
@@ -176,7 +176,7 @@ describe('posts, what sets them apart', () => {
       expect(Number((await stored('Archived twice')).deletedAt)).toBeGreaterThanOrEqual(from);
     });
 
-    it('answers archived true where no post matched, and makes none', async () => {
+    it('answers archived true if no post matched, and creates none', async () => {
       const { status, body } = await archive(NOBODY);
       expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
       expect(await app.database.collection('posts').countDocuments()).toBe(0);
@@ -191,7 +191,7 @@ describe('posts, what sets them apart', () => {
       expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
     });
 
-    it('with If-Match answers 412 where no post matched, be it missing, stale or of another tenant', async () => {
+    it('with If-Match answers 412 if no post matched, whether missing, stale or of another tenant', async () => {
       const id = await create({ title: 'Kept' });
       const before = await stored('Kept');
       const remove = (path: string, tags: string, token = acme) =>

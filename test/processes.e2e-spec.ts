@@ -95,7 +95,7 @@ describe('WEB_CONCURRENCY=2', () => {
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow();
   });
 
-  it('goes on without a process that is killed, and starts another in its place', async () => {
+  it('continues without a killed process, and starts another in its place', async () => {
     const running = spawn({ MONGODB_URI: uri, PORT: String(await freePort()) });
     const url = await urlOf(running);
     const first = childrenOf(running.pid);
@@ -133,7 +133,7 @@ describe('WEB_CONCURRENCY=2', () => {
     agent.destroy();
   });
 
-  it('says in one line why it does not start', async () => {
+  it('explains in one line why it does not start', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;

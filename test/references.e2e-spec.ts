@@ -77,7 +77,7 @@ describe('deleting a record that others refer to', () => {
   const namesOfLeaves = async () =>
     ((await app.get('/leaves')).body as Leaf[]).map(({ name }) => name).sort();
 
-  it('ends where a cascade goes round in a circle', async () => {
+  it('ends if a cascade is circular', async () => {
     const first = await created('/nodes', {});
     const second = await created('/nodes', { next: first });
     const third = await created('/nodes', { next: second });
@@ -87,14 +87,14 @@ describe('deleting a record that others refer to', () => {
     expect((await app.get('/nodes')).body).toMatchObject([{ _id: apart }]);
   });
 
-  it('ends where a record refers to itself', async () => {
+  it('ends if a record refers to itself', async () => {
     const node = await created('/nodes', {});
     await app.patch(`/nodes/${node}`, { next: node });
     expect((await app.del(`/nodes/${node}`)).body).toEqual({ deleted: true });
     expect((await app.get('/nodes')).body).toEqual([]);
   });
 
-  it('takes its entry out of a list, and leaves the others', async () => {
+  it('removes its entry from a list, and keeps the others', async () => {
     const nodes = [await created('/nodes', {}), await created('/nodes', {}), await created('/nodes', {})];
     const album = await created('/albums', { nodes });
     await app.del(`/nodes/${nodes[1]}`);

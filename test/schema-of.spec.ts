@@ -102,7 +102,7 @@ describe('schemaOf', () => {
     expect(document.toObject().root).toEqual(root);
   });
 
-  it('lets explicit options of @Prop() win, and takes the type from the field decorator', () => {
+  it('lets explicit options of @Prop() win, and uses the type of the field decorator', () => {
     class Nested {
       @IsText({ max: 5 })
       text!: string;

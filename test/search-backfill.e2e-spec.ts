@@ -46,7 +46,7 @@ describe('records that were stored without words', () => {
       DONE_WITHIN_MS,
     );
 
-  it('are found once their words are gathered, and are as they were', async () => {
+  it('are found once their words are gathered, and are otherwise unchanged', async () => {
     await insert(450);
     const before = await todos().find().toArray();
     const app = await start();
@@ -77,7 +77,7 @@ describe('records that were stored without words', () => {
     expect(await count(other, 'one')).toBe(1_500);
   }, 120_000);
 
-  it('are gathered anew for another declaration, and after the handwritten form', async () => {
+  it('are gathered again for another declaration, and after the handwritten form', async () => {
     await insert(10);
     await start();
     await finished();

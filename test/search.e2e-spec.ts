@@ -21,7 +21,7 @@ describe('a search of todos', () => {
     ((await app.get(`/todos?q=${encoded(q)}${more}`)).body as { title: string }[]).map(({ title }) => title);
   const finds = async (q: string) => (await titles(q)).length > 0;
 
-  it('finds every word and phrase, and none of those with a minus', async () => {
+  it('finds every word and phrase, and excludes those with a minus', async () => {
     await app.post('/todos', { title: 'Green tea', description: 'with fresh lemon' });
     await app.post('/todos', { title: 'Lemon tea', description: 'green, not black' });
     await app.post('/todos', { title: 'Coffee' });
@@ -37,7 +37,7 @@ describe('a search of todos', () => {
     expect(await titles('teas')).toEqual([]);
   });
 
-  it('goes with filters, orders, pages and counts', async () => {
+  it('works with filters, orders, pages and counts', async () => {
     for (const title of ['Tea c', 'Tea a', 'Tea b', 'Coffee']) {
       await app.post('/todos', { title, completed: title === 'Tea b' });
     }
@@ -90,7 +90,7 @@ describe('a search of todos', () => {
     expect(await finds(q)).toBe(found);
   });
 
-  it('reads a minus at the start of a word or phrase alone', async () => {
+  it('reads a minus only at the start of a word or phrase', async () => {
     await app.post('/todos', { title: 'alpha beta gamma' });
     expect(await finds('alpha-beta')).toBe(true);
     expect(await finds('alpha - beta')).toBe(true);
@@ -134,7 +134,7 @@ describe('a search of todos', () => {
     expect(await finds('\u{1d4b3}'.repeat(199))).toBe(true);
   });
 
-  it('takes anything as text', async () => {
+  it('accepts anything as text', async () => {
     await app.post('/todos', { title: 'a b c' });
     for (const q of [
       '.*',
@@ -173,7 +173,7 @@ describe('a search of todos', () => {
     }
   });
 
-  it('counts by no plan that MongoDB would keep from the time before the first words', async () => {
+  it('does not count with a plan that MongoDB has cached before the first words', async () => {
     for (const path of ['/todos/count?q=one+two', '/todos?limit=5&q=one+two']) {
       const counts = (await commandsOf(app, () => app.get(path))).filter(({ name }) => name !== 'find todos');
       expect(counts.map(({ name }) => name)).toEqual(['count todos']);
@@ -210,7 +210,7 @@ describe('a search of posts', () => {
     expect((await app.get('/posts/api?q=forgotten')).body).toEqual([]);
   });
 
-  it('finds words in a post as long as it may be', async () => {
+  it('finds words in a post of maximum length', async () => {
     const content = Array.from({ length: 14_000 }, (_, i) => `w${i % 3_000}`)
       .join(' ')
       .slice(0, 100_000);
@@ -269,7 +269,7 @@ describe('a search of a resource of its own', () => {
     expect([await count('seasoned'), await count('"stirred by"')]).toEqual([0, 1]);
   });
 
-  it('tells nothing of hidden fields, fields that are not searched, and other tenants', async () => {
+  it('reveals nothing about hidden fields, fields that are not searched, and other tenants', async () => {
     await create({ author: 'Ada', box: { place: 'cellar' } });
     const other = await tokenOf(GLOBEX);
     await app.post('/recipes', { name: 'Theirs' }, { token: other });

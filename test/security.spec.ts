@@ -40,7 +40,7 @@ describe('the table of the ASVS', () => {
     expect(odd).toEqual([]);
   });
 
-  it('names tests that there are', () => {
+  it('names tests that exist', () => {
     const missing = inTests.filter(([, text]) => {
       const [, file = '', title = ''] = /^([^:]+): (.*)$/.exec(text) ?? [];
       if (!existsSync(`test/${file}`)) return true;
@@ -50,7 +50,7 @@ describe('the table of the ASVS', () => {
     expect(missing).toEqual([]);
   });
 
-  it('names files that there are', () => {
+  it('names files that exist', () => {
     expect(files.filter(([, path]) => !existsSync(path))).toEqual([]);
   });
 
@@ -75,7 +75,7 @@ describe('the table of the ASVS', () => {
   });
 });
 
-describe('what the page says of the source', () => {
+describe('the statements of the page about the source', () => {
   it.each([
     ["eval('1')", 'no-eval'],
     ["new Function('return 1')()", 'no-new-func'],

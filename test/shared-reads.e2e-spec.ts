@@ -171,7 +171,7 @@ class Ledger {
   }
 }
 
-describe('reads at the same time', () => {
+describe('concurrent reads', () => {
   it('each see every write that was acknowledged before they began, and nothing hidden', async () => {
     const ledger = new Ledger();
     await app.post(

@@ -68,7 +68,7 @@ describe('SIGTERM', () => {
     return { status: response.statusCode, body, told: response.headers.connection === 'close' };
   }
 
-  it('drops no request of clients that keep their connection, and tells them to go elsewhere', async () => {
+  it('drops no request on connections that are kept, and tells their clients to reconnect', async () => {
     const { service, url } = await start();
     const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
     let answered = 0;
@@ -111,7 +111,7 @@ describe('SIGTERM', () => {
     expect(ended.code).toBe(0);
   });
 
-  it('keeps connections during the notice, and ends those that nobody uses after it', async () => {
+  it('keeps connections during the notice, and closes idle ones after it', async () => {
     const { service, url } = await start();
     const { hostname, port } = new URL(url);
     const silent = connect(Number(port), hostname);
@@ -157,7 +157,7 @@ describe('SIGTERM', () => {
     expect(ms).toBeLessThan(WITHIN_MS);
   });
 
-  it('cuts off a client that does not read, and ends in time all the same', async () => {
+  it('disconnects a client that does not read, and still exits in time', async () => {
     const { service, url } = await start();
     const sent = request(`${url}/todos`).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -168,14 +168,14 @@ describe('SIGTERM', () => {
     sent.destroy();
   });
 
-  it('is not disturbed by a second signal', async () => {
+  it('ignores a second signal', async () => {
     const { service } = await start();
     const { code, ms } = await stop(service, 'SIGTERM', 'SIGINT', 'SIGTERM');
     expect(code).toBe(0);
     expect(ms).toBeLessThan(WITHIN_MS);
   });
 
-  it('ends in time while the database hangs', async () => {
+  it('exits in time while the database hangs', async () => {
     const proxy = await TcpProxy.before(uri);
     const { service, url } = await start(proxy.through(uri));
     await proxy.turn('hang');
@@ -187,7 +187,7 @@ describe('SIGTERM', () => {
     await proxy.close();
   });
 
-  it('an import is answered for what it sent, and told where it was cut', async () => {
+  it('an import is answered for the lines that it sent, and told where it was cut off', async () => {
     const { service, url } = await start();
     const open = new OpenImport(`${url}/todos/import`);
     open.write('{"title":"before"}\n{"title":"cut');
@@ -201,7 +201,7 @@ describe('SIGTERM', () => {
     expect(ms).toBeLessThan(WITHIN_MS);
   });
 
-  it('cuts any number of imports, and warns of none', async () => {
+  it('cuts off any number of imports without warnings', async () => {
     const { service, url } = await start();
     const imports = Array.from({ length: CLIENTS }, () => new OpenImport(`${url}/todos/import`));
     for (const open of imports) open.write('{"title":"before"}\n');

@@ -58,7 +58,7 @@ describe('a query that the database gives up', () => {
   );
 });
 
-describe('a query that is not answered, of a database that is', () => {
+describe('an unanswered query to a database that can be reached', () => {
   it.each(['/todos', '/todos?limit=5', '/todos/count', '/todos?completed=true'])('GET %s', async (path) => {
     const uri = freshDatabaseUri();
     const proxy = await TcpProxy.before(uri);

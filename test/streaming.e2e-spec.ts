@@ -109,7 +109,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
     await eventually(() => expect(cursors()).toEqual([]));
   });
 
-  it('breaks the connection when the database is lost in mid-stream, instead of ending as if whole', async () => {
+  it('breaks the connection if the database is lost in mid-stream, instead of ending as if complete', async () => {
     const { response, first } = await startReading();
     await proxy.turn('refuse');
     const chunks = [first];

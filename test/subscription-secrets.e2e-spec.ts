@@ -46,7 +46,7 @@ describe('the secret of a subscription', () => {
       expect(until).toBeLessThanOrEqual(Date.now() + DAY_MS);
     });
 
-    it('keeps those before, too, the last ten of many', async () => {
+    it('keeps earlier ones, too, but only the last ten', async () => {
       const { _id: id, secret: first } = (await post(HOOK)).body as Record<string, string>;
       const rotated = async () => (await rotate(String(id))).body.secret as string;
       const secrets = [first, await rotated(), await rotated()].reverse();
@@ -57,7 +57,7 @@ describe('the secret of a subscription', () => {
       expect(kept.map(({ secret }) => secret).slice(8)).toEqual(secrets.slice(0, 2));
     });
 
-    it('loses none of several rotations at once', async () => {
+    it('loses none of several concurrent rotations', async () => {
       const id = await create();
       const secrets = await Promise.all([1, 2, 3].map(async () => (await rotate(id)).body.secret as string));
       const record = await stored(id);
@@ -65,7 +65,7 @@ describe('the secret of a subscription', () => {
       expect([record?.secret, ...before]).toEqual(expect.arrayContaining(secrets));
     });
 
-    it('changes the ETag, and is a 404 where there is no subscription', async () => {
+    it('changes the ETag, and is a 404 if there is no subscription', async () => {
       const id = await create();
       const before = (await get(id)).headers.get('etag');
       await rotate(id);
@@ -97,7 +97,7 @@ describe('the secret of a subscription', () => {
       expect((await stored(id))?.secret).toBe(first.body.secret);
     });
 
-    it('finds what an attempt has done that died before its answer', async () => {
+    it('finds the result of an attempt that died before its answer', async () => {
       const created = await post(HOOK, { 'Idempotency-Key': 'c' });
       const id = created.body._id as string;
       const rotated = await rotate(id, { 'Idempotency-Key': 'r' });

@@ -58,7 +58,7 @@ describe('subscriptions', () => {
       });
     });
 
-    it('answers with the record and the secret where that is preferred', async () => {
+    it('answers with the record and the secret if that is preferred', async () => {
       const { status, body, headers } = await postWhole(app, PATH, HOOK, acme);
       expect([status, body]).toEqual([201, { ...KEPT, ...HOOK, enabled: true, secret: WHOLE_SECRET }]);
       expect(headers.get('preference-applied')).toBe('return=representation');
@@ -110,7 +110,7 @@ describe('subscriptions', () => {
       },
     );
 
-    it('takes an address of 2,000 characters', async () => {
+    it('accepts an address of 2,000 characters', async () => {
       const url = `https://example.com/${'x'.repeat(1_980)}`;
       expect((await get(await create({ ...HOOK, url }))).body.url).toBe(url);
     });
@@ -123,7 +123,7 @@ describe('subscriptions', () => {
   });
 
   describe('PATCH /subscriptions/:id', () => {
-    it('changes what is sent and nothing else', async () => {
+    it('changes only the sent fields', async () => {
       const id = await create({ ...HOOK, description: 'One' });
       const { body } = await patch(id, { events: ['posts.updated'], enabled: false }, REPRESENTATION);
       expect(body).toEqual({
@@ -137,7 +137,7 @@ describe('subscriptions', () => {
       expect((await get(id)).body).toEqual({ ...KEPT, ...HOOK, events: ['posts.updated'], enabled: true });
     });
 
-    it('looks at the target again where the URL is sent, and only there', async () => {
+    it('checks the target again only if the URL is sent', async () => {
       const id = await create();
       asked.length = 0;
       await patch(id, { description: 'Two' });
@@ -149,7 +149,7 @@ describe('subscriptions', () => {
       expect((await get(id)).body.url).toBe('https://other.example.com');
     });
 
-    it('refuses what does not fit, and secrets', async () => {
+    it('refuses invalid values, and secrets', async () => {
       const id = await create();
       const path = `${PATH}/${id}`;
       expectInvalid(await patch(id, { events: [] }), path, { pointer: '/events', detail: EVENTS });
@@ -228,7 +228,7 @@ describe('subscriptions', () => {
     expect(await stored(id)).toEqual(before);
   });
 
-  it('take a token with a tenant, by every route', async () => {
+  it('require a token with a tenant on every route', async () => {
     const id = await create();
     const [path, bare] = [`${PATH}/${id}`, await tokenOf(undefined)];
     const requests: [string, string, unknown?][] = [
@@ -267,7 +267,7 @@ describe('subscriptions', () => {
     expect((await app.post(`${PATH}/${id}/rotate-secret`, {}, { token: acme })).status).toBe(200);
   });
 
-  it('know their methods, and identifiers', async () => {
+  it('accept only their methods, and valid identifiers', async () => {
     const id = await create();
     for (const action of ['rotate-secret', 'test']) {
       const url = `${PATH}/${id}/${action}`;

@@ -133,7 +133,7 @@ describe('the tenant', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('stays what it was when the post is changed', async () => {
+  it('stays the same when the post is changed', async () => {
     const id = await create();
     await app.patch(`${PATH}/${id}`, { title: 'Changed', content: 'More', tags: ['t'] }, { token: acme });
     expect((await app.get(`${PATH}/${id}`)).body).toMatchObject({ title: 'Changed', tenant: ACME });

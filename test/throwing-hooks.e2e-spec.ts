@@ -56,7 +56,7 @@ class CrateHooks {
 
 const OUR_SIDE = 'Something went wrong on our side. Quote the requestId when you report it.';
 
-describe('what a hook throws', () => {
+describe('an exception of a hook', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createResourceApp(

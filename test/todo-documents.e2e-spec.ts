@@ -23,7 +23,7 @@ async function documentOf(form: string): Promise<Document> {
   return normalised(text);
 }
 
-it('the document says the same of both forms of the todo API, but for what one alone has', async () => {
+it('the document describes both forms of the todo API alike, except for features of only one', async () => {
   const [generated, handwritten] = [await documentOf('generated'), await documentOf('handwritten')];
   const {
     '/todos': { get: list, ...todos },
@@ -44,7 +44,7 @@ it('the document says the same of both forms of the todo API, but for what one a
   expect(generated.components.schemas).toMatchObject(schemas);
 });
 
-it('the document says which fields of an update null removes, and no error that cannot come', async () => {
+it('the document lists which fields of an update null removes, and no impossible errors', async () => {
   const { paths, components } = await documentOf('generated');
   expect(components.schemas.TodoUpdate).toMatchObject({
     properties: { description: { nullable: true }, completed: { nullable: true }, dueAt: { nullable: true } },

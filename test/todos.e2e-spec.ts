@@ -139,7 +139,7 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
       expect(await app.database.collection('todos').countDocuments()).toBe(1);
     });
 
-    it('answers 404 "Todo not found" where there is none, or no more', async () => {
+    it('answers 404 "Todo not found" if there is none, or if it is gone', async () => {
       expectNotFound(await app.del(`/todos/${NOBODY}`), `/todos/${NOBODY}`, 'Todo');
       const { _id } = (await app.post('/todos', FULL)).body;
       await app.del(`/todos/${_id}`);

@@ -48,7 +48,7 @@ describe('a configured scope', () => {
   });
 });
 
-it('a configured scope holds for the examples, too', async () => {
+it('a configured scope also applies to the examples', async () => {
   const app = await createTestApp({ env: { JWT_SCOPE: 'shop' }, root: ExamplesModule.forRoot });
   const count = async (claims: object) =>
     app.get('/categories/count', { token: await tokenOf(ACME, { ...claims }) });

@@ -10,7 +10,7 @@ describe('requests.http', () => {
   });
   afterAll(() => app.close());
 
-  it('has requests that all succeed, from top to bottom', async () => {
+  it('contains requests that all succeed, from top to bottom', async () => {
     const bodies = new Map<string, Record<string, string>>();
     const values: Record<string, string> = { base: '', acme: await tokenOf(ACME) };
     const valueOf = (name: string) => {
@@ -46,7 +46,7 @@ describe('the commands of the documentation', () => {
       .map((name) => join('docs', name)),
   ];
 
-  it('can be pasted into interactive shells: bash and zsh expand what is not quoted, and zsh has no comments', () => {
+  it('can be pasted into interactive shells, where bash and zsh expand unquoted text and zsh has no comments', () => {
     const commands = pages.flatMap((page) =>
       [...readFileSync(page, 'utf8').matchAll(/^```sh[^\n]*\n(.*?)^```/gms)].flatMap(([, text = '']) =>
         text.replaceAll(/\$?'[^']*'|"(?:\\.|[^"\\])*"/g, '').split('\n'),

@@ -77,7 +77,7 @@ describe('the verbs of a service, called in code', () => {
     { pointer: `/${field}`, detail: `"${field}" names no shelf that you can use.` },
   ];
 
-  it('take fields that no client may send, and no misspelt ones', async () => {
+  it('accept fields that clients may not send, but not misspelt ones', async () => {
     const { service } = testing;
     const { _id } = await service.create(scope, { title: 'Emma', shelf, loans: 2 });
     expect(await service.update(scope, _id, { loans: 3 })).toMatchObject({ title: 'Emma', loans: 3 });

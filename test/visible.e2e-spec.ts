@@ -71,7 +71,7 @@ describe.each(['leaves', 'sheets'])('records that are not visible, of %s', (name
     expect((await app.get(`/${name}/count`, { token })).body).toEqual({ count: 1 });
   });
 
-  it('are not there to be read, changed or deleted', async () => {
+  it('cannot be read, changed or deleted', async () => {
     const path = `/${name}/${String(hidden)}`;
     const before = await app.database.collection(name).findOne({ _id: hidden });
     const answers = [

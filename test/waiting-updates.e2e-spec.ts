@@ -41,7 +41,7 @@ describe('an update that waits for another one', () => {
     return waiting;
   }
 
-  it('has the time at which it is sent: others may have been acknowledged since it came', async () => {
+  it('has the time at which it is sent, since others may have been acknowledged in between', async () => {
     const later = new Date('2100-01-01T00:00:00Z');
     const result = await updateBoth(() => jest.spyOn(mongoose, 'now').mockReturnValue(later));
     expect(result).toBe(true);

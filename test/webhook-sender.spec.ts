@@ -26,7 +26,7 @@ describe('a webhook', () => {
   beforeEach(async () => (receiver = await Receiver.start()));
   afterEach(() => receiver.close());
 
-  it('arrives signed, with its id and the very bytes of its body', async () => {
+  it('arrives signed, with its id and the exact bytes of its body', async () => {
     expect(await send(`${receiver.url}/a?b=c#d`)).toEqual({ status: 204 });
     const [{ path, headers, body } = { path: '', headers: {}, body: Buffer.of() }] = receiver.received;
     expect(path).toBe('/hook/a?b=c');
@@ -61,7 +61,7 @@ describe('a webhook', () => {
     await internal.close();
   });
 
-  it('has a connection of its own', async () => {
+  it('has its own connection', async () => {
     const raw = await RawReceiver.start((socket) => void socket.end(`${HEAD}Content-Length: 0\r\n\r\n`));
     await send(raw.url);
     await send(raw.url);
@@ -109,7 +109,7 @@ describe('a receiver that', () => {
     expect(await sendTo(treat, QUICK)).toEqual(NO_ANSWER);
   });
 
-  it('sends a body byte by byte is believed for its status, and not listened to for long', async () => {
+  it('sends a body byte by byte is trusted for its status, and not read for long', async () => {
     const treat = (socket: Socket) => {
       socket.write(`${HEAD}Content-Length: 1000000\r\n\r\n`);
       trickle(socket, 'x');
@@ -155,7 +155,7 @@ describe('a receiver that', () => {
     expect(await sendTo(treat, QUICK)).toEqual({ error: 'The answer switches protocols.' });
   });
 
-  it('speaks no HTTP has not answered', async () => {
+  it('does not speak HTTP has not answered', async () => {
     expect(await sendTo((socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'))).toEqual({
       error: 'The answer is not HTTP.',
     });
@@ -167,7 +167,7 @@ describe('a receiver that', () => {
     });
   });
 
-  it('sends a malformed body is believed for its status', async () => {
+  it('sends a malformed body is trusted for its status', async () => {
     const treat = (socket: Socket) => void socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\nZZZ\r\n`);
     expect(await sendTo(treat)).toEqual({ status: 200 });
   });
@@ -179,7 +179,7 @@ describe('a receiver that', () => {
     );
   });
 
-  it('resets the connection after its status is believed', async () => {
+  it('resets the connection after its status is trusted', async () => {
     const treat = (socket: Socket) => {
       socket.write(`${HEAD}Content-Length: 10\r\n\r\nx`, () => setImmediate(() => socket.resetAndDestroy()));
     };

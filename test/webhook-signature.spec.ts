@@ -24,7 +24,7 @@ describe('the signature of a webhook', () => {
     }
   });
 
-  it('does not hold for another secret, body, id or time', () => {
+  it('is not valid for another secret, body, id or time', () => {
     const secret = newSecret();
     const headers = headersFor(secret);
     const verify = (key: string, text: string, others: object) => () =>

@@ -148,7 +148,7 @@ describe('a target', () => {
     expect(await fault('https://hooks.example.com/', strict, '93.184.216.34')).toBeUndefined();
   });
 
-  it('is judged by every address of a family', () => {
+  it('is checked by every address of a family', () => {
     expect(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'].map(isGlobal)).not.toContain(false);
   });
 });

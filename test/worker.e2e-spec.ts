@@ -57,7 +57,7 @@ describe('a worker', () => {
     expect(listeningPorts(worker.pid ?? 0)).toEqual([]);
   });
 
-  it('answers for its health and metrics on WORKER_PORT, and for nothing else', async () => {
+  it('serves health and metrics on WORKER_PORT, and nothing else', async () => {
     const worker = spawn({ MONGODB_URI: uri, WORKER_PORT: '0' });
     const url = await worker.says(PORT_URL);
     expect(listeningPorts(worker.pid ?? 0)).toEqual([Number(new URL(url).port)]);
@@ -81,7 +81,7 @@ describe('a worker', () => {
     }
   });
 
-  it('shows its metrics to whoever sends METRICS_TOKEN', async () => {
+  it('shows its metrics to requests with METRICS_TOKEN', async () => {
     const METRICS_TOKEN = 'scrape-me-with-this-token-and-no-other';
     const worker = spawn({ MONGODB_URI: uri, WORKER_PORT: '0', METRICS_TOKEN });
     const url = `${await worker.says(PORT_URL)}/metrics`;
@@ -90,7 +90,7 @@ describe('a worker', () => {
     expect((await fetch(url, { headers })).status).toBe(200);
   });
 
-  it('is not ready while its database is away, and tells its figures all the same', async () => {
+  it('is not ready while its database is away, but still shows its figures', async () => {
     const proxy = await TcpProxy.before(uri);
     const worker = spawn({ MONGODB_URI: proxy.through(uri), WORKER_PORT: '0' });
     const url = await worker.says(PORT_URL);
@@ -130,7 +130,7 @@ describe('a worker', () => {
     expect(ended).toEqual({ code: 1, stdout: '', stderr: `${name} ${detail}\n` });
   });
 
-  it('does not start where DATA_DIR cannot be a folder, or its port is taken', async () => {
+  it('does not start if DATA_DIR cannot be a folder, or if its port is taken', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     const wrongFolder = await spawn({ DATA_DIR: file }).ended();
@@ -149,7 +149,7 @@ describe('a worker', () => {
     taken.close();
   });
 
-  it('shares the embedded database with an API process in either order, and either goes on without the other', async () => {
+  it('shares the embedded database with an API process in either order, and each continues without the other', async () => {
     const env = { PORT: '0', WORKER: 'off' };
     const ready = async (url: string) => expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     const worker = spawn({ WORKER_PORT: '0' });

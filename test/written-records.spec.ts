@@ -66,7 +66,7 @@ function check(shape: Schema, record: object, order: readonly string[], fields?:
 }
 
 describe('the JSON of a record', () => {
-  it('is that of what clients see, whatever its schema and its values are', () => {
+  it('is that of the record as clients see it, whatever its schema and values', () => {
     const fields = fc.option(fc.array(name, { maxLength: 3 }), { nil: undefined });
     fc.assert(
       fc.property(schema, value.object, leaf, fc.array(name), fields, (shape, record, _id, order, shown) =>
@@ -91,5 +91,6 @@ describe('the JSON of a record', () => {
     expect(new Presenter(node, []).writerOf()(tree)).not.toContain('secret');
   });
 
-  it('fills the holes of a list', () => check(new Schema({ list: [String] }), { list: new Array(2) }, []));
+  it('writes the holes of a list as null', () =>
+    check(new Schema({ list: [String] }), { list: new Array(2) }, []));
 });

@@ -9,10 +9,11 @@ const AXIS = 22;
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
 /**
- * Bars of ratios on a logarithmic axis, as SVG: each begins at 1, so that twice as much and half as much are equally long.
+ * Bars of ratios on a logarithmic axis, as SVG. Each bar begins at 1, so that twice as much and half as much
+ * are equally long.
  *
  * @param bars each with its label, median, min, max and a note to its right
- * @param range least and greatest ratio of all charts that are read together
+ * @param range smallest and greatest ratio of all charts that are compared
  */
 export function chart(bars, { least, greatest }) {
   const plot = WIDTH - LABELS - NOTES;

@@ -8,14 +8,17 @@ import { CREATED } from './operations.js';
 
 const EMBEDDED = 'libs/embedded-mongodb/dist/cli.js';
 const DURABLE = { w: 'majority', journal: 'true' };
-/** Lines of one import. Unit: records. */
+/** Number of lines per import. Unit: records. */
 const BATCH = 10_000;
 
-/** The database that all peers share: one of its own on MONGODB_URI, or the embedded default in a process of its own. */
+/**
+ * The database that all peers share: a separate one on MONGODB_URI, or the embedded database in its own
+ * process.
+ */
 export class Database {
   folder = mkdtempSync(join(tmpdir(), 'bench-'));
 
-  /** Opens it. */
+  /** Opens the database. */
   static async open() {
     const database = new Database();
     await (process.env.MONGODB_URI ? database.#useMongodb() : database.#startEmbedded());
@@ -28,7 +31,7 @@ export class Database {
     const uri = new URL(process.env.MONGODB_URI);
     uri.pathname = `/bench_${randomBytes(6).toString('hex')}`;
     this.serviceEnv = { MONGODB_URI: uri.href };
-    // As durable as the service, which asks for it by itself.
+    // As durable as the service, which sets this itself.
     for (const [name, value] of Object.entries(DURABLE)) uri.searchParams.set(name, value);
     this.peerUri = uri.href;
     this.client = new mongoose.mongo.MongoClient(this.peerUri);
@@ -51,7 +54,7 @@ export class Database {
     this.client = new mongoose.mongo.MongoClient(this.peerUri);
   }
 
-  /** Fills it through the service, so that the records are as it stores them. */
+  /** Fills the database through the service, so that the records are stored as the service stores them. */
   async fill(url, count) {
     for (let from = 0; from < count; from += BATCH) {
       const length = Math.min(BATCH, count - from);
@@ -68,7 +71,7 @@ export class Database {
     return ids.map(({ _id }) => _id.toHexString());
   }
 
-  /** Removes what a measurement has created. */
+  /** Removes the records that a measurement has created. */
   async removeCreated() {
     await this.todos.deleteMany({ title: CREATED });
   }

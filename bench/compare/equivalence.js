@@ -4,7 +4,7 @@ import { todoOf } from './operations.js';
 
 const SAMPLES = 5;
 const FIELDS = ['_id', 'title', 'description', 'completed', 'dueAt', 'createdAt', 'updatedAt'];
-/** Bodies of which none may be stored. */
+/** Bodies that must be rejected. */
 const REFUSED = [
   {},
   { ...todoOf('A field too many'), owner: 'me' },
@@ -15,8 +15,8 @@ const REFUSED = [
 ];
 
 /**
- * Checks that a server does the same work as the others: the records of the database, exactly counted pages, writes that store all of
- * it, and bodies that are refused.
+ * Checks that a server does the same work as the others: the records of the database, exactly counted pages,
+ * writes that store everything, and bodies that are rejected.
  *
  * @throws AssertionError that names the peer
  */
@@ -76,7 +76,7 @@ function shown(record) {
   return onlyDefined(JSON.parse(JSON.stringify(record)));
 }
 
-/** The fields of the contract. What else a peer shows of a record (its revision) is not compared. */
+/** The fields of the contract. Other fields that a peer shows, such as its revision, are not compared. */
 function onlyDefined(record) {
   return Object.fromEntries(
     FIELDS.filter((name) => record[name] !== undefined).map((name) => [name, record[name]]),

@@ -1,4 +1,4 @@
-/** What is measured of each run. A ratio below 1 is better, but for the throughput. */
+/** The figures of each run. A ratio below 1 is better, except for the throughput. */
 export const FIGURES = {
   throughput: { title: 'Throughput', unit: 'requests/s' },
   p50: { title: 'p50', unit: 'ms' },

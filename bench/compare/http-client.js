@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 const END_OF_HEAD = '\r\n\r\n';
 
 /**
- * One connection that sends one request after another, as bytes, and reads no more of an answer than its status and length: a load
- * generator must cost less than what it measures. It takes HTTP/1.1 with a Content-Length, and reports anything else.
+ * One connection that sends one request after another, as bytes, and reads only the status and length of an
+ * answer: a load generator must cost less than the server that it measures. Accepts HTTP/1.1 with a
+ * Content-Length, and reports anything else.
  */
 export class Connection {
   #socket;

@@ -1,12 +1,12 @@
 /**
- * The load generator, a process of its own. It takes one order at a time: what to send, over how many connections, for how long, and
- * which processes to watch meanwhile.
+ * The load generator, a separate process. It takes one order at a time: what to send, over how many
+ * connections, for how long, and which processes to watch meanwhile.
  */
 import { performance } from 'node:perf_hooks';
 import { cpuOf } from '../support/processes.js';
 import { Connection } from './http-client.js';
 
-/** By how much a measurement is extended while it has too few answers. Unit: milliseconds. */
+/** How much longer a measurement runs each time it has too few answers. Unit: milliseconds. */
 const LONGER_MS = 50;
 
 process.on('message', (order) => {
@@ -38,7 +38,7 @@ async function measure({ url, requests, status, connections, warmUpMs, measuredM
     const begun = performance.now();
     measuring = true;
     await Promise.race([working, pause(measuredMs)]);
-    // A slow server is measured for longer: less than an answer for each connection tells nothing.
+    // A slow server is measured for longer: less than one answer per connection is not significant.
     while (latencies.length < connections) await Promise.race([working, pause(LONGER_MS)]);
     measuring = false;
     const seconds = (performance.now() - begun) / 1_000;
@@ -61,7 +61,7 @@ function figures(watched) {
   };
 }
 
-/** Times in milliseconds, CPU in microseconds for each request; undefined if the system does not tell. */
+/** Times in milliseconds, CPU in microseconds per request; undefined if the system does not provide it. */
 function summary(latencies, seconds, before, after) {
   const requests = latencies.length;
   const sorted = Float64Array.from(latencies).sort();

@@ -1,10 +1,10 @@
 /** Title of the todos that a measurement creates, which are removed after it. */
 export const CREATED = 'Created by the benchmark';
 
-/** How many different records one measurement asks for. */
+/** Number of different records that one measurement requests. */
 const RECORDS = 2_000;
 
-/** What is measured: the requests, as they go over the wire, and the status of their answers. */
+/** The measured operations: their requests as sent over the wire, and the expected status. */
 export const OPERATIONS = {
   get: {
     title: 'Get by id',
@@ -21,7 +21,7 @@ export const OPERATIONS = {
     status: 200,
     requests(api, host, ids) {
       const patched = sample(ids);
-      // Twice, so that each request changes what it finds.
+      // Twice, so that each request changes the record.
       return [true, false].flatMap((completed) =>
         patched.map((id) => request('PATCH', api.patch(id), host, { completed })),
       );

@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util';
 import { OPERATIONS } from './operations.js';
 import { LIMIT, PEERS } from './peers.js';
 
-/** Who takes part unless the command line says otherwise. */
+/** The default participants. */
 const USUAL = Object.keys(PEERS).filter((name) => !PEERS[name].onDemand);
 
-/** Reads the options of the command line; ends the process with a sentence if one is wrong. */
+/** Reads the command-line options; ends the process with a message if one is invalid. */
 export function readOptions() {
   try {
     const { values } = parseArgs({

@@ -3,7 +3,7 @@ import { FIGURES } from './figures.js';
 import { OPERATIONS } from './operations.js';
 import { digits } from './table.js';
 
-/** The report as a page that needs nothing else: charts of the ratios, and tables of all figures. */
+/** The report as a self-contained page: charts of the ratios, and tables of all figures. */
 export function page(report) {
   const { machine, database, options, at } = report;
   return `<!doctype html>
@@ -27,7 +27,9 @@ ${memoryTable(report)}
 `;
 }
 
-/** The charts that decide: what a crowd gets, what it costs, and what a lone client waits. */
+/**
+ * The most important charts: the throughput for many clients, its cost, and the latency for a single client.
+ */
 function sections({ options, cells, peers, memory }) {
   const [few, many] = [Math.min(...options.connections), Math.max(...options.connections)];
   const shown = [

@@ -1,4 +1,4 @@
-/** What is compared, and how each is asked for the same. The first is what the others are measured against. */
+/** The compared servers, and how to ask each for the same. The others are measured against the first one. */
 export const LIMIT = 'handwritten';
 
 const REST = {

@@ -41,7 +41,7 @@ export function writeReport({ options, database, cells, memory }) {
   console.log(`\nAlso in ${name}.json and ${name}.html`);
 }
 
-/** Each figure with its ratio to that of the limit in the same repeat. */
+/** Each figure with its ratio to the limit's figure in the same repeat. */
 function figuresOf(runs, limits) {
   return Object.fromEntries(
     Object.keys(FIGURES).map((figure) => {
@@ -61,7 +61,7 @@ function ratioOf(value, limit) {
   return value === undefined || !(limit > 0) ? undefined : value / limit;
 }
 
-/** Median, least and greatest; nothing if a value is missing. */
+/** Median, smallest and greatest value; nothing if a value is missing. */
 function spread(values) {
   if (values.some((value) => value === undefined)) return {};
   const sorted = [...values].sort((a, b) => a - b);

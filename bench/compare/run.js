@@ -1,5 +1,5 @@
 /**
- * Compares the service with others over one database, side by side: see README.md beside this file.
+ * Compares the service with others over one database, side by side: see the README.md in this folder.
  *
  *   npm run bench -- [--repeats 5] [--seconds 3] [--connections 1,8,64] [--peers handwritten,service] [--operations get,list]
  *     [--todos 100000] [--output bench/compare/results]
@@ -17,9 +17,9 @@ import { PEERS } from './peers.js';
 import { writeReport } from './report.js';
 import { startPeer } from './server.js';
 
-/** Share of a measurement that goes before it, unmeasured. */
+/** Share of a measurement that runs before it without being measured. */
 const WARM_UP_SHARE = 0.3;
-/** How long a server that has started is left alone before its memory is read. Unit: milliseconds. */
+/** How long a started server is left alone before its memory is read. Unit: milliseconds. */
 const SETTLE_MS = 1_500;
 
 const options = readOptions();
@@ -46,7 +46,10 @@ try {
   await database.close();
 }
 
-/** The service makes collection and indexes, and stores the todos; then it is started anew, like the others. */
+/**
+ * The service creates the collection and indexes, and stores the todos. Then it is restarted, like the
+ * others.
+ */
 async function fill() {
   const service = await startPeer('service', database);
   try {
@@ -57,7 +60,7 @@ async function fill() {
   }
 }
 
-/** Resolves with the resident memory of each before its first request. */
+/** Resolves with the resident memory of each server before its first request. */
 async function startAll() {
   const memory = {};
   for (const name of options.peers) {
@@ -73,7 +76,7 @@ async function warmUp(operation, ids) {
   for (const server of servers) await measure(server, operation, Math.max(...options.connections), ids);
 }
 
-/** All repeats of one cell; the servers take turns, each time in another order. */
+/** All repeats of one cell. The servers take turns, each time in another order. */
 async function measureCell(operation, connections, ids) {
   const runs = Object.fromEntries(servers.map(({ name }) => [name, []]));
   for (let repeat = 0; repeat < options.repeats; repeat++) {

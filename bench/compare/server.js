@@ -25,19 +25,22 @@ export async function startPeer(name, database) {
   return { name, child, url: said.replace('[::1]', '127.0.0.1') };
 }
 
-/** Its defaults, but for what a development machine lacks, and for a rate that only a load generator reaches. */
+/**
+ * The defaults, except for settings that a development machine lacks, and for a rate that only a load
+ * generator reaches.
+ */
 function serviceEnv(database) {
   return {
     NODE_ENV: 'development',
     LOG_LEVEL: 'info',
     DATA_DIR: database.folder,
-    // Counted, and never reached.
+    // Counted, but never reached.
     RATE_LIMIT_ADDRESS: '1000000000',
     ...database.serviceEnv,
   };
 }
 
-/** Installs what the lock file of a peer names, and compiles what is written in TypeScript. */
+/** Installs the packages in a peer's lock file, and compiles TypeScript. */
 function prepare(folder, file) {
   if (!existsSync(join(folder, 'node_modules'))) {
     console.error(`Installing ${folder}`);

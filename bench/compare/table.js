@@ -33,7 +33,7 @@ function memoryRows(peers, memory) {
   return Object.keys(peers).map((peer) => [peer, shown(memory[peer].fresh), shown(memory[peer].loaded)]);
 }
 
-/** Such as `0.95 (0.91 to 1.02) · 1240 requests/s`. */
+/** Text such as `0.95 (0.91 to 1.02) · 1240 requests/s`. */
 export function shownFigure({ median, ratio }, unit) {
   if (median === undefined) return 'unknown';
   const short = unit.replace(' per request', '').replace('requests', '');
@@ -41,7 +41,7 @@ export function shownFigure({ median, ratio }, unit) {
   return `${digits(ratio.median)} (${digits(ratio.min)} to ${digits(ratio.max)}) · ${digits(median)} ${short}`;
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 export function digits(value) {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

@@ -6,21 +6,21 @@ import { createInterface } from 'node:readline';
 /** Unit of times in /proc. Unit: milliseconds. */
 const CLOCK_TICK = 10;
 
-/** How long a process has for its end, which takes the service ten seconds at most. Unit: milliseconds. */
+/** How long a process may take to end; the service takes ten seconds at most. Unit: milliseconds. */
 const END_LIMIT_MS = 30_000;
 
-/** Whether the system tells what other processes use (Linux). */
+/** Whether the system provides figures about other processes (Linux). */
 export const knowsProcesses = existsSync('/proc/self/stat');
 
 /**
- * CPU time that a process has taken, with its threads and the processes that it has started. Unit: milliseconds.
+ * CPU time of a process, including its threads and child processes. Unit: milliseconds.
  *
- * @returns undefined if the system does not tell
+ * @returns undefined if the system does not provide it
  */
 export function cpuOf({ pid }) {
   if (!knowsProcesses || pid === undefined) return undefined;
   const times = family(pid).map((one) => {
-    // The name of a process is in parentheses, and may hold spaces.
+    // The name of a process is in parentheses, and may contain spaces.
     const fields = readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1].split(' ');
     return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK;
   });
@@ -28,9 +28,9 @@ export function cpuOf({ pid }) {
 }
 
 /**
- * Resident memory of a process and of those that it has started. Unit: MiB.
+ * Resident memory of a process and its child processes. Unit: MiB.
  *
- * @returns undefined if the system does not tell
+ * @returns undefined if the system does not provide it
  */
 export function rssOf({ pid }) {
   if (!knowsProcesses || pid === undefined) return undefined;
@@ -44,7 +44,8 @@ export function rssOf({ pid }) {
 /**
  * The process of this machine that was started with these arguments.
  *
- * @returns undefined if it is on another machine or belongs to another user, or the system does not tell
+ * @returns undefined if it is on another machine or belongs to another user, or if the system does not
+ * provide it
  */
 export function processWith(args) {
   if (!knowsProcesses) return undefined;
@@ -67,7 +68,7 @@ function family(pid) {
 }
 
 /**
- * Starts a server, and resolves with its process and what the first match of `ready` in its output has captured.
+ * Starts a server, and resolves with its process and the text that `ready` first captures in its output.
  *
  * @throws Error if it ends before
  */
@@ -83,7 +84,7 @@ export async function startServer(args, env, ready, cwd = process.cwd()) {
 }
 
 /**
- * Ends a process in order, and resolves when it is gone.
+ * Stops a process gracefully, and resolves when it has ended.
  *
  * @throws Error if it had to be killed
  */

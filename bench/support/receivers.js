@@ -8,7 +8,7 @@ const ENDLESS = Buffer.alloc(64 * 1_024, 'x');
 const INTERIM = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100);
 const HEADERS = `${'x'.repeat(100)}: ${'y'.repeat(1_000)}\r\n`.repeat(50);
 
-/** What receivers do that mean no good, each given the socket of a request. */
+/** Behaviours of hostile receivers, each given the socket of a request. */
 const HOSTILE = {
   'endless body': (socket) =>
     pour(socket, ENDLESS, 'HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n'),
@@ -24,7 +24,10 @@ const HOSTILE = {
 
 export const HOSTILE_KINDS = Object.keys(HOSTILE);
 
-/** A receiver that answers 204 and calls back with the identifier of the post and the time at which a message was read. */
+/**
+ * A receiver that answers 204 and calls back with the identifier of the post and the time at which the
+ * message was read.
+ */
 export async function startGoodReceiver(onMessage) {
   const server = createHttpServer((request, answer) => {
     let text = '';

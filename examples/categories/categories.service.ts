@@ -17,8 +17,8 @@ export class CategoriesService extends CrudService.for(categories) {
   }
 
   /**
-   * Puts a category below another one, or at the root. Two moves at the same moment may still make a circle: that would
-   * take a lock on the tree.
+   * Moves a category below another one, or to the root. Two concurrent moves may still create a circle; preventing that
+   * would need a lock on the tree.
    *
    * @throws ConflictException if the new parent is the category itself or below it
    */
@@ -30,7 +30,7 @@ export class CategoriesService extends CrudService.for(categories) {
     return super.update(scope, id, { parent: parent ?? null });
   }
 
-  /** A parent that is not there ends the way up; the reference check then refuses it. */
+  /** A parent that does not exist ends the walk up; the reference check then rejects it. */
   private async parentOf(scope: TenantScope, id: string) {
     return (await this.store.findOne(this.filterOf('get', scope, id)))?.parent;
   }

@@ -1,7 +1,7 @@
 import { Schema } from '@nestjs/mongoose';
 import { IsIdentifier, IsReference, IsText } from '../../src/common/fields/index.js';
 
-/** The fields that an update may change. A category moves by a route of its own. */
+/** The fields that an update may change. A separate route moves a category. */
 export class CategoryName {
   @IsText({ min: 1, max: 80, example: 'Running shoes' })
   name!: string;

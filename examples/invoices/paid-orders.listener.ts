@@ -5,7 +5,7 @@ import { scopeOf } from '../../src/common/tenancy/index.js';
 import { type Order, OrderStatus } from '../orders/index.js';
 import { InvoicesService } from './invoices.service.js';
 
-/** Makes the invoice of an order when it is paid. */
+/** Creates the invoice of an order when it is paid. */
 @Injectable()
 export class PaidOrdersListener {
   constructor(private readonly invoices: InvoicesService) {}

@@ -9,7 +9,7 @@ import type { TenantScope } from '../../src/common/tenancy/index.js';
 import { Product, type ProductInput } from '../products/index.js';
 import { type Order, type OrderInput, type OrderLine, OrderStatus } from './order.js';
 
-/** Computes the total, and keeps the lines of a paid order as they are. */
+/** Computes the total, and prevents changes to the lines of a paid order. */
 @Injectable()
 export class OrderHooks {
   constructor(@InjectCrudService(Product) private readonly products: CrudService<Product, ProductInput>) {}

@@ -14,12 +14,12 @@ const NEXT: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
 
 @Injectable()
 export class OrdersService extends CrudService.for(orders) {
-  /** @throws ConflictException if the status cannot follow the present one */
+  /** @throws ConflictException if the status cannot follow the current one */
   async move(scope: TenantScope, id: string, status: OrderStatus) {
     const { status: from } = await this.get(scope, id);
     const moved =
       NEXT[from].includes(status) &&
-      // Only if it still has the status that was looked at: of two moves at the same moment one is refused.
+      // Only if the status has not changed since it was read: one of two concurrent moves is rejected.
       (await this.change('update', scope, id, { set: { status } }, { where: { status: from } }));
     return moved || Promise.reject(new ConflictException(`An order that is ${from} cannot be ${status}.`));
   }

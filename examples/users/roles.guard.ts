@@ -3,10 +3,10 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { callerOf } from '../../src/common/tenancy/index.js';
 
-/** A role, as the token's claim `role` has it, or `self`, the user whom the path names. */
+/** A role from the token's claim `role`, or `self`, the user in the path. */
 export type Who = 'admin' | 'self';
 
-/** Says who may use a route. */
+/** Declares who may use a route. */
 export const Roles = Reflector.createDecorator<Who[]>();
 
 @Injectable()

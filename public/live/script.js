@@ -1,4 +1,4 @@
-// EventSource cannot send the header Authorization, so that the stream is read with fetch.
+// EventSource cannot send an Authorization header, so the stream is read with fetch.
 const MAX_EVENTS = 200;
 const RETRY_MS = 2_000;
 
@@ -66,7 +66,7 @@ async function* eventsOf(body) {
   }
 }
 
-/** Shows an event above the others. Its texts come from others: they are text here, and never HTML. */
+/** Shows an event above the others. Its texts are not trusted: they are shown as text, never as HTML. */
 function show({ event, data }) {
   const item = document.createElement('li');
   const { timestamp, data: record } = JSON.parse(data);

@@ -5,20 +5,20 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 
-/** Size of the digest that compiled code begins with. Unit: bytes. */
+/** Size of the digest at the beginning of the compiled code. Unit: bytes. */
 const DIGEST_BYTES = 32;
 
 /**
- * Runs a bundle with the code that V8 has compiled of it at the build, since compiling takes a third of a start. V8 takes no code of
- * another version or for other flags of its own, and compiles the bundle then.
+ * Runs a bundle with the code that V8 compiled at build time, since compiling takes a third of a start. V8
+ * rejects code of another version or for other flags, and then compiles the bundle itself.
  *
  * @param name of the bundle, such as `main`
- * @returns its script, and a promise that is kept once it has started
+ * @returns its script, and a promise that resolves once it has started
  */
 export function launch(name) {
   const file = fileOf(`${name}.cjs`);
   const text = readFileSync(file);
-  // All of it is ASCII, for which a byte a character is enough.
+  // The text is ASCII, so one byte per character is enough.
   const script = new Script(text.toString('latin1'), {
     filename: file,
     cachedData: compiledCode(name, text),
@@ -29,13 +29,16 @@ export function launch(name) {
   return { script, started: module.exports.started };
 }
 
-/** Keeps what V8 has compiled of a bundle so far, for this version of Node on this kind of processor. */
+/**
+ * Stores the code that V8 has compiled of a bundle so far, for this version of Node on this kind of
+ * processor.
+ */
 export function keepCompiled(name, script) {
   const code = script.createCachedData();
   writeFileSync(codeFile(name), Buffer.concat([digestOf(readFileSync(fileOf(`${name}.cjs`)), code), code]));
 }
 
-/** The code that was kept of the text; none if either has changed since, which V8 would not notice. */
+/** The stored code for the text; none if either has changed since, which V8 would not notice. */
 function compiledCode(name, text) {
   if (!existsSync(codeFile(name))) return undefined;
   const kept = readFileSync(codeFile(name));

@@ -5,10 +5,10 @@ import { metered } from './support/meter.js';
 
 const MIB = 1_048_576;
 const MAX_CPU_MS = 100;
-/** Of the short form, which runs beside other work, and still tells whether each chunk is kept. */
+/** For the short form, which runs beside other work and must still notice if each chunk is kept. */
 const MAX_CPU_SHORT_MS = 800;
 const MAX_GROWTH_MIB = 64;
-/** What the sockets of both sides may have taken when the server closes early. Unit: bytes. */
+/** Maximum amount that the sockets of both sides may hold when the server closes early. Unit: bytes. */
 const MAX_TAKEN = 32 * MIB;
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
@@ -17,7 +17,7 @@ const NDJSON_TYPE = 'Content-Type: application/x-ndjson\r\n';
 const ONE_BYTE = Buffer.from('1\r\n \r\n'.repeat(10_000));
 const LARGE = Buffer.from(`10000\r\n${'x'.repeat(65_536)}\r\n`);
 
-/** Bodies that nobody in good faith sends: each gets a 4xx, and takes little. */
+/** Bodies that nobody sends in good faith: each gets a 4xx and must cost little. */
 export default async function bodies({ short, begin }) {
   const installation = new Installation();
   const service = await installation.startService('off');
@@ -29,7 +29,7 @@ export default async function bodies({ short, begin }) {
       begin(name);
       const send = (times) =>
         Promise.all(Array.from({ length: times }, () => flood(installation.url, hostile)));
-      // Once before, so that compiling the code for it does not count.
+      // Once in advance, so that compiling the code for it is not measured.
       await send(1);
       const { result, cpuMs, grownMiB } = await metered(service, () => send(count));
       const statuses = [...new Set(result.map(({ status }) => status))].join(', ');
@@ -78,7 +78,7 @@ function hostileBodies(short) {
   };
 }
 
-/** 6 MB of chunks, of a byte each. */
+/** 6 MB of chunks of one byte each. */
 function chunksTo(target, headers = JSON_TYPE) {
   return { head: headOf(target, CHUNKED + headers), part: ONE_BYTE, bytes: 6_000_000, end: '0\r\n\r\n' };
 }

@@ -3,7 +3,7 @@ import { closedLoop, oddOf, quantile } from './support/closed-loop.js';
 import { requestOf } from './support/connection.js';
 
 const TENANTS = 8;
-/** Clients of each tenant, and of the one that takes ten times its share. */
+/** Number of clients of each tenant, and of the one that takes ten times its share. */
 const CLIENTS = 8;
 const GREEDY_CLIENTS = 256;
 /** How long a client of a modest tenant waits between two requests. Unit: milliseconds. */
@@ -11,8 +11,8 @@ const THINK_MS = 50;
 const MAX_RATIO = 1.5;
 
 /**
- * One tenant sends as much as it can, far more than ten times what the others do, whose requests must not take much longer. The short
- * form compares no times, which are those of the machine.
+ * One tenant sends as much as it can, far more than ten times as much as the others, whose requests must not
+ * take much longer. The short form does not compare times, which depend on the machine.
  */
 export default async function fairness({ short, begin }) {
   const [ms, rounds] = short ? [2_000, 2] : [15_000, 4];
@@ -38,13 +38,13 @@ export default async function fairness({ short, begin }) {
         thinkMs: THINK_MS,
         requestOf: (number) => requests[1 + (number % TENANTS)],
       });
-    // Its own share and that of nobody else: as many clients as the others have, which think as they do.
+    // Its own share and no more: as many clients as the others have, with the same pauses.
     const share = () =>
       closedLoop(url, { clients: CLIENTS, ms, thinkMs: THINK_MS, requestOf: () => requests[0] });
     const all = () => closedLoop(url, { clients: GREEDY_CLIENTS, ms, requestOf: () => requests[0] });
     begin('warming up');
     await Promise.all([modest(), share()]);
-    // In turns, so that what else the machine does hits both alike.
+    // In turns, so that other work of the machine affects both equally.
     for (let round = 0; round < rounds; round++) {
       begin(`round ${round + 1} of ${rounds}, each tenant at its share`);
       even.push(...(await Promise.all([modest(), share()]))[0].served);

@@ -8,9 +8,9 @@ import { storeTodos } from './support/todos.js';
 
 const MAX_GET_MS = 50;
 const MAX_CONNECTION_MS = 200;
-/** On a machine that is busy otherwise, times are compared with those of the service alone. */
+/** On a busy machine, times are compared with those of the service without this load. */
 const MAX_TIMES_ALONE = 3;
-/** When stalled readers must have been cut off. Unit: milliseconds. */
+/** When stalled readers must have been disconnected. Unit: milliseconds. */
 const CUT_OFF_MS = 75_000;
 
 /** Whole lists that are read at full speed, or not at all, beside normal clients. */
@@ -62,7 +62,7 @@ export default async function lists({ short, begin }) {
     if (!short) {
       begin('until stalled readers are cut off');
       await pause(CUT_OFF_MS - ms);
-      // One that was cut off is refused when it sends.
+      // A disconnected one is refused when it sends.
       for (const socket of stalled) socket.resume();
       await pause(2_000);
       const left = stalled.filter(({ isOpen }) => isOpen).length;
@@ -77,7 +77,7 @@ export default async function lists({ short, begin }) {
   return { figures, failures };
 }
 
-/** Clients that read a list again and again, and wait a second if they are refused. */
+/** Clients that read a list repeatedly, and wait a second if they are rejected. */
 class Readers {
   whole = 0;
   refused = 0;
@@ -87,7 +87,7 @@ class Readers {
     this.reading = Promise.all(Array.from({ length: count }, () => this.read(url)));
   }
 
-  /** Resolves when the lists that have been begun are at their end: on a busy machine, none may be before. */
+  /** Resolves when the started lists have ended; on a busy machine, none may have ended before. */
   async stop() {
     this.isStopped = true;
     await this.reading;

@@ -4,12 +4,12 @@ import { Connection, requestOf } from './support/connection.js';
 import { Mongod } from './support/mongod.js';
 
 const CLIENTS = 50;
-/** A server is killed after a random time of work below this. Unit: milliseconds. */
+/** Maximum random time before a server is killed. Unit: milliseconds. */
 const LIFE_MS = 1_500;
 /** How long a client waits after a failure. Unit: milliseconds. */
 const RETRY_MS = 100;
 
-/** Kills a standalone MongoDB again and again while posts are created: every one that was acknowledged must be there. */
+/** Kills a standalone MongoDB repeatedly while posts are created: every acknowledged post must exist. */
 export default async function mongodKill({ short, begin }) {
   if (!Mongod.available)
     return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
@@ -42,7 +42,7 @@ export default async function mongodKill({ short, begin }) {
     for (let kill = 0; kill < kills; kill++) {
       begin(`kill ${kill + 1} of ${kills}`);
       const known = ledger.length;
-      // Only a server that works can lose something.
+      // Only a server that is working can lose something.
       while (ledger.length < known + CLIENTS) await pause(5);
       await pause(Math.random() * LIFE_MS);
       await mongod.kill();
@@ -62,7 +62,7 @@ export default async function mongodKill({ short, begin }) {
   }
 }
 
-/** The posts of a ledger that the database does not have. */
+/** The posts of a ledger that the database lacks. */
 async function missing({ client }, ledger) {
   const posts = client
     .db()

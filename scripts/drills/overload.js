@@ -4,18 +4,18 @@ import { Installation, tenantOf } from '../../bench/support/installation.js';
 import { closedLoop, oddOf, quantile } from './support/closed-loop.js';
 import { Connection, requestOf } from './support/connection.js';
 
-/** Clients at which a process does most, as far as is known. */
+/** Number of clients at which a process is known to serve the most requests. */
 const PEAK_CLIENTS = 64;
 const MIN_SHARE_OF_PEAK = 0.8;
 const MAX_SERVED_MS = 1_000;
 const MAX_REFUSED_MS = 100;
-/** How soon a get takes no longer than this after the load. Unit: milliseconds. */
+/** How soon after the load a read must be fast again. Unit: milliseconds. */
 const NORMAL_WITHIN_MS = 5_000;
 const NORMAL_MS = 50;
 
 /**
- * Far more clients than a process can serve: it serves nearly as many as ever, soon, and refuses the others at once. The short form
- * compares no times, which are those of the machine.
+ * Far more clients than a process can serve: it serves nearly as many as ever, quickly, and rejects the
+ * others at once. The short form does not compare times, which depend on the machine.
  */
 export default async function overload({ short, begin }) {
   const [clients, ms, peakMs] = short ? [500, 3_000, 2_000] : [2_000, 60_000, 10_000];
@@ -64,7 +64,7 @@ export default async function overload({ short, begin }) {
   return { figures, failures };
 }
 
-/** How long until a get is fast again. */
+/** How long it takes until a read is fast again. */
 async function untilNormal(url, bytes) {
   const begun = performance.now();
   const connection = new Connection(url);

@@ -7,7 +7,7 @@ const AT_A_TIME = 20;
 const MAX_GROWTH_MIB = 512;
 const MAX_GET_MS = 100;
 
-/** Pages of the largest posts that are legal, twenty at a time. */
+/** Pages of the largest allowed posts, twenty at a time. */
 export default async function pages({ short, begin }) {
   const installation = new Installation();
   const service = await installation.startService('off');

@@ -7,10 +7,13 @@ import { HttpClient } from './support/http-client.js';
 const CLIENTS = 200;
 const MAX_END_MS = 10_000;
 const MAX_IDLE_END_MS = 3_000;
-/** How long clients are busy before the signal, at most, once each was served. Unit: milliseconds. */
+/** Maximum time that clients are busy before the signal, once each has been served. Unit: milliseconds. */
 const BUSY_MS = 500;
 
-/** Ends the service again and again while clients wait for answers; each goes on until it finds nobody listening. */
+/**
+ * Stops the service repeatedly while clients wait for answers; each client continues until nobody is
+ * listening.
+ */
 export default async function sigterm({ short, begin }) {
   const rounds = short ? 2 : 100;
   const installation = new Installation();
@@ -81,7 +84,7 @@ class Client {
         if (error) totals.errors[error] = (totals.errors[error] ?? 0) + 1;
       }
     } catch ({ code }) {
-      // Nobody listens any more: the client would go elsewhere.
+      // Nobody is listening any more: the client would go elsewhere.
       if (code !== 'ECONNREFUSED') totals.broken[code] = (totals.broken[code] ?? 0) + 1;
     } finally {
       this.onServed();

@@ -5,12 +5,12 @@ import { openSockets } from './support/sockets.js';
 import { storeTodos } from './support/todos.js';
 
 const MAX_TIMES_ALONE = 1.5;
-/** Differences below say nothing. Unit: milliseconds. */
+/** Smaller differences are not significant. Unit: milliseconds. */
 const NOISE_MS = 15;
 
 const HOST = 'Host: drill\r\n';
 
-/** How clients are slow: what they send first, how they go on, and when they must have been given up. */
+/** Kinds of slow clients: what they send first, how they continue, and when they must have been given up. */
 const KINDS = {
   heads: { first: `GET /todos HTTP/1.1\r\n${HOST}`, drip: 'X-Slow: x\r\n', givenUpMs: 14_000 },
   bodies: {
@@ -34,7 +34,7 @@ export default async function slowClients({ short, begin }) {
     await normalClients(todo, 2_000);
     for (const [name, { first, drip, givenUpMs, reads }] of Object.entries(KINDS)) {
       begin(`normal clients, before slow ${name}`);
-      // Before each, since a machine is not always as quick.
+      // Before each kind, since the machine's speed varies.
       const alone = await normalClients(todo, 5_000);
       begin(`beside ${count} slow ${name}`);
       const sockets = await openSockets(url, count, first, { reads: !reads });

@@ -8,9 +8,9 @@ import { WRITE_GUARDS } from './writes.js';
  *
  * @typedef {object} Guard
  * @property {string} name what it guards
- * @property {string} file where it stands, exactly once
+ * @property {string} file the file that contains it, exactly once
  * @property {string} guard its text
- * @property {string} without what stands there if it is removed; the file still compiles
+ * @property {string} without the text that replaces it; the file must still compile
  * @property {string[]} tests test files that must notice, without their endings
  */
 

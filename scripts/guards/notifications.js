@@ -5,7 +5,7 @@ const SUBSCRIPTIONS = 'src/notifications/subscriptions';
 const WEBHOOKS = 'src/notifications/webhooks';
 const WORKER = 'src/notifications/worker';
 
-/** What stands between an event and those who are told of it. */
+/** Guards of events and of those who are told about them. */
 export const NOTIFICATION_GUARDS = [
   {
     name: 'Last-Event-ID names an event of the tenant',

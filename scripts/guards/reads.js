@@ -4,7 +4,7 @@ const QUERY_DEFINITION = 'src/common/crud/definition/query-definition.ts';
 const READABLE = 'src/common/crud/service/readable-records.ts';
 const READ_QUERY = 'src/common/crud/query/read-query.ts';
 
-/** What stands between a reader and what is not for it. */
+/** Guards of data that a reader must not see. */
 export const READ_GUARDS = [
   {
     name: 'scope in every filter',

@@ -6,7 +6,7 @@ const PAGE = 'docs/guards.md';
 const HEAD = '| Guard | File | Noticed by |\n| --- | --- | --- |\n';
 const TABLE = /^\| Guard +\|[^]*?(?=\n\n|\n?$(?![^]))/m;
 
-/** The test that noticed each guard's removal, by the guard's name, as docs/guards.md has it. */
+/** The test that noticed each guard's removal, by the guard's name, from docs/guards.md. */
 export function readTable() {
   const [table = ''] = TABLE.exec(readFileSync(PAGE, 'utf8')) ?? [];
   const rows = table

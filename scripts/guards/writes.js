@@ -6,7 +6,7 @@ const REFERENCES = 'src/common/crud/service/references.ts';
 const SERVICE = 'src/common/crud/service/crud.service.ts';
 const WRITES = 'src/common/crud/service/writes.ts';
 
-/** What stands between a writer and what it must not change, store twice or lose. */
+/** Guards of data that a writer must not change, store twice or lose. */
 export const WRITE_GUARDS = [
   {
     name: 'If-Match',

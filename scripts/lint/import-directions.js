@@ -1,9 +1,9 @@
 import { dirname, join, relative, sep } from 'node:path';
 
 /**
- * The rooms of the repository, from the ones that know nothing to the ones that know everything. A file may import its own
- * room and those of earlier layers; rooms of one layer do not know each other. `feature` is every folder of `src` that is
- * not named here, and `example` every folder of `examples`.
+ * The rooms of the repository, from those that know nothing to those that know everything. A file may import
+ * its own room and those of earlier layers; rooms of one layer must not import each other. `feature` is every
+ * folder of `src` that is not named here, and `example` every folder of `examples`.
  */
 const LAYERS = [
   ['common/ids'],
@@ -20,15 +20,16 @@ const LAYERS = [
 ];
 
 /**
- * The files that an example may import: its reader has to know them. Examples refer to each other's records, by an index.
- * The files beside the folders start the examples.
+ * The files that an example may import, since its readers have to know them. Examples refer to each other's
+ * records through an index. The files next to the folders start the examples.
  */
 const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$|^examples\/[^/]+\/index\.js$/;
 const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
 
 /**
- * Files that start.ts and primary.ts may open behind a room's door. Loading the whole room first would delay the embedded database,
- * which starts while the rest is loaded; the primary of several processes never needs the rest.
+ * Files inside other rooms that start.ts and primary.ts may import. Loading a whole room first would delay
+ * the embedded database, which starts while the rest is loaded; the primary of several processes never needs
+ * the rest.
  */
 const FIRST_FILES =
   /^src\/(?:config\/[^/]+|common\/(?:database\/database-server|http\/pino-logger|metrics\/shared-figures))\.js$/;
@@ -57,7 +58,7 @@ function isFeature(room) {
   return layerOf(room) === FEATURES && !LAYERS.flat().includes(room);
 }
 
-/** The fault of an import, as the id of a message; undefined if there is none. Both paths count from the root. */
+/** The fault of an import, as the id of a message, if there is one. Both paths are relative to the root. */
 function faultOf(file, imported) {
   const [from, to] = [roomOf(file), roomOf(imported)];
   if (from === undefined || from === to) return undefined;
@@ -73,7 +74,10 @@ function faultOf(file, imported) {
   return hasDoor && imported !== `src/${to}/index.js` ? 'door' : undefined;
 }
 
-/** Refuses imports that go the wrong way, or past a room's index. It compares paths, whether the files exist or not. */
+/**
+ * Rejects imports in the wrong direction, or past a room's index. Compares paths, whether or not the files
+ * exist.
+ */
 export const importDirections = {
   meta: {
     type: 'problem',

@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Settings of npm itself that a newcomer would have as well. */
+/** Settings of npm itself that a newcomer would also have. */
 const NPM_SETTINGS = ['npm_config_cache', 'npm_config_registry', 'npm_config_userconfig'];
 /** Variables that change how Node and npm work. */
 const TOOL_VARIABLES = ['NODE_OPTIONS', 'NODE_PATH', 'INIT_CWD'];
 const FIRST_SECTIONS = 3;
 
 /**
- * The environment of a new terminal: without what npm gave to this process, and without variables of the service, whose names are
- * those of .env.example.
+ * The environment of a new terminal: without the variables that npm gave to this process, and without those
+ * of the service, whose names are in .env.example.
  */
 export function newTerminal(root) {
   const variables = [...readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#([A-Z_]+)=/gm)];
@@ -25,7 +25,7 @@ export function newTerminal(root) {
 /**
  * The commands of the first sections of README.md, besides the tour: `start`, `test` and the `scaffolds`.
  *
- * @throws Error if there is a command that is none of these: nothing would try it
+ * @throws Error if there is any other command, since nothing would try it
  */
 export function documentedCommands(root) {
   const [, ...sections] = readFileSync(join(root, 'README.md'), 'utf8').split(/^## /m);
@@ -47,7 +47,7 @@ export function documentedCommands(root) {
   return { start, test, scaffolds };
 }
 
-/** Undoes all changes of a clone, and keeps what git ignores: packages, builds and data. */
+/** Undoes all changes of a clone, but keeps files that git ignores: packages, builds and data. */
 export function undoChanges(clone) {
   execFileSync('git', ['checkout', '--quiet', '.'], { cwd: clone });
   execFileSync('git', ['clean', '--force', '-d', '--quiet'], { cwd: clone });

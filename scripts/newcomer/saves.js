@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDown, serves, until } from './service.js';
 
-/** Its text about `GET /health/live` shows which sources are served. */
+/** The source whose text about `GET /health/live` shows which version is served. */
 const CONTROLLER = 'src/common/health/health.controller.ts';
 const OTHERS = ['src/common/health/health.module.ts', 'src/app.module.ts'];
 
@@ -12,7 +12,7 @@ function save(clone, summary, others = []) {
   writeFileSync(path, readFileSync(path, 'utf8').replace(/(health_live', summary: ')[^']*/, `$1${summary}`));
 }
 
-/** The ways to save, by their names. Each resolves with the text that the service must then serve. */
+/** The ways to save, by name. Each resolves with the text that the service must then serve. */
 const KINDS = {
   'one file': ({ clone, text }) => {
     save(clone, text);
@@ -31,7 +31,8 @@ const KINDS = {
 };
 
 /**
- * Saves sources as an editor does, and waits after each time until the service answers with the change, ready and with its data.
+ * Saves sources as an editor does, and waits each time until the service serves the change, ready and with
+ * its data.
  *
  * @param service `clone`, the folder; `url` and `command` of the service; `limit` of each save, in milliseconds
  */

@@ -4,9 +4,9 @@ const POLL_MS = 50;
 const JSON_BODY = { 'Content-Type': 'application/json' };
 
 /**
- * Repeats a check until it holds.
+ * Repeats a check until it succeeds.
  *
- * @throws Error if that takes longer than `withinMs`, the command of the service ends, or its port is in use
+ * @throws Error if that takes longer than `withinMs`, if the service's command ends, or if its port is in use
  */
 export async function until(check, command, withinMs) {
   const deadline = Date.now() + withinMs;
@@ -22,13 +22,13 @@ export async function until(check, command, withinMs) {
   }
 }
 
-/** Whether a resource takes a record with this title. */
+/** Whether a resource accepts a record with this title. */
 export async function creates(url, path, title = 'Water the plants') {
   const body = JSON.stringify({ title });
   return (await fetch(`${url}/${path}`, { method: 'POST', headers: JSON_BODY, body })).status === 201;
 }
 
-/** Whether the service is ready, still has its data, and says of `GET /health/live` what the sources say. */
+/** Whether the service is ready, still has its data, and describes `GET /health/live` as the sources do. */
 export async function serves(url, summary) {
   const document = await (await fetch(`${url}/docs/openapi.json`)).json();
   const ready = await fetch(`${url}/health/ready`);

@@ -9,7 +9,7 @@ export class Steps {
    * Runs one step, which fails if it throws or takes longer than `limit`.
    *
    * @param limit unit: milliseconds; no limit by default
-   * @returns what it took, in milliseconds, or undefined if it has failed
+   * @returns how long it took, in milliseconds, or undefined if it failed
    */
   async run(name, action, limit = Infinity) {
     const begin = Date.now();
@@ -22,7 +22,10 @@ export class Steps {
     return this.took(name, Date.now() - begin, limit, fault);
   }
 
-  /** Counts a step that took some milliseconds; it fails if there is a fault, or if that is longer than `limit`. */
+  /**
+   * Counts a step with its duration in milliseconds. It fails if there is a fault, or if it took longer than
+   * `limit`.
+   */
   took(name, duration, limit = Infinity, fault = undefined) {
     const seconds = `${(duration / MS).toFixed(1).padStart(6)} s`;
     const late = duration > limit ? `longer than ${limit / MS} s` : undefined;
@@ -37,12 +40,12 @@ export class Steps {
     return duration;
   }
 
-  /** Says what is not tried, and why. */
+  /** Prints what is skipped, and why. */
   skip(name, reason) {
     console.log(`SKIPPED          ${name}: ${reason}`);
   }
 
-  /** Prints the sum, and makes it the exit code of this process. */
+  /** Prints the summary, and sets the exit code of this process. */
   end() {
     console.log(`${this.passed} passed, ${this.failed} failed`);
     process.exitCode = this.failed === 0 ? 0 : 1;

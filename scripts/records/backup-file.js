@@ -9,10 +9,13 @@ import { fail } from './fail.js';
 
 const { EJSON } = mongoose.mongo.BSON;
 
-/** The first line of a backup. Then each record is a line of MongoDB's Extended JSON; the last line has their number. */
+/**
+ * The first line of a backup. After it, each record is a line of MongoDB's Extended JSON; the last line has
+ * their number.
+ */
 const HEAD = { format: 'posts-and-todos backup', version: 1 };
 
-/** Writes records to a file, which is there only when it is whole. */
+/** Writes records to a file, which only exists once it is complete. */
 export async function writeBackup(path, records, onWritten) {
   const draft = `${path}.part`;
   const gzip = createGzip();
@@ -39,7 +42,7 @@ export async function writeBackup(path, records, onWritten) {
   }
 }
 
-/** The records of a backup, as `[collection, document]`; fails if it is not whole. */
+/** The records of a backup, as `[collection, document]`; fails if the backup is not complete. */
 export async function* readBackup(path) {
   const source = createReadStream(path).on('error', (error) =>
     fail(`${path} cannot be read: ${error.message}`),
@@ -62,7 +65,7 @@ export async function* readBackup(path) {
   if (stated !== count - 1) fail(`${path} ends too early: it is damaged.`);
 }
 
-/** Reads a whole backup without using it, so that nothing is stored of a damaged one. */
+/** Reads a whole backup without using it, so that nothing of a damaged one is stored. */
 export async function checkBackup(path) {
   let count = 0;
   const records = readBackup(path);

@@ -5,11 +5,14 @@ import { fail } from './fail.js';
 
 const { MongoClient } = mongoose.mongo;
 
-/** The database's types as they are stored: a double that happens to be whole stays one. */
+/** Keeps the database's types: a double stays a double even if it is a whole number. */
 const AS_STORED = { promoteValues: false, promoteLongs: false, promoteBuffers: false };
 const BATCH = 500;
 
-/** The database of the service: that of MONGODB_URI, or the embedded one of DATA_DIR, whether the service runs or not. */
+/**
+ * The database of the service, whether or not the service runs: that of MONGODB_URI, or the embedded one of
+ * DATA_DIR.
+ */
 export async function openOwn() {
   return process.env.MONGODB_URI ? open(process.env.MONGODB_URI) : openEmbedded();
 }
@@ -22,7 +25,7 @@ export async function openEmbedded() {
   return open(`${server.uri}posts-and-todos`, () => server.stop());
 }
 
-/** A database by its connection string, which names it. */
+/** A database by its connection string, which contains its name. */
 export async function open(uri, stop = async () => undefined) {
   if (!/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]/.test(uri))
     fail('The URI must name a database, such as mongodb://127.0.0.1:27017/posts-and-todos.');
@@ -54,7 +57,7 @@ export async function countOf({ db }) {
   return count;
 }
 
-/** Stores records in a database that has none, since it would mix two installations otherwise. */
+/** Stores records in a database that must be empty, since two installations would be mixed otherwise. */
 export async function storeAll({ db }, records, onStored) {
   if ((await countOf({ db })) > 0)
     fail(`The database ${db.databaseName} has records already. Choose an empty one, or drop it first.`);

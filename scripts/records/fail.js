@@ -1,4 +1,4 @@
-/** Ends a command with a sentence. */
+/** Ends a command with an error message. */
 export function fail(sentence) {
   console.error(sentence);
   process.exit(1);

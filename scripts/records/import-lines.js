@@ -11,7 +11,10 @@ export const SERVICE_OPTIONS = {
   token: { type: 'string' },
 };
 
-/** Sends records to the import of a resource, and gives the result of each. The answer is read while lines are sent. */
+/**
+ * Sends records to the import of a resource, and yields the result of each. The answer is read while lines
+ * are sent.
+ */
 export async function* importLines({ url, token }, path, lines) {
   const target = new URL(`${path}/import`, `${url.replace(/\/$/, '')}/`);
   const send = target.protocol === 'https:' ? requestHttps : requestHttp;

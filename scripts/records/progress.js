@@ -4,7 +4,7 @@ const WIDTH = 30;
 const EVERY_MS = 100;
 
 /**
- * Shows how far a command is, as a bar in a terminal, and says at the end what it has done.
+ * Shows the progress of a command, as a bar in a terminal, and at the end prints what it has done.
  *
  * @param total number of records, if it is known
  */

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 
-/** How shells are started as in a terminal, and without settings of the user. */
+/** Arguments that start shells as in a terminal, but without settings of the user. */
 const INTERACTIVE = { bash: ['--noprofile', '--norc', '-i'], zsh: ['-f', '-i'] };
-/** An empty history file is not written. */
+/** Without a history file, the shell does not write one. */
 const TERMINAL = { PS1: '', PS2: '', HISTFILE: '' };
 const SHOWN_LINES = 20;
 
@@ -18,7 +18,7 @@ export function isInstalled(shell) {
 }
 
 /**
- * Starts a program in a process group of its own, which ends with this process at the latest.
+ * Starts a program in its own process group, which ends with this process at the latest.
  *
  * @returns `output`, what it has written so far; `ended`, a promise of its exit code or signal; and `signal(name)`, which
  * sends a signal to the whole group, as a terminal does with Ctrl-C
@@ -54,11 +54,11 @@ export function startCommand(program, args, { cwd, env, input = '' }) {
 }
 
 /**
- * Types text into an interactive shell. There, other than in a script, bash and zsh expand `!`, and zsh knows no comments.
- * The exit code is that of the last line, and not 0 if the shell could not read it.
+ * Types text into an interactive shell. Unlike in a script, bash and zsh expand `!` there, and zsh does not
+ * know comments. The exit code is that of the last line, or not 0 if the shell could not read the text.
  *
  * @param name for error messages; the text by default
- * @returns as {@link startCommand}
+ * @returns the same as {@link startCommand}
  */
 export function typeInto(shell, text, { name = text, cwd, env }) {
   const input = `(exit 99)\n${text}\nexit $?\n`;
@@ -69,7 +69,7 @@ export function typeInto(shell, text, { name = text, cwd, env }) {
 /**
  * Waits for the end of a command.
  *
- * @throws Error with its last lines if it fails, or has not ended after `withinMs`. Then it is killed.
+ * @throws Error with its last lines if it fails, or if it has not ended after `withinMs` and is killed
  */
 export async function succeeded(command, withinMs) {
   const code = await endOf(command, withinMs);
@@ -94,7 +94,7 @@ async function endOf(command, withinMs) {
   throw new Error(`${command.name} has not ended after ${withinMs / 1_000} s:\n${lastLines(command)}`);
 }
 
-/** The end of what a command has written. */
+/** The last lines of a command's output. */
 export function lastLines({ output }) {
   return output.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n');
 }

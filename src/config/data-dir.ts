@@ -3,7 +3,7 @@ import { ConfigurationError } from './configuration.error.js';
 import type { Environment } from './environment.js';
 
 /**
- * The folder of what the service keeps on disk; made if it is missing, with access for its owner only.
+ * The folder for data on disk. Created if it is missing, with access for its owner only.
  *
  * @throws ConfigurationError if it cannot be written
  */

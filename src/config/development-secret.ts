@@ -7,8 +7,8 @@ import type { Environment } from './environment.js';
 const SECRET_BYTES = 32;
 
 /**
- * The secret of HS256 tokens: `JWT_SECRET`, or in development one that is made once and kept in `DATA_DIR`, so that
- * tokens outlive a restart.
+ * The secret of HS256 tokens: `JWT_SECRET`, or in development one that is generated once and stored in
+ * `DATA_DIR`, so that tokens stay valid after a restart.
  *
  * @throws ConfigurationError if the folder cannot be written
  */
@@ -16,7 +16,7 @@ export function jwtSecretOf(environment: Environment): string | undefined {
   if (environment.jwtSecret || environment.jwtJwksUrl) return environment.jwtSecret;
   const path = join(dataDirOf(environment), 'jwt-secret');
   try {
-    // wx: of two processes that start at once, one makes the secret and the other reads it.
+    // wx: if two processes start at once, one makes the secret and the other reads it.
     writeFileSync(path, randomBytes(SECRET_BYTES).toString('hex'), { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -5,54 +5,58 @@ import { ConfigurationError } from './configuration.error.js';
 /** The process's settings, read once from the environment variables at the start; the README lists them. */
 export interface Environment {
   readonly nodeEnv: 'development' | 'production' | 'test';
-  /** TCP port; 0 takes a free one. @default 3000 */
+  /** TCP port; 0 chooses a free one. @default 3000 */
   readonly port: number;
   /** Address to listen on. @default "127.0.0.1" */
   readonly host: string;
-  /** Number of processes that serve the API, on one port. @default 1 */
+  /** Number of processes that serve the API on one port. @default 1 */
   readonly webConcurrency: number;
-  /** Connection string of a MongoDB; unset means the embedded default. */
+  /** Connection string of a MongoDB; unset means the embedded database. */
   readonly mongodbUri?: string;
-  /** Whether production may talk to a MongoDB elsewhere without TLS. @default false */
+  /** Whether production may connect to a MongoDB on another host without TLS. @default false */
   readonly mongodbAllowPlain: boolean;
-  /** Folder of what the service keeps on disk: the development secret, the embedded default's files. @default "./data" */
+  /** Folder for data on disk: the development secret, and the embedded database's files. @default "./data" */
   readonly dataDir: string;
   /** Shared secret of HS256 tokens, at least 32 bytes. */
   readonly jwtSecret?: string;
-  /** Where the public keys of RS256, ES256 and EdDSA tokens are fetched. */
+  /** URL of the public keys of RS256, ES256 and EdDSA tokens. */
   readonly jwtJwksUrl?: URL;
   readonly jwtIssuer?: string;
   readonly jwtAudience?: string;
-  /** Scope that every token must have; unset asks for none. */
+  /** Scope that every token must have; if unset, none is required. */
   readonly jwtScope?: string;
-  /** Name of the token claim that carries the tenant. @default "tenant" */
+  /** Name of the token claim that contains the tenant. @default "tenant" */
   readonly jwtTenantClaim: string;
-  /** Which form of the todo API answers at /todos. @default "generated" */
+  /** Which implementation of the todo API is served at /todos. @default "generated" */
   readonly todosApi: 'generated' | 'handwritten';
   /** Whether this process delivers notifications itself. @default "inline" */
   readonly worker: 'inline' | 'off';
-  /** TCP port of a worker's health and metrics; 0 takes a free one, unset opens none. */
+  /** TCP port of a worker's health and metrics; 0 chooses a free one, unset opens none. */
   readonly workerPort?: number;
   /** Whether webhooks may reach private and loopback addresses; never in production. @default false */
   readonly webhookAllowPrivate: boolean;
   /** Origins whose pages may call the API. @default none */
   readonly corsOrigins: string[];
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-  /** Largest request body. Unit: bytes. @default 1048576 */
+  /** Maximum size of a request body. Unit: bytes. @default 1048576 */
   readonly bodyLimit: number;
-  /** Proxies that may say by `X-Forwarded-For` where a request comes from: addresses, or ranges such as 10.0.0.0/8. @default none */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses, or ranges such as 10.0.0.0/8. @default none */
   readonly trustedProxies: string[];
-  /** Requests that are carried out at a time; others take turns. @default 128 */
+  /** Maximum number of requests to carry out at a time; others take turns. @default 128 */
   readonly maxRunningRequests: number;
-  /** A request that would probably wait longer for its turn is refused. Unit: milliseconds. @default 750 */
+  /** A request that would probably wait longer for its turn is rejected. Unit: milliseconds. @default 750 */
   readonly maxWaitMs: number;
-  /** Average delay of the event loop above which requests are refused; 0 is no bound. Unit: milliseconds. @default 2000 */
+  /**
+   * Average event loop delay above which requests are rejected; 0 disables the check. Unit: milliseconds.
+   *
+   * @default 2000
+   */
   readonly maxEventLoopDelayMs: number;
-  /** Requests of one tenant in a minute; 0 is no limit. @default 600000 */
+  /** Maximum number of requests per tenant and minute; 0 means no limit. @default 600000 */
   readonly rateLimitTenant: number;
-  /** Requests of one address in a minute; 0 is no limit. @default 600000 */
+  /** Maximum number of requests per address and minute; 0 means no limit. @default 600000 */
   readonly rateLimitAddress: number;
-  /** Requests of one address in a minute with tokens that do not verify; 0 is no limit. @default 600 */
+  /** Maximum number of requests with invalid tokens per address and minute; 0 means no limit. @default 600 */
   readonly rateLimitBadTokens: number;
   /** A hook that takes longer is logged as slow. Unit: milliseconds. @default 50 */
   readonly hookWarnMs: number;
@@ -60,13 +64,13 @@ export interface Environment {
   readonly docs: 'on' | 'off';
   /** Whether `GET /metrics` is served. @default "on" */
   readonly metrics: 'on' | 'off';
-  /** Bearer token that `GET /metrics` takes; unset takes none. */
+  /** Bearer token that `GET /metrics` requires; if unset, none is required. */
   readonly metricsToken?: string;
 }
 
-/** The settings of a process. */
+/** How a process reads its settings. */
 export interface EnvironmentOptions {
-  /** Whether it verifies tokens, so that it needs a key source in production. @default true */
+  /** Whether the process verifies tokens, and so needs a key source in production. @default true */
   readonly verifiesTokens?: boolean;
 }
 
@@ -74,9 +78,9 @@ export interface EnvironmentOptions {
 export type Variables = Record<string, string | undefined>;
 
 /**
- * Reads the environment; an empty variable counts as unset.
+ * Reads the environment. An empty variable counts as unset.
  *
- * @throws ConfigurationError that names the variable and what it takes.
+ * @throws ConfigurationError that names the variable and its valid values
  */
 export function readEnvironment(
   variables: Variables,
@@ -163,14 +167,14 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
   }
 }
 
-/** Whether a connection leaves this host without TLS. */
+/** Whether a connection to another host has no TLS. */
 function isPlain(uri: string): boolean {
   const { hosts, srvHost, tls } = new mongo.MongoClient(uri).options;
   const isHere = ({ host, socketPath }: mongo.HostAddress) => socketPath !== undefined || isThisHost(host);
   return !tls && (srvHost !== undefined || !hosts.every(isHere));
 }
 
-/** Whether a connection with TLS would be made with any server. */
+/** Whether a TLS connection would accept any server. */
 function acceptsAnyCertificate(uri: string): boolean {
   const { tls, rejectUnauthorized, checkServerIdentity } = new mongo.MongoClient(uri)
     .options as mongo.MongoOptions & { checkServerIdentity?: unknown };
@@ -181,7 +185,7 @@ function isThisHost(host = ''): boolean {
   return /^(localhost|127\.[\d.]+|\[?::1\]?)$/.test(host);
 }
 
-/** Reads one variable a call and refuses what does not fit. */
+/** Reads one variable per call and rejects invalid values. */
 class Reader {
   constructor(private readonly variables: Variables) {}
 
@@ -222,7 +226,7 @@ class Reader {
       throw new ConfigurationError(name, 'must be a mongodb:// or mongodb+srv:// URI');
     }
     try {
-      // Reads the URI with all its options; nothing is connected before it is told to.
+      // Parses the URI with all its options; it does not connect yet.
       new mongo.MongoClient(value);
     } catch (error) {
       const fault = withoutLogin((error as Error).message, value);
@@ -246,7 +250,7 @@ class Reader {
     return value;
   }
 
-  /** A token of the characters of RFC 6750, section 2.1. */
+  /** A token with the characters of RFC 6750, section 2.1. */
   bearerToken(name: string, minLength: number): string | undefined {
     const value = this.secret(name, minLength);
     if (value === undefined || /^[\w\-.~+/]+=*$/.test(value)) return value;
@@ -266,7 +270,7 @@ class Reader {
     return url;
   }
 
-  /** One scope, of the characters of RFC 6749, section 3.3. */
+  /** One scope, with the characters of RFC 6749, section 3.3. */
   scope(name: string): string | undefined {
     const value = this.text(name);
     if (value === undefined || /^[!#-[\]-~]+$/.test(value)) return value;
@@ -281,7 +285,7 @@ class Reader {
     return this.list(name, networkFault);
   }
 
-  /** @param faultOf what is wrong with an entry, and what would be right */
+  /** @param faultOf returns what is wrong with an entry, and what would be right */
   private list(name: string, faultOf: (entry: string) => string | undefined): string[] {
     const entries = (this.text(name) ?? '').split(',').map((entry) => entry.trim());
     return entries
@@ -308,7 +312,7 @@ function networkFault(entry: string): string | undefined {
   return 'which is neither an address nor a range such as 10.0.0.0/8';
 }
 
-/** The driver quotes parts of a URI at times; user and password are not for a log. */
+/** The driver sometimes quotes parts of a URI, but user and password must not appear in a log. */
 function withoutLogin(message: string, uri: string): string {
   const login = uri.slice(uri.indexOf('//') + 2, uri.lastIndexOf('@'));
   const line = message.replaceAll(/\s+/g, ' ').replace(/\.$/, '');

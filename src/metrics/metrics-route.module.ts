@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { MetricsModule } from '../common/metrics/index.js';
 import { type MetricsAccess, metricsRoute } from './metrics.controller.js';
 
-/** What Prometheus asks a process. */
+/** The route that Prometheus scrapes. */
 @Module({})
 export class MetricsRouteModule {
   static forRoot(access: MetricsAccess): DynamicModule {

@@ -18,17 +18,17 @@ import { UnderLoad } from '../common/http/index.js';
 import { Metrics } from '../common/metrics/index.js';
 import { bearerTokenOf } from '../common/tenancy/index.js';
 
-/** Who gets the figures. */
+/** Who may read the figures. */
 export interface MetricsAccess {
-  /** Whether there is such a route. */
+  /** Whether the route exists. */
   readonly metrics: 'on' | 'off';
-  /** Bearer token that the route takes; unset takes none. */
+  /** Bearer token that the route requires; if unset, none is required. */
   readonly metricsToken?: string;
 }
 
 const METRICS_TOKEN = Symbol('METRICS_TOKEN');
 
-/** What a module needs to show the figures to whoever gets them. */
+/** The parts of a module that serves the figures to those who may read them. */
 export function metricsRoute({
   metrics,
   metricsToken,
@@ -69,7 +69,7 @@ class MetricsController {
   }
 }
 
-/** Lets nobody in who does not know the token. */
+/** Admits only requests with the token. */
 @Injectable()
 class MetricsGuard implements CanActivate {
   private readonly expected: Buffer;
@@ -103,7 +103,7 @@ class GuardedMetricsController {
   }
 }
 
-/** Of one length, so that the comparison takes the same time whatever was sent. */
+/** Gives texts the same length, so that the comparison always takes the same time. */
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -1,6 +1,6 @@
 import type { WriteAction } from '../common/events/index.js';
 
-/** Resources whose events subscribers can be told of. */
+/** Resources whose events subscribers can receive. */
 export const NOTIFIED_RESOURCES = ['posts'] as const;
 
 const VERBS: Readonly<Record<WriteAction, string>> = {
@@ -10,12 +10,12 @@ const VERBS: Readonly<Record<WriteAction, string>> = {
   restore: 'restored',
 };
 
-/** Every type of event that a subscription can name, such as `posts.created`. */
+/** Every event type that a subscription can name, such as `posts.created`. */
 export const EVENT_TYPES: readonly string[] = NOTIFIED_RESOURCES.flatMap((resource) =>
   Object.values(VERBS).map((verb) => `${resource}.${verb}`),
 );
 
-/** Type of the event that a subscription is tested with; no subscription names it. */
+/** Type of the test event; subscriptions cannot name it. */
 export const TEST_EVENT_TYPE = 'webhook.test';
 
 /** The type of a write's event, such as `posts.archived`. */

@@ -6,12 +6,12 @@ import { EventRecorder } from './log/event-recorder.js';
 
 type PostEvent = EntityEvent<{ readonly _id: string }>;
 
-/** Events that wait to be recorded, each with its record; the sweep records what would be more. */
+/** Maximum number of events that wait to be recorded, each with its record; the sweep records any others. */
 export const MAX_WAITING = 500;
 
 /**
- * Records what happens to posts as soon as it has happened. No request waits for that: what it fails to record, or has no room
- * for, is in the outbox, and the sweep records it.
+ * Records the events of posts as soon as they happen. No request waits for that. Events that it fails to
+ * record, or has no room for, are in the outbox, where the sweep finds them.
  */
 @Injectable()
 export class NotificationListener implements BeforeApplicationShutdown {
@@ -27,7 +27,7 @@ export class NotificationListener implements BeforeApplicationShutdown {
   onPostCreated(event: PostEvent): void {
     this.record(event);
     const { id, tenant, record } = event;
-    // Identifiers alone: what a post says is nobody's business here.
+    // Only identifiers: the content of a post does not belong in the log.
     this.logger.log({ type: eventTypeOf(event), event: id, tenant, post: record._id }, 'New post');
   }
 
@@ -36,7 +36,7 @@ export class NotificationListener implements BeforeApplicationShutdown {
     this.record(event);
   }
 
-  /** Records and settles what waits while the database is still open. */
+  /** Records and settles waiting events while the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all(this.running);
   }

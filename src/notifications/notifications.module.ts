@@ -13,7 +13,7 @@ import { DeliveryWorkerModule } from './worker/delivery-worker.module.js';
 
 /** The notification work of a process. */
 export interface NotificationsOptions {
-  /** Whether it delivers them; otherwise another process has to. */
+  /** Whether this process delivers them; otherwise another process has to. */
   readonly worker: boolean;
   /** Where webhooks may go. */
   readonly targets: TargetPolicy;
@@ -21,7 +21,7 @@ export interface NotificationsOptions {
   readonly checkTarget?: TargetCheck;
 }
 
-/** Tells subscribers what happened to records. */
+/** Notifies subscribers of changes to records. */
 @Module({})
 export class NotificationsModule {
   static forRoot({

@@ -4,7 +4,7 @@ import { Types } from 'mongoose';
 import { OBJECT_ID_PATTERN } from '../common/ids/index.js';
 import { PostInput } from './dto/post-input.js';
 
-/** A post as it is stored: what its author said, whose it is, and whether it is archived. */
+/** A post as it is stored: its content, its owner, and whether it is archived. */
 @Schema({ timestamps: true })
 export class Post extends PostInput {
   @Prop({ type: Types.ObjectId, required: true })

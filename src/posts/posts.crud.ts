@@ -3,7 +3,7 @@ import { currentTenant } from '../common/tenancy/index.js';
 import { PostInput } from './dto/post-input.js';
 import { Post } from './post.schema.js';
 
-/** Posts: public reads, writes within the tenant, and an archive in place of the hard delete. */
+/** Posts: public reads, writes within the tenant, and an archive instead of deletion. */
 export const postsCrud = crudOptions({
   entity: Post,
   input: PostInput,

@@ -3,7 +3,7 @@ import { type ArchiveOptions, CrudService } from '../common/crud/index.js';
 import type { TenantScope } from '../common/tenancy/index.js';
 import { postsCrud } from './posts.crud.js';
 
-/** The generated verbs; a post that is archived already can be archived anew. */
+/** The generated verbs, except that an archived post can be archived again. */
 @Injectable()
 export class PostsService extends CrudService.for(postsCrud) {
   override archive(scope: TenantScope, id: string, options: ArchiveOptions = {}) {

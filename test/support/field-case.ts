@@ -41,7 +41,7 @@ export function describeField({
     const reader = new InputReader(classWith(decorator));
     const values = [...accepted.map((value): [unknown, unknown] => [value, value]), ...converted];
 
-    it('takes what fits, in a create and in an update', async () => {
+    it('accepts valid values, in a create and in an update', async () => {
       for (const [sent, held] of values) {
         expect((await reader.read({ value: sent })).value).toStrictEqual(held);
         expect((await reader.readPatch({ value: sent })).value).toEqual(held);

@@ -1,6 +1,6 @@
 /**
- * What a check of a stopped server's files reads them with: `test/crash/verify.mjs`. The operators are there for the filters of
- * partial indexes.
+ * For reading the files of a stopped server in a check: `test/crash/verify.mjs`. The operators are loaded for
+ * the filters of partial indexes.
  */
 import './operators/index.js';
 

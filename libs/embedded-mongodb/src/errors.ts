@@ -1,5 +1,5 @@
 /**
- * MongoDB's error codes that this server answers with, by name.
+ * The MongoDB error codes that this server uses, by name.
  *
  * @see https://www.mongodb.com/docs/manual/reference/error-codes/
  */
@@ -45,13 +45,13 @@ export const errorCodes = {
 /** A name of {@link errorCodes}. */
 export type ErrorName = keyof typeof errorCodes;
 
-/** A command's failure, answered to the client as `{ ok: 0, errmsg, code, codeName }`. */
+/** A command's failure, sent to the client as `{ ok: 0, errmsg, code, codeName }`. */
 export class CommandError extends Error {
   /**
    * @param code MongoDB's number of the error.
    * @param codeName MongoDB's name of the error; codes without one are called `Location<code>`.
-   * @param message What is wrong, in MongoDB's words where a client may read them.
-   * @param extra Further fields of the reply, such as `keyPattern` and `keyValue` of a duplicate key.
+   * @param message What is wrong, in MongoDB's words if clients may parse them.
+   * @param extra Additional fields of the reply, such as `keyPattern` and `keyValue` for a duplicate key.
    */
   constructor(
     readonly code: number,
@@ -69,12 +69,12 @@ export function failure(name: ErrorName, message: string, extra?: Record<string,
   return new CommandError(errorCodes[name], name, message, extra);
 }
 
-/** A value that cannot be used where it stands. */
+/** A value that cannot be used in its place. */
 export function badValue(message: string): CommandError {
   return failure('BadValue', message);
 }
 
-/** A value of a type that cannot be used where it stands. */
+/** A value whose type cannot be used in its place. */
 export function typeMismatch(message: string): CommandError {
   return failure('TypeMismatch', message);
 }
@@ -95,7 +95,7 @@ export function failureAt(code: number, message: string): CommandError {
 }
 
 /**
- * Something that MongoDB can do and this server cannot.
+ * A feature of MongoDB that this server lacks.
  *
  * @param what The feature, as the subject of a sentence: `The operator $where`.
  */

@@ -8,17 +8,23 @@ import { damagedFilesCode } from './storage/data-file.js';
 import type { ServerOptions } from './server.js';
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker-thread.js';
 
-/** Where the data are kept, and how the server is reached. */
+/** Where data is stored, and how clients connect to the server. */
 export interface EmbeddedMongodbOptions {
-  /** Folder of the data, created where it is missing. One server serves a folder; a second start finds the first. */
+  /**
+   * Folder of the data; created if it is missing. One server serves a folder; a second start finds the first.
+   */
   dir?: string;
-  /** Keep the data for the life of the server alone, in place of a folder. @default false */
+  /** Keep the data only as long as the server runs, instead of in a folder. @default false */
   memory?: boolean;
-  /** Path of a Unix domain socket. @default one inside the folder, or of the system's folder for temporary files */
+  /**
+   * Path of a Unix domain socket.
+   *
+   * @default one inside the folder, or in the system's folder for temporary files
+   */
   socket?: string;
-  /** TCP port on 127.0.0.1, in place of a socket; 0 takes a free one. Every local user can connect to it. */
+  /** TCP port on 127.0.0.1, instead of a socket; 0 chooses a free one. Every local user can connect to it. */
   port?: number;
-  /** How often the documents that a TTL index names are removed. Unit: milliseconds. @default 60000 */
+  /** How often documents that have expired by a TTL index are removed. Unit: milliseconds. @default 60000 */
   ttlIntervalMs?: number;
 }
 
@@ -26,23 +32,26 @@ export interface EmbeddedMongodbOptions {
 export interface EmbeddedMongodb {
   /** Connection string for drivers. */
   readonly uri: string;
-  /** Ends the server after the writes that it has begun; does nothing where another process runs it. */
+  /** Stops the server once the writes in progress are done. Does nothing if another process runs it. */
   stop(): Promise<void>;
 }
 
-/** Longest path of a Unix domain socket. Unit: bytes. */
+/** Maximum length of a Unix domain socket's path. Unit: bytes. */
 const maxSocketPath = 100;
 
-/** Whether a start failed since the files of the data are damaged or missing: another attempt ends in the same way. */
+/**
+ * Whether a start failed because data files are damaged or missing: another attempt would fail in the same
+ * way.
+ */
 export function isDamage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === damagedFilesCode;
 }
 
 /**
- * Starts the server in a worker thread, or finds the one that serves the folder already.
+ * Starts the server in a worker thread, or finds the server that already serves the folder.
  *
- * @throws Error where neither or both of `dir` and `memory` are given, or the data or the address cannot be opened; see
- *   {@link isDamage}
+ * @throws Error if neither or both of `dir` and `memory` are given, or if the data or the address cannot be
+ * opened; see {@link isDamage}
  */
 export async function startEmbeddedMongodb(options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
   const { memory = false } = options;
@@ -71,7 +80,7 @@ async function startInFolder(dir: string, options: EmbeddedMongodbOptions): Prom
   }
 }
 
-/** The files of the data are a matter of this process alone, and go with it. */
+/** The data files belong to this process only, and are removed with it. */
 async function startInMemory(options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
   const folder = mkdtempSync(join(tmpdir(), 'embedded-mongodb-'));
   const cleanUp = (): void => rmSync(folder, { recursive: true, force: true });
@@ -90,7 +99,7 @@ async function startInMemory(options: EmbeddedMongodbOptions): Promise<EmbeddedM
   }
 }
 
-/** Serves data at the address that the options name, or at the given socket. */
+/** Serves data at the address in the options, or at the given socket. */
 async function serve(
   data: Pick<ServerOptions, 'dir' | 'temporary'>,
   { port, socket: wanted, ttlIntervalMs }: EmbeddedMongodbOptions,
@@ -110,7 +119,9 @@ async function serve(
   };
 }
 
-/** A socket inside the folder, where its path is short enough; otherwise one in the folder for temporary files. */
+/**
+ * A socket inside the folder if its path is short enough; otherwise one in the folder for temporary files.
+ */
 function socketPath(dir: string): string {
   let path = join(dir, 'run', 'mongodb.sock');
   if (Buffer.byteLength(path) > maxSocketPath) {
@@ -121,7 +132,7 @@ function socketPath(dir: string): string {
   return path;
 }
 
-/** A folder that its owner alone can enter; it fails where the folder is somebody else's. */
+/** A folder that only its owner can enter; fails if the folder belongs to someone else. */
 function privateFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   chmodSync(path, 0o700);
@@ -133,16 +144,16 @@ interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** How long the end of the process waits for the thread. Unit: milliseconds. */
+/** How long the process waits for the thread before it exits. Unit: milliseconds. */
 const exitPatienceMs = 5_000;
 
-/** A worker thread, so that a long scan does not hold up the event loop of the thread that starts it. */
+/** A worker thread, so that a long scan does not block the event loop of the thread that starts it. */
 async function startWorker(options: ServerOptions): Promise<RunningWorker> {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const workerData: WorkerOptions = { ...options, ended };
   const worker = new Worker(new URL('./worker-thread.js', import.meta.url), { workerData });
   const tell = (order: WorkerOrder): void => worker.postMessage(order);
-  // Node cannot end a thread that is in a transaction of LMDB: it has to leave it first.
+  // Node cannot end a thread that is in an LMDB transaction: the thread has to leave it first.
   const onExit = (): void => {
     tell('exit');
     if (Atomics.wait(ended, 0, 0, exitPatienceMs) === 'timed-out') process.kill(process.pid, 'SIGKILL');
@@ -155,14 +166,14 @@ async function startWorker(options: ServerOptions): Promise<RunningWorker> {
     worker.once('error', reject);
     worker.once('message', resolve);
   });
-  // From here on a failure of the server is nobody's to catch, and ends the process.
+  // From here on, nobody can catch a failure of the server, and it ends the process.
   worker.removeAllListeners('error');
-  // The process may end while the server runs: what it acknowledged is on disk.
+  // The process may end while the server runs: acknowledged writes are on disk.
   worker.unref();
   return {
     port: ready.port,
     async stop() {
-      // The process must not end before the data are closed.
+      // The process must not end before the data is closed.
       worker.ref();
       tell('stop');
       await exited;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { explained } from './storage/no-room.js';
 
-/** Who serves a folder: one process, and how it is reached. */
+/** The process that serves a folder, and its address. */
 interface Owner {
   pid: number;
-  /** When the process began; tells it from a later one with the same number. */
+  /** When the process began; distinguishes it from a later one with the same number. */
   started?: string;
   uri?: string;
 }
@@ -14,24 +14,27 @@ interface Owner {
 /** How long another process may take to open the folder. Unit: milliseconds. */
 const patienceMs = 10_000;
 const pollMs = 20;
-/** How long a lock may be empty: it is filled as soon as it is made, unless its owner dies in between. Unit: milliseconds. */
+/**
+ * How long a lock may be empty: it is filled as soon as it is made, unless its owner dies in between. Unit:
+ * milliseconds.
+ */
 const emptyMs = 1_000;
 
-/** The locks of this process, by their path. */
+/** The locks of this process, by path. */
 const held = new Set<string>();
 
-/** Makes sure that one process alone opens a folder, and tells the others where it serves. */
+/** Ensures that only one process opens a folder, and tells the others where it serves. */
 export class Lock {
   private constructor(private readonly path: string) {
     held.add(path);
   }
 
   /**
-   * Takes the lock of a folder, which is created where it is missing. A lock left behind by a process that has died is
-   * taken over; one that is opening the folder is waited for.
+   * Takes the lock of a folder, which is created if it is missing. A lock left by a dead process is taken
+   * over. If another process is opening the folder, this waits for it.
    *
    * @returns the lock, or the URI at which its owner serves
-   * @throws Error where the owner lives but does not come to serve
+   * @throws Error if the owner is alive but does not start to serve
    */
   static async take(dir: string): Promise<Lock | string> {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -55,7 +58,7 @@ export class Lock {
     }
   }
 
-  /** Tells where the folder is served. */
+  /** Publishes the address at which the folder is served. */
   publish(uri: string): void {
     const draft = `${this.path}.${process.pid}.draft`;
     writeFileSync(draft, JSON.stringify({ ...self(), uri } satisfies Owner), { mode: 0o600 });
@@ -78,13 +81,13 @@ function create(path: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    // On a full disk it has been made, but could not be filled.
+    // On a full disk, it was created but could not be filled.
     if (read(path) === '') rmSync(path, { force: true });
     throw explained(error);
   }
 }
 
-/** Removes a stale lock, unless somebody else has done so and taken it in the meantime. */
+/** Removes a stale lock, unless someone else has removed and taken it in the meantime. */
 function remove(path: string, stale: string): void {
   const aside = `${path}.${process.pid}.stale`;
   try {
@@ -113,7 +116,7 @@ function parse(text: string): Owner | undefined {
   }
 }
 
-/** After a restart, of a container above all, another process may have the number of the owner. */
+/** After a restart, especially of a container, another process may have the owner's number. */
 function isAlive({ pid, started }: Owner, path: string): boolean {
   if (pid === process.pid) return held.has(path);
   try {
@@ -124,10 +127,14 @@ function isAlive({ pid, started }: Owner, path: string): boolean {
   return started === undefined || startOf(pid) === started;
 }
 
-/** When a process began, in Linux's own count; undefined elsewhere, and for one that has ended and is still listed. */
+/**
+ * When a process began, in Linux's own unit; undefined elsewhere, and for a process that has ended but is
+ * still listed.
+ */
 function startOf(pid: number): string | undefined {
   const stat = read(`/proc/${pid}/stat`);
-  // The process's name, in brackets, may contain blanks; its state follows, and the start as the twentieth field.
+  // The process's name, in brackets, may contain spaces. Its state follows, and the start is the twentieth
+  // field after that.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' ? undefined : fields[19];
 }

@@ -1,13 +1,13 @@
 import { unsupported } from './errors.js';
 
 /**
- * The operators of one kind. Each is a file of its own, which registers itself when `operators/index.ts` loads it; see
- * docs/add-an-operator.md.
+ * The operators of one kind. Each has its own file, which registers it when `operators/index.ts` loads the
+ * file; see docs/add-an-operator.md.
  */
 export class Registry<Definition> {
   private readonly definitions = new Map<string, Definition>();
 
-  /** @param kind The subject of a refusal: `The stage`. */
+  /** @param kind The subject of an error message: `The stage`. */
   constructor(private readonly kind: string) {}
 
   /** Adds an operator. */
@@ -17,7 +17,7 @@ export class Registry<Definition> {
   }
 
   /**
-   * An operator by its name.
+   * Finds an operator by name.
    *
    * @throws CommandError CommandNotSupported (115) for an operator that this server lacks, whether or not MongoDB has it
    */

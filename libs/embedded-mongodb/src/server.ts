@@ -9,21 +9,21 @@ import { Store } from './storage/store.js';
 import { TtlMonitor } from './ttl.js';
 import { serveConnection } from './wire/connection.js';
 
-/** Where data is kept and clients are served. */
+/** Where data is stored and clients are served. */
 export interface ServerOptions {
   /** Folder of the data. */
   dir: string;
-  /** Keep the data for the life of the server alone. */
+  /** Keep the data only as long as the server runs. */
   temporary?: boolean;
   /** Path of a Unix domain socket. */
   socket?: string;
-  /** TCP port on 127.0.0.1, in place of a socket; 0 takes a free one. */
+  /** TCP port on 127.0.0.1, instead of a socket; 0 chooses a free one. */
   port?: number;
   /** How often expired documents are removed. Unit: milliseconds. */
   ttlIntervalMs?: number;
 }
 
-/** How often unused cursors are looked for. Unit: milliseconds. */
+/** How often to look for unused cursors. Unit: milliseconds. */
 const cursorIntervalMs = 60_000;
 
 /** The server itself: its store, its listening socket, and its housekeeping. */
@@ -43,7 +43,7 @@ export class MongoServer {
     listener.on('connection', (socket) => this.accept(socket));
   }
 
-  /** Opens the data and begins to listen. */
+  /** Opens the data and starts to listen. */
   static async start(options: ServerOptions): Promise<MongoServer> {
     const store = Store.open(options.dir, options.temporary);
     const engine: Engine = { store, catalog: new Catalog(store), cursors: new Cursors() };
@@ -52,18 +52,18 @@ export class MongoServer {
     return server;
   }
 
-  /** The port listened on, where it is one. */
+  /** The port that the server listens on, if any. */
   get port(): number | undefined {
     const address = this.listener.address();
     return typeof address === 'object' ? address?.port : undefined;
   }
 
-  /** How many clients are connected. */
+  /** Number of connected clients. */
   get connectionCount(): number {
     return this.sockets.size;
   }
 
-  /** Ends the connections, finishes the writes, and closes the data. */
+  /** Closes the connections, finishes the writes, and closes the data. */
   async stop(): Promise<void> {
     clearInterval(this.cursorTimer);
     this.ttl.stop();
@@ -76,7 +76,7 @@ export class MongoServer {
   private async listen(): Promise<void> {
     const { socket, port } = this.options;
     if (socket !== undefined) {
-      // Nobody but the owner may reach the socket, whatever the umask says.
+      // Only the owner may reach the socket, whatever the umask.
       mkdirSync(dirname(socket), { recursive: true, mode: 0o700 });
       rmSync(socket, { force: true });
     }

@@ -8,10 +8,10 @@ import type { Index } from './index/index.js';
 /** How often expired documents are removed, as in MongoDB. Unit: milliseconds. */
 export const defaultTtlIntervalMs = 60_000;
 
-/** What ends a sweep of one index without being anybody's concern. */
+/** Errors that may end the sweep of an index and need not be reported. */
 const expectedEnds = new Set(['QueryPlanKilled', 'InterruptedAtShutdown']);
 
-/** Removes expired documents again and again; an index that fails is reported, and keeps no other from its turn. */
+/** Removes expired documents regularly. An index that fails is reported and does not affect the others. */
 export class TtlMonitor {
   private readonly timer: NodeJS.Timeout;
   private running = false;
@@ -38,7 +38,7 @@ export class TtlMonitor {
   }
 }
 
-/** Removes the documents whose TTL index says that they have expired. */
+/** Removes the documents that have expired according to their TTL index. */
 export async function removeExpired(
   engine: Engine,
   onFailure: (namespace: string, index: string, error: unknown) => void,
@@ -62,7 +62,7 @@ async function removeExpiredOf(engine: Engine, namespace: string, index: Index, 
   if (!index.ready || expireAfterSeconds === undefined || !field) return;
   const latest = new Date(now - expireAfterSeconds * 1_000);
   const expired: BsonDocument = new Map<string, BsonValue>([['$lte', latest]]);
-  // A partial index only speaks for the documents in it.
+  // A partial index applies only to the documents in it.
   const conditions = [new Map([[field.path, expired]]), spec.get('partialFilterExpression') ?? new Map()];
   const filter: BsonDocument = new Map([['$and', conditions]]);
   await changeMany(engine, namespace, { filter, within: index }, undefined, new Pauses(0));

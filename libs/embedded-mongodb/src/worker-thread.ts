@@ -1,16 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { MongoServer, type ServerOptions } from './server.js';
 
-/** What the thread is started with. */
+/** The options that the thread is started with. */
 export interface WorkerOptions extends ServerOptions {
-  /** Becomes 1 when the thread has let go of its data. */
+  /** Set to 1 when the thread has released its data. */
   ended: Int32Array;
 }
 
-/** What the worker tells the thread that started it. */
+/** Messages from the worker to the thread that started it. */
 export type WorkerMessage = { kind: 'ready'; port?: number } | { kind: 'stopped' };
 
-/** What it is told: to finish in order, or to end at once since the process ends. */
+/** Messages to the worker: finish properly, or end at once because the process ends. */
 export type WorkerOrder = 'stop' | 'exit';
 
 if (!parentPort) throw new Error('worker-thread.js is started by startEmbeddedMongodb alone');

@@ -64,7 +64,7 @@ describe('compilePipeline', () => {
     expect(head).toEqual({ filter: doc({ a: 1 }), sort: doc({ b: 1 }), skip: 2, limit: 3 });
   });
 
-  it('passes a chance to pause through every stage', () => {
+  it('passes opportunities to pause through every stage', () => {
     const stages = [
       { $limit: 9 },
       { $match: {} },
@@ -101,7 +101,7 @@ describe('compilePipeline', () => {
     expect(codeOf(() => run([stage], [{ v: new Decimal128('1') }]))).toBe(115);
   });
 
-  it('adds up to the last digit as MongoDB does', () => {
+  it('adds up exactly as MongoDB does, to the last digit', () => {
     // The expected result is that of a MongoDB 7.0.
     const almost = [0.49999999999999994, 0.49999999999999994, 0.1].map((v) => ({ v: new Double(v) }));
     const sum = (last: unknown): unknown =>

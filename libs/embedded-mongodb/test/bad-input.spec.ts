@@ -62,7 +62,7 @@ function nested(levels: number): Buffer {
   return Buffer.from(inner);
 }
 
-describe('what is no message ends the connection', () => {
+describe('bytes that are not a message end the connection', () => {
   it.each([
     ['text', Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')],
     ['random bytes', Buffer.from(Array.from({ length: 4_096 }, (_, i) => (i * 7_919 + 13) % 251))],
@@ -97,7 +97,7 @@ describe('what is no message ends the connection', () => {
   });
 });
 
-describe('a command that is malformed', () => {
+describe('a malformed command', () => {
   it.each([
     ['that nests too deeply', nested(5_000)],
     ['that nests a little too deeply', nested(300)],
@@ -137,7 +137,7 @@ describe('a command that is malformed', () => {
     socket.destroy();
   });
 
-  it('stores no document that is malformed', async () => {
+  it('does not store a malformed document', async () => {
     const good = serialize({ _id: 1, text: 'abc' });
     const bad = Buffer.from(good);
     bad[bad.indexOf('abc')] = 0xff;
@@ -157,8 +157,8 @@ describe('a command that is malformed', () => {
   });
 });
 
-describe('connections that do not go on', () => {
-  it('cost no memory for a length that is only declared', async () => {
+describe('connections that stall', () => {
+  it('use no memory for a length that is only declared', async () => {
     const connected = server.connectionCount;
     const before = process.memoryUsage().rss;
     const sockets = await Promise.all(Array.from({ length: 100 }, open));
@@ -169,7 +169,7 @@ describe('connections that do not go on', () => {
     await eventually(() => server.connectionCount <= connected);
   });
 
-  it('are forgotten when they are gone', async () => {
+  it('are forgotten when they close', async () => {
     const before = server.connectionCount;
     const sockets = await Promise.all(Array.from({ length: 200 }, open));
     for (const [i, socket] of sockets.entries()) {
@@ -180,7 +180,7 @@ describe('connections that do not go on', () => {
     await eventually(() => server.connectionCount <= before);
   });
 
-  it('get their answer however the bytes are cut', async () => {
+  it('get their answer however the bytes are divided', async () => {
     const socket = await open();
     for (const byte of opMsg({ ping: 1, $db: 'test' })) socket.write(Buffer.from([byte]));
     expect(await replyTo(socket)).toMatchObject({ ok: 1 });

@@ -39,7 +39,7 @@ const everyType = {
 };
 
 describe('decodeDocument and encodeDocument', () => {
-  it('give back the same bytes for every type', () => {
+  it('return the same bytes for every type', () => {
     const bytes = serialize(everyType);
     expect(Buffer.from(encodeDocument(decodeDocument(bytes)))).toEqual(Buffer.from(bytes));
   });
@@ -79,7 +79,7 @@ describe('bytes from outside', () => {
     }
   });
 
-  it('may hold no strings that are not UTF-8', () => {
+  it('are refused if a string is not UTF-8', () => {
     const bytes = serialize({ a: 'xx' });
     bytes[bytes.indexOf('x'.charCodeAt(0))] = 0xff;
     expect(codeOf(() => read(bytes))).toBe(22);
@@ -137,7 +137,7 @@ describe('compareValues', () => {
     },
   );
 
-  it('takes numbers of different types for equal', () => {
+  it('treats equal numbers of different types as equal', () => {
     const ones = [new Int32(1), new Double(1), Long.fromNumber(1), Decimal128.fromString('1.00')];
     for (const a of ones) for (const b of ones) expect(compareValues(a, b)).toBe(0);
     expect(compareValues(new Double(-0), new Int32(0))).toBe(0);

@@ -25,7 +25,7 @@ afterAll(async () => {
 const run = (command: Document): Promise<Document> => client.db('test').command(command);
 
 describe('commands', () => {
-  it('promise no acknowledgement by servers that are not there', async () => {
+  it('do not promise acknowledgement by servers that do not exist', async () => {
     const insert = { insert: 'names', documents: [{ _id: 1 }] };
     await expect(run({ ...insert, writeConcern: { w: 2 } })).rejects.toMatchObject({ code: 2 });
     await expect(run({ ...insert, writeConcern: { w: 'two' } })).rejects.toMatchObject({ code: 2 });
@@ -46,13 +46,13 @@ describe('commands', () => {
     await expect(run(command)).rejects.toMatchObject({ code });
   });
 
-  it('insert no _id with a name that starts with a dollar sign anywhere', async () => {
+  it('refuse an _id with a name that starts with a dollar sign at any depth', async () => {
     const documents = [{ _id: { a: { $b: 1 } } }, { _id: { a: [{ $b: 1 }] } }, { _id: { a: { $id: 1 } } }];
     const reply = await run({ insert: 'names', documents, ordered: false });
     expect(reply).toMatchObject({ n: 1, writeErrors: [{ code: 52 }, { code: 52 }] });
   });
 
-  it('count everything where the skip is no number', async () => {
+  it('count everything if the skip is not a number', async () => {
     await run({ insert: 'names', documents: [{ _id: 1 }] });
     expect(await run({ count: 'names', skip: NaN })).toMatchObject({ n: 1 });
   });
@@ -88,7 +88,7 @@ describe('commands', () => {
     });
   });
 
-  it('create a collection that exists without complaint', async () => {
+  it('accept the creation of a collection that exists', async () => {
     await run({ create: 'names' });
     await expect(run({ create: 'names' })).resolves.toMatchObject({ ok: 1 });
   });
@@ -168,7 +168,7 @@ describe('dropIndexes', () => {
     expect(await names()).toEqual(['_id_', 'plain', 'unique']);
   });
 
-  it('says what is missing or of the wrong type', async () => {
+  it('names an option that is missing or of the wrong type', async () => {
     await expect(run({ dropIndexes: 'names' })).rejects.toMatchObject({ code: 40414 });
     await expect(run({ dropIndexes: 'names', index: 1 })).rejects.toMatchObject({ code: 14 });
   });
@@ -186,7 +186,7 @@ describe('find', () => {
 });
 
 describe('createIndexes', () => {
-  it('takes no second order of _id', async () => {
+  it('refuses another index on _id in the other order', async () => {
     const indexes = [{ key: { _id: -1 }, name: 'down' }];
     await expect(run({ createIndexes: 'names', indexes })).rejects.toMatchObject({ code: 2 });
   });

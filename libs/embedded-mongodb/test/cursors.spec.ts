@@ -69,7 +69,7 @@ describe('a cursor read while others write', () => {
     expect(await readAround(query, close)).toHaveLength(1);
   });
 
-  it('goes on in the right order where the next documents of merged ranges are gone', async () => {
+  it('continues in the right order if the next documents of merged ranges are gone', async () => {
     await tasks().createIndex({ a: 1, at: 1 });
     const filter = { a: { $in: [1, 2, 3] } };
     const left = () => tasks().find(filter).sort({ at: 1 }).toArray();
@@ -80,7 +80,7 @@ describe('a cursor read while others write', () => {
     expect(read).toEqual([first, ...(await left())]);
   });
 
-  it('gives a document once although the index has met its first array in between', async () => {
+  it('returns a document once even if the index has met its first array in between', async () => {
     await tasks().createIndex({ a: 1 });
     const read = await readAround({ filter: { a: { $gte: 0 } } }, () =>
       tasks().insertOne({ _id: 1_000, a: [4, 5, 6] }),
@@ -89,7 +89,7 @@ describe('a cursor read while others write', () => {
   });
 });
 
-describe('a cursor whose data are dropped', () => {
+describe('a cursor whose data is dropped', () => {
   const killed = { code: 175, codeName: 'QueryPlanKilled' };
 
   it.each<[string, () => Promise<unknown>]>([
@@ -125,18 +125,18 @@ describe('a cursor whose data are dropped', () => {
     }
   });
 
-  it('goes on when an index is dropped that it does not use', async () => {
+  it('continues if an index that it does not use is dropped', async () => {
     await tasks().createIndexes([{ key: { a: 1 } }, { key: { at: 1 } }]);
     expect(await readAround({ filter: { a: 3 } }, () => tasks().dropIndex('at_1'))).toHaveLength(60);
     expect(await readAround({}, () => tasks().dropIndex('a_1'))).toHaveLength(300);
   });
 
-  it('goes on when it has read all of the data', async () => {
+  it('continues if it has read all of the data', async () => {
     const pipeline = [{ $group: { _id: '$at' } }];
     expect(await readAround({ pipeline }, () => tasks().drop())).toHaveLength(300);
   });
 
-  it('is told to the writer of many documents as well', async () => {
+  it('is also reported to a writer of many documents', async () => {
     await tasks().insertMany(Array.from({ length: 20_000 }, (_, i) => ({ _id: 1_000 + i })));
     const outcome = expect(tasks().deleteMany({})).rejects.toMatchObject({ code: 175 });
     while ((await tasks().estimatedDocumentCount()) === 20_300);

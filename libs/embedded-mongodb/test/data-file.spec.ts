@@ -64,21 +64,21 @@ describe('a data file', () => {
     );
   });
 
-  it('whose journal is missing is refused in a sentence', async () => {
+  it('is refused with a clear message if its journal is missing', async () => {
     const dir = join(folder, 'without journal');
     cpSync(join(folder, 'good'), dir, { recursive: true });
     rmSync(join(dir, 'journal'));
     await expect(count(dir)).rejects.toThrow(/data\.mdb cannot be opened: the journal .* is missing/);
   });
 
-  it('that is missing beside its journal is refused in a sentence', async () => {
+  it('is refused with a clear message if it is missing but its journal exists', async () => {
     const dir = join(folder, 'missing');
     cpSync(join(folder, 'good'), dir, { recursive: true });
     rmSync(join(dir, 'data.mdb'));
     await expect(count(dir)).rejects.toThrow(/data\.mdb cannot be opened: it is missing\. Put a backup/);
   });
 
-  it('is opened whose record is older, or was never written', async () => {
+  it('is opened if its record is older, or was never written', async () => {
     const dir = join(folder, 'older');
     cpSync(join(folder, 'good'), dir, { recursive: true });
     const record = readFileSync(join(dir, 'data.mdb-head'));
@@ -89,7 +89,7 @@ describe('a data file', () => {
     expect(await count(dir)).toBe(2_003);
   });
 
-  it('that is whole is opened, and so is a new folder', async () => {
+  it('is opened if it is intact, and so is a new folder', async () => {
     expect(await count(join(folder, 'good'))).toBe(2_000);
     expect(await count(join(folder, 'new'))).toBe(0);
   });

@@ -46,7 +46,7 @@ describe('the store', () => {
     });
   });
 
-  it('has no cursor open behind a query that ended early', () => {
+  it('has no open cursor after a query that ended early', () => {
     for (const match of new Query(store, notes, { filter: new Map() }).matches()) if (match) break;
     expect(store['cursors'].size).toBe(0);
   });
@@ -59,13 +59,13 @@ describe('a sort', () => {
     return [...sortMatches(scan, bySize, keep, most)].flatMap((match) => match?.record ?? []);
   };
 
-  it('gives as many documents as are wanted', () => {
+  it('returns as many documents as requested', () => {
     const all = sort(Infinity);
     expect(all.length).toBeGreaterThan(100);
     expect(sort(3)).toEqual(all.slice(0, 3));
   });
 
-  it('is given up with an error where the documents take too much memory', () => {
+  it('ends with an error if the documents take too much memory', () => {
     expect(() => sort(Infinity, 1_000)).toThrow('Sort exceeded memory limit of 1000 bytes');
   });
 });
@@ -148,7 +148,7 @@ describe('an index that is being built', () => {
     expect(await found(5)).toBe(1);
   });
 
-  it('bothers no writer, and is not promised where a duplicate remains', async () => {
+  it('does not affect writers, and fails if a duplicate remains', async () => {
     const failing = expect(create()).rejects.toMatchObject({ code: 11_000 });
     await begun();
     await store.write(() => insert(-1, 0));
@@ -157,7 +157,7 @@ describe('an index that is being built', () => {
     expect(notes.counters.documents).toBe(documents + 1);
   });
 
-  it('waits for what it cannot index to be gone', async () => {
+  it('succeeds if documents that it cannot index are removed in time', async () => {
     await store.write(() => notes.insert(Buffer.from(encodeDocument(doc({ _id: -1, a: [], b: [] })))));
     const built = create({ key: { a: 1, b: 1 } });
     await begun();
@@ -165,12 +165,12 @@ describe('an index that is being built', () => {
     expect(notes.index('n_1')?.ready).toBe(true);
   });
 
-  it('is there for all who asked for it', async () => {
+  it('exists for all who asked for it', async () => {
     await Promise.all([create(), create(), create()]);
     expect(notes.index('n_1')?.ready).toBe(true);
   });
 
-  it('is promised to nobody where it cannot be built', async () => {
+  it('fails for all who asked for it if it cannot be built', async () => {
     await store.write(() => insert(-1, documents - 1));
     const first = create();
     const failing = expect(first).rejects.toMatchObject({ code: 11_000 });
@@ -180,7 +180,7 @@ describe('an index that is being built', () => {
     expect(notes.index('n_1')).toBeUndefined();
   });
 
-  it('is not promised where it is dropped', async () => {
+  it('fails if it is dropped', async () => {
     const failing = expect(create()).rejects.toMatchObject({ code: 276 });
     await begun();
     await store.write(() =>
@@ -189,7 +189,7 @@ describe('an index that is being built', () => {
     await failing;
   });
 
-  it('is not promised where its collection is dropped', async () => {
+  it('fails if its collection is dropped', async () => {
     const failing = expect(create()).rejects.toMatchObject({ code: 276 });
     await begun();
     await store.write(() => engine.catalog.drop(notes));

@@ -77,7 +77,7 @@ describe('compileFilter', () => {
     expect(codeOf(() => compileFilter(doc(filter)))).toBe(code);
   });
 
-  it('says what an index can know', () => {
+  it('describes the bounds that an index can use', () => {
     const { predicates, exact } = compileFilter(doc({ a: { $gt: 1 }, 'b.c': { $in: ['x', 'y'] }, d: null }));
     expect(predicates.map(({ path, includesMissing }) => [path, includesMissing])).toEqual([
       ['a', false],

@@ -41,7 +41,7 @@ async function untilItFails(action: (n: number) => Promise<unknown>): Promise<ne
 }
 
 describe('a server whose disk is full', () => {
-  it('says so instead of starting on a new folder', async () => {
+  it('reports it instead of starting on a new folder', async () => {
     const command = `ulimit -f 100; exec "${process.execPath}" "${cli}" --port 0 --dir "${dir}"`;
     const child = spawn('sh', ['-c', command], { stdio: 'pipe' });
     const [[text], [code]] = await Promise.all([once(child.stderr, 'data'), once(child, 'exit')]);
@@ -49,7 +49,7 @@ describe('a server whose disk is full', () => {
     expect(code).toBe(1);
   });
 
-  it('starts, answers reads and goes on when something is dropped', async () => {
+  it('starts, answers reads, and recovers when something is dropped', async () => {
     await withFileLimit('16384', async (notes) => {
       const add = (_id: number): Promise<unknown> => notes.insertOne({ _id, body: 'x'.repeat(5_000), n: 0 });
       await expect(untilItFails(add)).rejects.toMatchObject({ code: 14_031 });

@@ -40,7 +40,7 @@ function importsOf(file: string): string[] {
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 
-it('every file lies in a folder that has a layer, and imports are seen', () => {
+it('every file is in a folder that has a layer, and imports are found', () => {
   expect(files.filter((file) => layerOf(file) < 0)).toEqual([]);
   expect(importsOf('operators/filter/elem-match.ts')).toContain('query/element.ts');
 });

@@ -52,7 +52,7 @@ async function contentsAfter(accident: (journal: string) => void): Promise<strin
 }
 
 describe('the journal', () => {
-  it('brings back what was acknowledged, and of a damaged journal all up to the damage', async () => {
+  it('restores acknowledged writes, and those before the damage from a damaged journal', async () => {
     const store = Store.open(join(dir, 'data'));
     const states = [contents(store)];
     for (let round = 0; round < rounds; round++) {
@@ -78,7 +78,7 @@ describe('the journal', () => {
     await store.close();
   }, 60_000);
 
-  it('does not bring back what a checkpoint has taken over', async () => {
+  it('does not replay changes that a checkpoint contains', async () => {
     const first = Store.open(join(dir, 'data'));
     await writeRound(first, 1);
     await first.close();

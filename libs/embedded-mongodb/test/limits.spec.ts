@@ -57,7 +57,7 @@ describe('a date beyond those of JavaScript', () => {
   });
 });
 
-describe('a name that is given twice', () => {
+describe('a repeated name', () => {
   const rename = (bytes: Buffer): void => {
     bytes[bytes.indexOf('\x10b\0', 0, 'latin1') + 1] = 0x61;
   };
@@ -93,7 +93,7 @@ describe('an empty timestamp', () => {
   // MongoDB stores the time of the server in its place, but only at the first level and where a document is stored as a whole.
   const empty = new Timestamp(0n);
 
-  it('is refused wherever it comes from outside', async () => {
+  it('is refused in all input', async () => {
     const times = server.database.collection('times');
     const requests = [
       times.insertOne({ at: empty }),

@@ -78,7 +78,7 @@ describe('an index', () => {
     expect(await things().countDocuments(filter)).toBe(expected.length);
   });
 
-  it('is not taken for its filter of null, which holds nothing', async () => {
+  it('is not used for a filter of null, for which it has no entries', async () => {
     await things().insertMany(nulls.map((each, _id) => ({ _id, ...each })));
     await things().createIndex({ c: 1 }, { partialFilterExpression: { c: { $lt: null } } });
     expect(idsOf(await things().find({ c: null }).toArray())).toEqual([0, 1]);
@@ -89,7 +89,7 @@ describe('an index', () => {
     ).toEqual([]);
   });
 
-  it('is not taken where an element that is no document lacks the field of its filter', async () => {
+  it('is not used if an element that is not a document lacks the field of its filter', async () => {
     await things().insertMany(nested.map((each, _id) => ({ _id, ...each })));
     await things().createIndex({ 'a.b': 1 }, { partialFilterExpression: { 'a.b': null } });
     const found = await things()

@@ -79,13 +79,13 @@ describe('regular expressions', () => {
     await expect(names.countDocuments({ text: { $regex: pattern } })).rejects.toMatchObject({ code: 51_091 });
   });
 
-  it('names the option that there is not', async () => {
+  it('names the unknown option', async () => {
     const names = await server.filled([{ text: 'a' }]);
     const found = names.countDocuments({ text: { $regex: 'a', $options: 'g' } });
     await expect(found).rejects.toMatchObject({ code: 51_108 });
   });
 
-  it('finds by the start of an expression what lies in an index', async () => {
+  it('uses an index for the literal start of an expression', async () => {
     const names = await server.filled(['ab', 'abc', 'b', 'ac', 'xab', 'AB'].map((text) => ({ text })));
     const counts = async (): Promise<number[]> =>
       Promise.all(

@@ -41,7 +41,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-it('a closed store refuses what comes late, and what is dropped last is removed at the next start', async () => {
+it('a closed store refuses late jobs, and the data dropped last is removed at the next start', async () => {
   await store.write(() => catalog.drop(notes));
   await store.close();
   await expect(store.write(() => undefined)).rejects.toThrow('closed');
@@ -50,8 +50,8 @@ it('a closed store refuses what comes late, and what is dropped last is removed 
   expect(catalog.list()).toEqual([]);
 });
 
-describe('a command under way while others are rolled back', () => {
-  it('counts what it changes afterwards, and not what was undone', async () => {
+describe('a running command while others are rolled back', () => {
+  it('counts later changes, but not those that were undone', async () => {
     await rollBack(() => insert(2));
     await store.write(() => [insert(3), insert(4)]);
     expect(notes.counters.documents).toBe(3);
@@ -69,7 +69,7 @@ describe('a command under way while others are rolled back', () => {
     expect(notes.index('n_1')?.ready).toBe(true);
   });
 
-  it('learns anew what was undone of an index', async () => {
+  it('repeats the index entries that were undone', async () => {
     const index = await store.write(() =>
       catalog.addIndex(notes, parseIndex(doc({ key: { n: 1 }, name: 'n_1' }))),
     );
@@ -82,7 +82,7 @@ describe('a command under way while others are rolled back', () => {
     expect(notes.index('n_1')?.multikey).toBe(true);
   });
 
-  it('keeps its collection when only the drop was undone', async () => {
+  it('keeps its collection if only the drop was undone', async () => {
     await rollBack(() => catalog.drop(notes));
     expect(notes.dropped).toBe(false);
     expect(catalog.find('test.notes')).toBe(notes);

@@ -20,7 +20,7 @@ describe('parseSort', () => {
     ).toEqual([[], null, 1, 'x', { b: 1 }, true]);
   });
 
-  it('takes the least element of an array going up and the greatest going down', () => {
+  it('uses the smallest element of an array in ascending order and the greatest in descending order', () => {
     const documents = [{ a: [5, 1] }, { a: 3 }, { a: [2, 4] }];
     expect(sorted({ a: 1 }, documents)).toEqual([[5, 1], [2, 4], 3]);
     expect(sorted({ a: -1 }, documents)).toEqual([[5, 1], [2, 4], 3]);

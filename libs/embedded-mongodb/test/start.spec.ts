@@ -62,7 +62,7 @@ function socketOf(uri: string): string {
 }
 
 describe('startEmbeddedMongodb', () => {
-  it('keeps what was written for the next start', async () => {
+  it('keeps data for the next start', async () => {
     const first = await startEmbeddedMongodb({ dir });
     await add(first.uri, 'ada');
     await first.stop();
@@ -71,7 +71,7 @@ describe('startEmbeddedMongodb', () => {
     await second.stop();
   });
 
-  it('listens on a socket that its owner alone can use', async () => {
+  it('listens on a socket that only its owner can use', async () => {
     const server = await startEmbeddedMongodb({ dir });
     const socket = socketOf(server.uri);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
@@ -120,7 +120,7 @@ describe('startEmbeddedMongodb', () => {
     for (const delay of [0, 40, 80, 120, 160, 200]) expect(await exitCodeOf(`${delay}`)).toBe(3);
   });
 
-  it('wants either a folder or memory', async () => {
+  it('requires either a folder or memory', async () => {
     await expect(startEmbeddedMongodb({})).rejects.toThrow('give either { dir } or { memory: true }');
     await expect(startEmbeddedMongodb({ dir, memory: true })).rejects.toThrow('give either');
   });
@@ -137,13 +137,13 @@ describe('a second start on the same folder', () => {
     await other.end('SIGTERM');
   });
 
-  it('ends up at one server when both start at once', async () => {
+  it('results in one server if both start at once', async () => {
     const both = await Promise.all([startProcess('--dir', dir), startProcess('--dir', dir)]);
     expect(both[0].uri).toBe(both[1].uri);
     await Promise.all(both.map(({ end }) => end('SIGTERM')));
   });
 
-  it('takes over from a process that was killed', async () => {
+  it('takes over from a killed process', async () => {
     const killed = await startProcess('--dir', dir);
     await add(killed.uri, 'ada');
     await killed.end('SIGKILL');
@@ -205,7 +205,7 @@ describe('the command line', () => {
     await exited;
   });
 
-  it('says what it takes', async () => {
+  it('prints its options', async () => {
     const child = spawn(process.execPath, [cli, '--port', 'many', '--memory'], { stdio: 'pipe' });
     const [[text], [code]] = await Promise.all([once(child.stderr, 'data'), once(child, 'exit')]);
     expect(String(text)).toContain('--port takes a whole number from 0 to 65535.');

@@ -11,7 +11,7 @@ afterAll(() => server.stop());
 const words = ['b', 'a', 'b', 'c', 'b', 'a'].map((word, n) => ({ _id: n, word }) as Document);
 
 describe('explain', () => {
-  it('of an aggregation gives its plan in place of its documents', async () => {
+  it('returns the plan of an aggregation instead of its documents', async () => {
     const names = await server.filled(words);
     const pipeline = [{ $match: { word: 'a' } }];
     const reply = await server.run({ aggregate: names.collectionName, pipeline, explain: true });
@@ -21,7 +21,7 @@ describe('explain', () => {
 });
 
 describe('a collation', () => {
-  it('that compares byte by byte is what there is, and any other is refused', async () => {
+  it('that compares byte by byte is accepted, and any other is refused', async () => {
     const names = await server.filled(words);
     const name = names.collectionName;
     const requests = (locale: string): Document[] => {
@@ -48,7 +48,7 @@ describe('a collation', () => {
 });
 
 describe('variables of a command', () => {
-  it('are refused, but for none', async () => {
+  it('are refused unless there are none', async () => {
     const { collectionName: name } = await server.filled(words);
     await expect(server.run({ find: name, let: {} })).resolves.toBeDefined();
     const requests: Document[] = [
@@ -63,7 +63,7 @@ describe('variables of a command', () => {
 });
 
 describe('the natural order', () => {
-  it('can be asked for in a sort, either way', async () => {
+  it('can be requested by a sort, in either direction', async () => {
     const names = await server.filled(words);
     await names.createIndex({ word: 1 });
     const ids = async (filter: Document, direction: 1 | -1): Promise<unknown[]> => {

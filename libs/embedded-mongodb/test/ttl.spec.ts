@@ -86,14 +86,14 @@ describe('a TTL index', () => {
     expect(await left()).toEqual(expected);
   });
 
-  it('that is partial leaves the documents of an ordinary one on the same field alone', async () => {
+  it('does not remove documents outside its partial filter', async () => {
     await visits().insertMany(documents);
     await visits().createIndex({ at: 1 });
     await visits().createIndex({ at: 1 }, { expireAfterSeconds: 0, name: 'ttl', ...done });
     expect(await left()).toEqual([2, 3, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('removes a document once it belongs into its partial filter', async () => {
+  it('removes a document once its partial filter matches', async () => {
     await visits().insertMany(documents);
     await visits().createIndex({ at: 1 }, { expireAfterSeconds: 0, ...done });
     await visits().updateOne({ _id: 2 }, { $set: { s: 'done' } });

@@ -182,7 +182,7 @@ describe('a pipeline as an update', () => {
     expect(codeOf(() => update(stages).apply(doc({ _id: 1, a: 1 })))).toBe(code);
   });
 
-  it('takes the seed of an upsert from the filter', () => {
+  it('starts an upsert from the values in the filter', () => {
     const inserted = upsertDocument(doc({ q: 5 }), update([{ $set: { z: '$q' } }]), () => new Int32(9));
     expect(plain(inserted)).toEqual({ _id: 9, q: 5, z: 5 });
   });

@@ -1,4 +1,6 @@
-/** Types of a field: decorator, its options, type in TypeScript, and a valid value, which is the example, too. */
+/**
+ * Types of a field: decorator, its options, TypeScript type, and a valid value, which is also the example.
+ */
 const TYPES = {
   text: { decorator: 'IsText', options: ['max: 1_000'], type: 'string', example: 'Some text' },
   texts: {
@@ -17,7 +19,10 @@ const TYPES = {
 /** Names that the service uses itself. */
 const TAKEN = ['_id', 'createdAt', 'updatedAt', 'constructor', '__proto__'];
 
-/** Reads fields such as `title:text!`: a name, a type, and `!` if a create needs the field; `?` says that it does not. */
+/**
+ * Reads fields such as `title:text!`: a name, a type, and `!` if a create requires the field; `?` if it does
+ * not.
+ */
 export function readFields(texts) {
   const fields = texts.filter((text) => text !== '').map(readField);
   const repeated = fields.find(({ name }, i) => fields.findIndex((other) => other.name === name) !== i);

@@ -4,7 +4,9 @@ import { filesOf, register } from './resource.js';
 
 const APP_MODULE = '/src/app.module.ts';
 
-/** The factory of the schematic `resource`, as the Nest CLI calls it; it calls its second argument the path. */
+/**
+ * The factory of the schematic `resource`, called by the Nest CLI, which names its second argument the path.
+ */
 export function resource({ name, path: fields = '' }) {
   return async (tree) => {
     const registered = register(tree.readText(APP_MODULE), name);
@@ -14,7 +16,10 @@ export function resource({ name, path: fields = '' }) {
   };
 }
 
-/** A schematic of Nest's own, with the formatter's settings of this project, which its option `format` does not find. */
+/**
+ * One of Nest's own schematics, with this project's formatter settings, which its option `format` does not
+ * find.
+ */
 function formatted(schematic) {
   return (options) => (tree, context) =>
     context.engine

@@ -1,4 +1,7 @@
-/** The names of a resource, made of its own: `blog-posts` gives `BlogPost`, `BlogPostsModule` and `blog-post`. */
+/**
+ * The names of a resource, derived from its name: `blog-posts` gives `BlogPost`, `BlogPostsModule` and
+ * `blog-post`.
+ */
 export function namesOf(plural) {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(plural ?? ''))
     throw new Error(

@@ -5,10 +5,10 @@ import { namesOf } from './names.js';
 /**
  * The files of a new resource, formatted.
  *
- * @param plural its name, such as `comments`
- * @param fieldTexts its fields, such as `title:text!`
+ * @param plural name of the resource, such as `comments`
+ * @param fieldTexts fields, such as `title:text!`
  * @returns pairs of path and content
- * @throws Error with a sentence if the name or a field is wrong
+ * @throws Error with a sentence if the name or a field is invalid
  */
 export async function filesOf(plural, fieldTexts) {
   const names = namesOf(plural);
@@ -31,7 +31,7 @@ export async function filesOf(plural, fieldTexts) {
 /**
  * Adds the module of a resource to the text of `app.module.ts`.
  *
- * @throws Error with a sentence if it is there already, or the place is not found
+ * @throws Error with a sentence if it is already there, or the place is not found
  */
 export function register(appModule, plural) {
   const { Plural } = namesOf(plural);
@@ -108,7 +108,7 @@ describeCrudContract('${plural}', {
 `;
 }
 
-/** A value as TypeScript writes it: keys without quotes where they can be. */
+/** A value in TypeScript's notation: keys without quotes if possible. */
 function literalOf(value) {
   return JSON.stringify(value).replaceAll(/"(\w+)":/g, '$1:');
 }

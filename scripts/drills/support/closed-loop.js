@@ -2,15 +2,16 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from './connection.js';
 
-/** Connections opened at a time. */
+/** Number of connections to open at a time. */
 const OPENED_AT_A_TIME = 100;
 
 /**
- * Has each of a number of clients send one request after the other, for so long. A client that is refused waits as long as it is
- * told, a little more or less.
+ * Makes each of a number of clients send one request after the other for a while. A rejected client waits as
+ * long as it is told, a little more or less.
  *
- * @param requestOf the bytes that a client sends, by its number
- * @returns times of the answers that were served and refused (unit: milliseconds), and how often something else came of a request
+ * @param requestOf returns the bytes that a client sends, by its number
+ * @returns times of served and of rejected requests (unit: milliseconds), and how often each other result
+ * occurred
  */
 export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0 }) {
   const result = { served: [], refused: [], others: {}, seconds: 0 };
@@ -44,10 +45,10 @@ export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0 }) {
   return result;
 }
 
-/** What came of requests that were neither served nor refused, such as `3 times closed`. */
+/** The results of requests that were neither served nor rejected, such as `3 times closed`. */
 export const oddOf = ({ others }) => Object.entries(others).map(([what, times]) => `${times} times ${what}`);
 
-/** The time that a share of them does not exceed. Unit: milliseconds. */
+/** The time that a given share of them does not exceed. Unit: milliseconds. */
 export function quantile(times, share) {
   const sorted = [...times].sort((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0;

@@ -5,7 +5,10 @@ import { performance } from 'node:perf_hooks';
 /** How long an answer may take; the service answers within five seconds. Unit: milliseconds. */
 const LIMIT_MS = 30_000;
 
-/** One connection that sends one request at a time, with little effort of its own: thousands of them fit into a process. */
+/**
+ * One connection that sends one request at a time with little effort, so that thousands of them fit into a
+ * process.
+ */
 export class Connection {
   received = '';
 
@@ -21,7 +24,7 @@ export class Connection {
   }
 
   /**
-   * Sends a request as {@link requestOf} makes it.
+   * Sends a request made by {@link requestOf}.
    *
    * @returns status, value of Retry-After and text of the answer, and how long it took (unit: milliseconds); rejects without one
    */

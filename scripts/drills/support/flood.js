@@ -4,11 +4,11 @@ import { connect } from 'node:net';
 const LIMIT_MS = 90_000;
 
 /**
- * Sends a head, and then a part again and again, until so many bytes were sent or the server has had enough; the end
- * follows if all was sent.
+ * Sends a head, and then a part repeatedly, until enough bytes have been sent or the server stops reading;
+ * then the end, if everything was sent.
  *
  * @param end bytes that end the body
- * @returns status of the answer, undefined if there was none, and the number of bytes that went into the socket
+ * @returns status of the answer, undefined if there was none, and the number of bytes written to the socket
  */
 export function flood(url, { head, part, bytes, end = '' }) {
   const { hostname, port } = new URL(url);

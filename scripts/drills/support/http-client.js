@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 
-/** A client with one connection of its own, which it keeps as long as the server does. */
+/** A client with its own connection, which it keeps as long as the server does. */
 export class HttpClient {
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
 

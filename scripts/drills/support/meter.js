@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuOf, rssOf } from '../../../bench/support/installation.js';
 
-/** What is done for an answer after it was sent, such as freeing memory. Unit: milliseconds. */
+/** Time for work after an answer, such as freeing memory. Unit: milliseconds. */
 const SETTLED_MS = 300;
 
 /**
- * What a process takes while something happens to it.
+ * Measures what a process takes while something happens to it.
  *
  * @returns the result, the CPU time (unit: milliseconds) and by how much the resident memory grew at its peak (unit: MiB)
  */

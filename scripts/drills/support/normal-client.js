@@ -7,12 +7,12 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 /** How long a request may take before it counts as failed. Unit: milliseconds. */
 const LIMIT_MS = 10_000;
 
-/** Requests that each normal client sends in a second, at most. */
+/** Maximum number of requests that each normal client sends per second. */
 const PER_SECOND = 50;
 
 /**
- * What normal clients see of a service, in a thread of their own, so that what is done to the service meanwhile does not hold
- * them up: 4 that keep their connections, and one that opens a new one for each request.
+ * Measures a service as normal clients see it, in a separate thread, so that other work of the drill does not
+ * delay them: 4 clients that keep their connections, and one that opens a new one for each request.
  *
  * @returns times of gets and of gets over new connections (unit: milliseconds), and the number of failures
  */
@@ -22,13 +22,13 @@ export async function normalClients(url, ms) {
   return seen;
 }
 
-/** The time that a share of requests stays below. Unit: milliseconds. */
+/** The time that a given share of requests stays below. Unit: milliseconds. */
 export function quantile(times, share) {
   const sorted = [...times].sort((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Infinity;
 }
 
-/** Such as `get p50 4 ms, p99 12 ms; new connection p99 20 ms; 0 of 900 failed`. */
+/** Text such as `get p50 4 ms, p99 12 ms; new connection p99 20 ms; 0 of 900 failed`. */
 export function told({ gets, connections, failed }) {
   const [p50, p99] = [0.5, 0.99].map((share) => quantile(gets, share).toFixed(1));
   const sent = gets.length + connections.length + failed;

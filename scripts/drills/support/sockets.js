@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 const OPENED_AT_A_TIME = 100;
 
-/** Connections that send bytes and read nothing; each has its `status`, if it is told to read. */
+/** Connections that send bytes and read nothing, unless told to read: then each has a `status`. */
 export async function openSockets(url, count, bytes, { reads = false } = {}) {
   const { hostname, port } = new URL(url);
   const sockets = [];
@@ -29,6 +29,6 @@ function readStatus(socket) {
     text += part;
     socket.status ??= Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]) || undefined;
   });
-  // Half-open, it would count as open for ever.
+  // Half-open, it would count as open forever.
   socket.on('end', () => socket.destroy());
 }

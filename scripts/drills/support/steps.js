@@ -3,7 +3,7 @@
  *
  * @param tell is called with the name of each step that begins
  * @param giveUp is called with a sentence if a step takes longer than the limit
- * @returns begins a step, which ends the one before, and a function that ends the last one
+ * @returns a function that begins a step and ends the previous one, and one that ends the last step
  */
 export function watchSteps({ limitMs, tell, giveUp }) {
   let timer;

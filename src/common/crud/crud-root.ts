@@ -11,45 +11,54 @@ import { EventsModule } from '../events/index.js';
 import { TenancyModule, type TokenVerifierOptions } from '../tenancy/index.js';
 import type { Fail } from './options/fail.js';
 
-/** What all resources of an application share. */
+/** Settings shared by all resources of an application. */
 export interface CrudRootOptions {
   /**
-   * The database: `{ uri }` of a MongoDB with the name of a database, or the embedded one of the package embedded-mongodb,
-   * `{ embeddedDir }` with the folder of its files or `{ memory: true }` for tests.
+   * The database: a MongoDB by `{ uri }`, which must contain a database name, or the embedded database
+   * (package embedded-mongodb) by `{ embeddedDir }`, the folder of its files, or `{ memory: true }` for
+   * tests.
    */
   database: DatabaseOptions;
-  /** How tokens are verified: `secret` or `jwksUrl`. @default no token verifies, so that isolated routes answer 401 */
+  /**
+   * How tokens are verified: `secret` or `jwksUrl`.
+   *
+   * @default no token is valid, so isolated routes answer 401
+   */
   tokens?: CrudTokenOptions;
-  /** A hook that takes longer is logged as slow, and the request goes on without it. Unit: milliseconds. @default 50 */
+  /**
+   * A hook that takes longer is logged as slow, and the request goes on without it. Unit: milliseconds.
+   *
+   * @default 50
+   */
   hookWarnMs?: number;
 }
 
-/** How tokens are verified; one of `secret` and `jwksUrl` is given. */
+/** How tokens are verified. Give either `secret` or `jwksUrl`. */
 export interface CrudTokenOptions extends Omit<TokenVerifierOptions, 'tenantClaim' | 'names'> {
-  /** Name of the claim that carries the tenant. @default "tenant" */
+  /** Name of the claim that contains the tenant. @default "tenant" */
   tenantClaim?: string;
 }
 
-/** What all resources of an application share, made from what Nest injects. */
+/** Settings shared by all resources of an application, made by a factory that Nest injects. */
 export interface CrudRootAsyncOptions {
-  /** Modules that export what the factory injects. @default none */
+  /** Modules that export the providers that the factory injects. @default none */
   imports?: ModuleMetadata['imports'];
-  /** Tokens of what the factory is called with, in this order. @default none */
+  /** Tokens of the factory's arguments, in order. @default none */
   inject?: FactoryProvider['inject'];
-  /** Makes the options, or a promise of them. Called once, at the start. */
+  /** Returns the options, or a promise of them. Called once, at the start. */
   useFactory: FactoryProvider<CrudRootOptions>['useFactory'];
 }
 
 const CRUD_ROOT_OPTIONS = Symbol('CrudRootOptions');
 
-/** Gives the options to the modules that are made from them. */
+/** Provides the options to the modules that are made from them. */
 @Global()
 @Module({})
 class CrudRootOptionsModule {}
 
 const SECRET_BYTES = 32;
 
-/** A scheme, addresses, and the name of a database: without a name, everything would go to `test`. */
+/** A scheme, addresses, and a database name. Without the name, everything would go to `test`. */
 const DATABASE_URI = /^mongodb(?:\+srv)?:\/\/[^/\s]+\/[^/?\s]/;
 
 /** The modules that all resources need: the database, events, and the verification of tokens. */
@@ -77,15 +86,15 @@ function fromOptions<T>(useFactory: (options: CrudRootOptions) => T) {
   return { inject: [CRUD_ROOT_OPTIONS], useFactory };
 }
 
-/** No token verifies with a secret that nobody knows. */
+/** No token verifies against a secret that nobody knows. */
 function unknownSecret(): CrudTokenOptions {
   return { secret: randomBytes(SECRET_BYTES).toString('hex') };
 }
 
 /**
- * The options, checked.
+ * Checks the options and returns them.
  *
- * @param method where they were given
+ * @param method that the options were passed to
  * @throws Error that names the fix, if an option cannot be used
  */
 export function checkedRoot(options: CrudRootOptions, method: 'forRoot' | 'forRootAsync'): CrudRootOptions {

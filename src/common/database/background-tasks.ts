@@ -3,10 +3,12 @@ import { Logger } from '@nestjs/common';
 import { OPEN_RETRY_MS } from './database-limits.js';
 import { pause } from './pause.js';
 
-/** Work on the database that no request waits for; it ends early, between two steps, when the process stops. */
+/**
+ * Work on the database that no request waits for. It ends early, between two steps, when the process stops.
+ */
 export type BackgroundTask = (stopping: AbortSignal) => Promise<void>;
 
-/** Runs tasks in the background; one that fails is tried again. */
+/** Runs tasks in the background and retries those that fail. */
 export class BackgroundTasks {
   private readonly logger = new Logger('Database');
   private readonly stopping = new AbortController();
@@ -15,11 +17,11 @@ export class BackgroundTasks {
   private started = false;
 
   constructor() {
-    // Each task that pauses listens.
+    // Each pausing task adds a listener.
     setMaxListeners(0, this.stopping.signal);
   }
 
-  /** Runs a task from {@link BackgroundTasks.start} on. */
+  /** Adds a task, which runs after {@link BackgroundTasks.start}. */
   add(name: string, task: BackgroundTask): void {
     if (this.started) this.run(name, task);
     else this.waiting.push([name, task]);
@@ -30,7 +32,7 @@ export class BackgroundTasks {
     for (const [name, task] of this.waiting.splice(0)) this.run(name, task);
   }
 
-  /** Resolves when every task has ended. */
+  /** Stops the tasks and resolves when every one has ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

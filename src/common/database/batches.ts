@@ -1,8 +1,8 @@
-/** How items go together. */
+/** How items are batched. */
 export interface BatchOptions {
   /** Maximum number of items of one step. Unit: items. @default all that wait */
   readonly max?: number;
-  /** How many steps of a kind may be under way before its items have to wait. Unit: steps. @default 1 */
+  /** How many steps of a kind may run before its items have to wait. Unit: steps. @default 1 */
   readonly atOnce?: number;
   /** Called with the number of items of each step that begins. @default nothing */
   readonly begun?: (size: number) => void;
@@ -20,19 +20,23 @@ interface Kind<Item, Result> {
 }
 
 /**
- * Natural batching: an item of a kind that has no step under way is carried out at once; those that arrive meanwhile go
- * together with the next step, which begins when one returns. No item joins a step that has begun.
+ * Natural batching: an item whose kind has no running step is carried out at once. Items that arrive
+ * meanwhile are carried out together by the next step, which begins when one returns. No item joins a step
+ * that has begun.
  */
 export class Batches<Item, Result> {
   private readonly kinds = new Map<string, Kind<Item, Result>>();
 
-  /** @param carryOut carries out the items of one step, all of one kind, and gives the result of each in their order */
+  /**
+   * @param carryOut carries out the items of one step, all of one kind, and returns their results in the same
+   * order
+   */
   constructor(
     private readonly carryOut: (items: readonly Item[]) => Promise<readonly Result[]>,
     private readonly options: BatchOptions = {},
   ) {}
 
-  /** Resolves when the item has been carried out. @throws what its step throws */
+  /** Resolves when the item has been carried out. @throws the error of its step */
   add(key: string, item: Item): Promise<Result> {
     const kind = this.kindOf(key);
     return new Promise((done, failed) => {
@@ -51,11 +55,11 @@ export class Batches<Item, Result> {
 
   private async run(key: string, kind: Kind<Item, Result>): Promise<void> {
     kind.underWay += 1;
-    // What is added in one go belongs to one step.
+    // Items added in the same tick belong to one step.
     await Promise.resolve();
     while (kind.waiting.length > 0) await this.step(kind.waiting.splice(0, this.options.max ?? Infinity));
     kind.underWay -= 1;
-    // Keys come from requests: one that nobody waits for is forgotten.
+    // Keys come from requests, so a key that nobody waits for is removed.
     if (kind.underWay === 0) this.kinds.delete(key);
   }
 
@@ -71,9 +75,9 @@ export class Batches<Item, Result> {
 }
 
 /**
- * Equal work, carried out once for all who have asked for it when it begins: they share its result.
+ * Carries out equal work once for all who have asked for it when it begins. They share the result.
  *
- * @param options how it goes together
+ * @param options of the batching
  */
 export function sharing<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
   return new Batches<() => Promise<Result>, Result>(async ([first, ...others]) => {

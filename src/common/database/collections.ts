@@ -2,15 +2,16 @@ import { type Connection, mongo, type Schema } from 'mongoose';
 
 const NAMESPACE_EXISTS = 48;
 
-/** Codes of an index that is there with other options: by its keys, by its name. */
+/** Error codes for an existing index with other options, found by its keys or by its name. */
 const INDEX_DIFFERS = [85, 86];
 
 /**
- * Creates the collections and indexes that the models declare, where they are missing. On a client of its own without
- * a socket time-out, since building an index on a large collection takes its time.
+ * Creates the missing collections and indexes that the models declare. Uses its own client without a socket
+ * time-out, since building an index on a large collection takes time.
  *
- * @throws the driver's error where the server cannot be reached or an index cannot be built, and a sentence about an index
- * that an older version has left with other options: no index is dropped by itself
+ * @throws the driver's error if the server cannot be reached or an index cannot be built, or an error that
+ * explains that an older version has left an index with other options: indexes are never dropped
+ * automatically
  */
 export async function prepareCollections(uri: string, models: Connection['models']): Promise<void> {
   const client = new mongo.MongoClient(uri, { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 });
@@ -19,7 +20,7 @@ export async function prepareCollections(uri: string, models: Connection['models
     const database = client.db();
     const present = await database.listCollections({}, { nameOnly: true }).toArray();
     const names = new Set(present.map(({ name }) => name));
-    // One after another: collections come into being in a known order, and an error names one model.
+    // One after another, so that collections are created in a known order and an error names one model.
     for (const model of Object.values(models)) {
       const { name } = model.collection;
       if (!names.has(name)) await database.createCollection(name).catch(ignoreExisting);
@@ -35,7 +36,10 @@ function toDescription([key, options]: ReturnType<Schema['indexes']>[number]): m
   return { key, ...rest } as mongo.IndexDescription;
 }
 
-/** All at once, which is one command; one by one if that fails because of one that is there, to find which it is. */
+/**
+ * Creates all at once with one command. If that fails because one exists, creates them one by one to find
+ * which it is.
+ */
 async function createIndexes(
   collection: mongo.Collection,
   descriptions: mongo.IndexDescription[],

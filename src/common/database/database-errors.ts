@@ -12,18 +12,20 @@ const PASSING_CODES = new Set([
   6, 7, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436, 14_031,
 ]);
 
-/** Node's codes of a connection that has gone (https://nodejs.org/api/errors.html#common-system-errors). */
+/** Node's error codes for a lost connection (https://nodejs.org/api/errors.html#common-system-errors). */
 const SOCKET_CODES = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
 
 /** An operation did not end before its deadline. */
 export class DeadlineError extends Error {}
 
-/** Whether an operation ended for the time that it took, which may be the network's fault as well as its own. */
+/**
+ * Whether an operation ended because of its duration, which may be the network's fault as well as its own.
+ */
 export function isTimeout(error: unknown): boolean {
   return error instanceof DeadlineError || error instanceof mongo.MongoNetworkTimeoutError;
 }
 
-/** Translates an error of the driver into one that a client may see; returns any other error as it is. */
+/** Translates a driver error into one that a client may see; returns any other error unchanged. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof mongo.MongoServerError) {
     if (error.code === DUPLICATE_KEY) {
@@ -50,7 +52,7 @@ function isConnectionError(error: unknown): boolean {
   );
 }
 
-/** The driver lets a write to a connection that the server has just closed through as Node's own error. */
+/** If the server has just closed the connection, the driver passes Node's own error on. */
 function isSocketError(error: unknown): boolean {
   return (
     typeof error === 'object' && error !== null && 'code' in error && SOCKET_CODES.has(String(error.code))

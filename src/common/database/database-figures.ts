@@ -4,21 +4,21 @@ import { Counter, Gauge } from 'prom-client';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
 import { DURATION_BUCKETS, Metrics, Tally, type TallyChild } from '../metrics/index.js';
 
-/** What goes together in one command: records by their identifiers, equal pages or counts, new records, or changes. */
+/** Work that one command combines: records by identifier, equal pages or counts, new records, or changes. */
 export type BatchKind = 'creates' | 'equals' | 'reads' | 'updates';
 
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] as const;
 
 /**
- * Counts what the database is asked. A command has a connection of the pool for as long as it takes, and the driver tells of
- * that whether anybody listens or not; its events of commands would have every answer read once more.
+ * Counts the commands sent to the database. A command holds a connection of the pool while it runs, and the
+ * driver always reports that; its command events, in contrast, would cost another reading of every answer.
  */
 @Injectable()
 export class DatabaseFigures {
   private readonly commands: TallyChild;
   private readonly batches: Readonly<Record<BatchKind, TallyChild>>;
   private readonly faults: Counter<'reason'>;
-  /** When the connections that are in use were taken, by server and number. */
+  /** When the connections in use were checked out, by server and number. */
   private readonly taken = new Map<string, Map<number, number>>();
 
   constructor({ registry }: Metrics) {
@@ -59,7 +59,7 @@ export class DatabaseFigures {
     });
   }
 
-  /** Counts the commands of a client that has just been connected. */
+  /** Counts the commands of a client that has just connected. */
   watch(client: mongo.MongoClient): void {
     client.on('connectionCheckedOut', ({ address, connectionId }) => {
       let ofServer = this.taken.get(address);
@@ -75,12 +75,12 @@ export class DatabaseFigures {
     });
   }
 
-  /** Counts a command that carries out the work of several requests. */
+  /** Counts a command that serves several requests. */
   batch(kind: BatchKind, size: number): void {
     this.batches[kind].observe(size);
   }
 
-  /** Counts an operation that failed, if it is the database's fault. */
+  /** Counts a failed operation, if the database is at fault. */
   failed(error: unknown): void {
     if (error instanceof DatabaseTooSlowError) this.faults.inc({ reason: 'too_slow' });
     if (error instanceof DatabaseUnavailableError) this.faults.inc({ reason: 'unavailable' });

@@ -1,43 +1,47 @@
 import type { EmbeddedMongodb } from 'embedded-mongodb';
 
 /**
- * The database to use: a MongoDB by its connection string, the embedded default by the folder of its files, or the embedded
- * default in memory, for tests.
+ * The database to use: a MongoDB by its connection string, the embedded database by the folder of its files,
+ * or the embedded database in memory, for tests.
  */
 export type DatabaseOptions = { uri: string } | { embeddedDir: string } | { memory: true };
 
-/** The files of the embedded default are damaged or missing. Another attempt to open them ends in the same way. */
+/**
+ * The files of the embedded database are damaged or missing. Opening them again would fail in the same way.
+ */
 export class DamagedDataError extends Error {
   override readonly name = 'DamagedDataError';
 }
 
-/** The embedded default is asked for, and its package is not installed. */
+/** The embedded database is needed, but its package is not installed. */
 export class NoEmbeddedDatabaseError extends Error {
   override readonly name = 'NoEmbeddedDatabaseError';
 }
 
-/** Options of a connection string that have others than the primary answer. */
+/** Options of a connection string that let other members than the primary answer. */
 const READ_FROM = /^(?:readPreference|readPreferenceTags|maxStalenessSeconds)=/i;
 
-/** Name of the database in the embedded default. */
+/** Name of the database in the embedded database. */
 const EMBEDDED_DATABASE = 'posts-and-todos';
 
-/** The server that the connection goes to: the MongoDB that is named, or the embedded default, which it runs. */
+/** The server to connect to: the configured MongoDB, or the embedded database, which it runs. */
 export class DatabaseServer {
   private embedded?: Promise<EmbeddedMongodb>;
-  /** All that were started: the one that this process runs, and those of others, whose end is not its business. */
+  /**
+   * All that were started: one that this process runs, and handles of others' that this process must not end.
+   */
   private readonly started: Promise<EmbeddedMongodb>[] = [];
 
   constructor(private readonly options: DatabaseOptions) {}
 
-  /** Whether it is the embedded default, which survives the end of its process by itself. */
+  /** Whether it is the embedded database, which can outlive its process. */
   get isEmbedded(): boolean {
     return !('uri' in this.options);
   }
 
   /**
-   * Starts the embedded default in the background, where it is used; {@link DatabaseServer.uri} tells of a failure. Resolves when
-   * the start has begun, in a thread of its own.
+   * Starts the embedded database in the background, if it is used; {@link DatabaseServer.uri} reports a
+   * failure. Resolves when the start has begun, in its own thread.
    */
   async prepare(): Promise<void> {
     this.uri().catch(() => undefined);
@@ -45,10 +49,10 @@ export class DatabaseServer {
   }
 
   /**
-   * The connection string, without a read preference; if none is given, that of the embedded default, which runs from the first call on. A start that
-   * failed is tried again at the next call.
+   * The connection string, without a read preference. For the embedded database, the first call starts it,
+   * and a call after a failed start tries again.
    *
-   * @throws DamagedDataError if the files of the embedded default are damaged
+   * @throws DamagedDataError if the files of the embedded database are damaged
    * @throws NoEmbeddedDatabaseError if its package is not installed
    */
   async uri(): Promise<string> {
@@ -70,14 +74,14 @@ export class DatabaseServer {
   }
 
   /**
-   * Runs the embedded default if the process that ran it has ended; its address stays the same. Does nothing while a process
-   * runs it, or if a MongoDB is named.
+   * Runs the embedded database if the process that ran it has ended. Its address does not change. Does
+   * nothing while another process runs it, or if a MongoDB is configured.
    */
   async takeOver(): Promise<void> {
     if ('embeddedDir' in this.options) await this.startEmbedded(this.options);
   }
 
-  /** Ends the embedded default if this process runs it. */
+  /** Stops the embedded database if this process runs it. */
   async stop(): Promise<void> {
     for (const embedded of await Promise.allSettled(this.started)) {
       if (embedded.status === 'fulfilled') await embedded.value.stop();
@@ -93,7 +97,10 @@ export class DatabaseServer {
   }
 }
 
-/** The connection string without a read preference: a secondary may not have yet what a client was told is stored. */
+/**
+ * The connection string without a read preference: a secondary may lack data that a client was told is
+ * stored.
+ */
 function readingFromPrimary(uri: string): string {
   const [address = uri, options] = uri.split('?', 2);
   if (options === undefined) return uri;
@@ -101,7 +108,10 @@ function readingFromPrimary(uri: string): string {
   return `${address}?${kept.join('&')}`;
 }
 
-/** The package of the embedded default. Loaded only if it is used: an application with a MongoDB goes without it. */
+/**
+ * Loads the package of the embedded database, only if needed: an application with a MongoDB can do without
+ * it.
+ */
 async function embeddedMongodb() {
   try {
     return await import('embedded-mongodb');

@@ -31,7 +31,7 @@ export class DatabaseModule {
   }
 }
 
-/** Models compile against it before it is opened; collections and indexes are the Database's business. */
+/** Models are compiled against it before it is opened. The Database creates collections and indexes. */
 function createUnopenedConnection() {
   const connection = createConnection();
   connection.set('autoCreate', false);

@@ -22,7 +22,7 @@ import { pause } from './pause.js';
 /** The cursor of a lean Mongoose query. */
 type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
 
-/** The method of every Mongoose cursor that its types leave out. */
+/** The method of every Mongoose cursor that its types omit. */
 interface WithDriverCursor<T> {
   getDriverCursor(): Promise<mongo.FindCursor<T>>;
 }
@@ -41,14 +41,14 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @InjectConnection() private readonly connection: Connection,
     private readonly server: DatabaseServer,
-    /** What is counted of it. */
+    /** Figures about the database. */
     readonly figures: DatabaseFigures,
   ) {}
 
   /**
-   * Opens the database. Where it cannot be reached yet, the service starts all the same, unready, and tries on.
+   * Opens the database. If it cannot be reached yet, the service still starts, not ready, and keeps trying.
    *
-   * @throws DamagedDataError if the files of the embedded default are damaged
+   * @throws DamagedDataError if the files of the embedded database are damaged
    * @throws NoEmbeddedDatabaseError if its package is not installed
    */
   async onApplicationBootstrap(): Promise<void> {
@@ -70,9 +70,9 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /**
    * Runs one operation within the deadline.
    *
-   * @throws DatabaseTooSlowError if the operation ran into a time limit of a database that can be reached
+   * @throws DatabaseTooSlowError if the database can be reached, but the operation ran into a time limit
    * @throws DatabaseUnavailableError if the database cannot be reached
-   * @throws DuplicateValueError where a unique value would be repeated
+   * @throws DuplicateValueError if a unique value would be repeated
    */
   async call<T>(operation: () => PromiseLike<T>): Promise<T> {
     if (!this.opened) throw new DatabaseUnavailableError();
@@ -81,17 +81,17 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     } catch (error) {
       const isSlow = isTimeout(error) && (await this.isReachable());
       const known = isSlow ? new DatabaseTooSlowError({ cause: error }) : translateDatabaseError(error);
-      // One that is known already was counted where it arose.
+      // An error that is known already was counted where it arose.
       if (known !== error) this.figures.failed(known);
       throw known;
     }
   }
 
   /**
-   * Iterates the driver's cursor under that of a lean query, each step within the deadline; closes it when the reader
-   * stops early.
+   * Iterates the driver's cursor of a lean query, each step within the deadline. Closes the cursor when the
+   * reader stops early.
    *
-   * @param sample is given a record of each batch
+   * @param sample receives one record of each batch
    */
   async *iterate<T>(
     open: () => LeanCursor<T>,
@@ -104,26 +104,27 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
         if (item === null) return;
         sample?.(item);
         yield item;
-        // The rest of the batch has arrived with it and can neither fail nor wait; made all at once, it would take long.
+        // The rest of the batch is here already and can neither fail nor wait. Decoding all of it at once
+        // would take long.
         while (cursor.bufferedCount() > 0) yield* cursor.readBufferedDocuments(MADE_AT_A_TIME);
       }
     } finally {
-      // Not awaited: a database that hangs must not hold up the error, and the server ends idle cursors by itself.
+      // Not awaited: a database that hangs must not delay the error, and the server ends idle cursors itself.
       cursor.close().catch(() => undefined);
     }
   }
 
   /**
-   * Runs a task in the background as soon as the database is open, and again if it fails. The shutdown waits for the step
-   * that it is at.
+   * Runs a task in the background as soon as the database is open, and retries it if it fails. The shutdown
+   * waits for the current step to end.
    *
-   * @param name of what it does, for the log
+   * @param name of the task, for the log
    */
   inBackground(name: string, task: BackgroundTask): void {
     this.tasks.add(name, task);
   }
 
-  /** Resolves when the database answers; rejects within five seconds when it does not. */
+  /** Resolves when the database answers; rejects within five seconds if it does not. */
   async ping(): Promise<void> {
     await this.call(() => this.sendPing());
   }
@@ -132,7 +133,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.connection.db?.command({ ping: 1, ...OPERATION_LIMITS });
   }
 
-  /** Whether the database answers a ping at once. Operations that end together share one. */
+  /** Whether the database answers a ping at once. Operations that end at the same time share one ping. */
   private isReachable(): Promise<boolean> {
     this.probing ??= withDeadline(this.sendPing(), PROBE_MS)
       .then(
@@ -150,7 +151,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** Tries to run the embedded default, which has ended with another process, until some process does. */
+  /** Tries to run the embedded database, which has ended with another process, until some process does. */
   private takeOver(): void {
     const lost = () =>
       !this.stopping.signal.aborted && this.connection.readyState !== mongoose.ConnectionStates.connected;
@@ -182,7 +183,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       this.opened = true;
       if (this.server.canTakeOver) this.connection.on('disconnected', () => this.takeOver());
       this.tasks.start();
-      // The embedded default's own address has no login.
+      // The embedded database's own address contains no password.
       this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
     } catch (error) {
       if (error instanceof DamagedDataError || error instanceof NoEmbeddedDatabaseError) throw error;
@@ -192,7 +193,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 }
 
-/** One line: the driver's error itself carries all that it knows of the servers. */
+/** One line, since the driver's error contains everything that it knows about the servers. */
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -14,19 +14,22 @@ interface Waiting<Item, Result> {
   readonly failed: (error: unknown) => void;
 }
 
-/** Carries out together what is added in one go or while another step is under way: step after step, in the order of arrival. */
+/**
+ * Carries out together the items that are added in one tick or while another step runs: step by step, in
+ * order of arrival.
+ */
 export class Gatherer<Item, Result> {
   private readonly waiting: Waiting<Item, Result>[] = [];
   private readonly draining = new AbortController();
   private running?: Promise<void>;
 
-  /** @param carryOut carries out the items of one step, and gives the result of each in their order */
+  /** @param carryOut carries out the items of one step, and returns their results in the same order */
   constructor(
     private readonly carryOut: (items: readonly Item[]) => Promise<readonly Result[]>,
     private readonly options: GathererOptions,
   ) {}
 
-  /** Resolves when the item has been carried out. @throws what its step throws */
+  /** Resolves when the item has been carried out. @throws the error of its step */
   add(item: Item): Promise<Result> {
     return new Promise((done, failed) => {
       this.waiting.push({ item, done, failed });
@@ -34,7 +37,7 @@ export class Gatherer<Item, Result> {
     });
   }
 
-  /** Carries out what has been gathered without waiting for more; from then on, nothing waits. */
+  /** Carries out the gathered items without waiting for more. From then on, nothing waits. */
   async drain(): Promise<void> {
     this.draining.abort();
     await this.running;
@@ -42,7 +45,7 @@ export class Gatherer<Item, Result> {
 
   private async run(): Promise<void> {
     const { max, lingerMs = 0 } = this.options;
-    // What is added in one go belongs to one step.
+    // Items added in the same tick belong to one step.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       if (lingerMs > 0) await pause(lingerMs, this.draining.signal);

@@ -6,7 +6,7 @@ import { DuplicateValueError } from '../errors/index.js';
 import { Database } from './database.js';
 import { OPERATION_LIMITS } from './database-limits.js';
 
-/** Length of the key: that of the hash that it is used with (RFC 2104, section 3). Unit: bytes. */
+/** Length of the key: that of the hash used with it (RFC 2104, section 3). Unit: bytes. */
 const KEY_BYTES = 32;
 const ID = 'cursors';
 
@@ -16,8 +16,8 @@ interface StoredKey {
 }
 
 /**
- * A secret that all processes over one database share without configuration. It is kept in the database, made once by
- * whichever process needs it first, and remembered.
+ * A secret that all processes over one database share without configuration. It is stored in the database,
+ * made once by the process that needs it first, and remembered.
  */
 @Injectable()
 export class InstallationKey {
@@ -33,16 +33,19 @@ export class InstallationKey {
       { _id: String, value: { type: Buffer, required: true } },
       { versionKey: false },
     );
-    // Among the models of the connection, whose collections are made at the start.
+    // One of the connection's models, whose collections are created at the start.
     this.keys = connection.model<StoredKey>('InstallationKey', schema, 'installation');
   }
 
-  /** @throws DatabaseUnavailableError if the key is not known yet and can't be read */
+  /** @throws DatabaseUnavailableError if the key is not known yet and cannot be read */
   async get(): Promise<Buffer> {
     return this.known ?? this.reload();
   }
 
-  /** Reads the key again: the database may have been emptied or restored since. Keeps the known one if there is none. */
+  /**
+   * Reads the key again, since the database may have been emptied or restored. Keeps the known key if there
+   * is none.
+   */
   reload(): Promise<Buffer> {
     this.loading ??= this.load().finally(() => (this.loading = undefined));
     return this.loading;
@@ -54,13 +57,13 @@ export class InstallationKey {
   }
 
   private async read(): Promise<Buffer | undefined> {
-    // From the primary: a secondary may not have what another process has just made.
+    // From the primary: a secondary may lack a key that another process has just made.
     const query = this.keys
       .findById(ID, null, { ...OPERATION_LIMITS })
       .read('primary')
       .lean();
     const found = await this.database.call(() => query.exec());
-    // A lean read gives the driver's own type of bytes.
+    // A lean read returns the driver's own type of bytes.
     return found ? Buffer.from((found.value as unknown as { buffer: Uint8Array }).buffer) : undefined;
   }
 

@@ -5,7 +5,7 @@ import { errorMessages } from './error-messages.js';
 export class BodyTooLargeError extends DomainError {
   readonly code = 'BODY_TOO_LARGE';
 
-  /** @param limit the largest body. Unit: bytes. */
+  /** @param limit the maximum size of a body. Unit: bytes. */
   constructor(limit: number) {
     super(errorMessages.bodyTooLarge(limit));
   }

@@ -1,7 +1,7 @@
 import { DomainError } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
 
-/** A token that verifies, but lacks a claim that the action is isolated by. */
+/** A valid token that lacks a claim that isolates the action. */
 export class ClaimRequiredError extends DomainError {
   readonly code = 'CLAIM_REQUIRED';
 

@@ -18,7 +18,7 @@ export class DuplicateValueError extends DomainError {
     this.errors = named.length > 0 ? named : undefined;
   }
 
-  /** The same, naming none but the fields that a client may send. */
+  /** The same error, naming only fields that a client may send. */
   among(inputFields: readonly string[]): DuplicateValueError {
     const named = this.fields.filter((field) => inputFields.includes(field.split('.', 1)[0] ?? field));
     return new DuplicateValueError(named, { cause: this.cause });

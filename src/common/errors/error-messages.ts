@@ -38,7 +38,7 @@ export const ERROR_TABLE = {
   SHUTTING_DOWN: { status: 503, title: 'Shutting down' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
-/** Stable upper-case word that names an error to programs. */
+/** Stable upper-case word that identifies an error to programs. */
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 /** The sentences that clients read, in one place. */

@@ -4,16 +4,16 @@ import { DomainError, type ProblemCode, type Violation } from './domain.error.js
 import { errorMessages } from './error-messages.js';
 import { toViolation } from './validation-message.js';
 
-/** An error's stable word, as `code` carries it. */
+/** The stable word of an error, as in `code`. */
 const CODE = /^[A-Z][A-Z0-9_]*$/;
 
-/** Maximum number of messages that one answer lists; the rest follow when these are mended. */
+/** Maximum number of messages in one response. */
 const MAX_MESSAGES = 50;
 
 /** How long a client should wait after a 503 that does not say so itself. Unit: seconds. */
 const RETRY_AFTER_503 = 5;
 
-/** An exception of Nest's that a feature threw. Its status and text are the feature's own, and a client sees both. */
+/** A Nest exception that your own code threw. Clients see its status and text. */
 export class FeatureError extends DomainError {
   readonly code: ProblemCode;
   override readonly errors: readonly Violation[] | undefined;
@@ -43,13 +43,13 @@ export class FeatureError extends DomainError {
   }
 }
 
-/** A `ValidationPipe` says all its faults in `message`; every other exception says one text. */
+/** A `ValidationPipe` lists all its faults in `message`; every other exception has one text. */
 function messagesOf(response: string | object): string[] {
   const message: unknown = memberOf(response, 'message');
   return Array.isArray(message) ? message.slice(0, MAX_MESSAGES).map(String) : [];
 }
 
-/** An `Error` in the place of a body is a cause: its text may come from anywhere. */
+/** An `Error` in place of a body is a cause, whose text may come from anywhere. */
 function textOf(response: string | object, status: number): string {
   if (typeof response === 'string') return response || titleOf(status);
   const texts = [memberOf(response, 'detail'), memberOf(response, 'message')];
@@ -86,7 +86,7 @@ function headersOf(response: string | object, status: number): Record<string, st
   return status === 503 ? { 'Retry-After': String(RETRY_AFTER_503) } : {};
 }
 
-/** JavaScript may throw an exception without a body, whatever its type says. */
+/** In JavaScript, an exception may have no body, whatever its type says. */
 function memberOf(response: unknown, name: string): unknown {
   if (typeof response !== 'object' || response === null || response instanceof Error) return undefined;
   return (response as Record<string, unknown>)[name];

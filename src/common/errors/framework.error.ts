@@ -1,7 +1,7 @@
 import { DomainError } from './domain.error.js';
 import type { ErrorCode } from './error-messages.js';
 
-/** An error that the framework raised before or around a handler, in this service's own words. */
+/** An error that the framework raised before or around a handler, in the service's own words. */
 export class FrameworkError extends DomainError {
   /** @param code the row of the error table that it belongs to */
   constructor(

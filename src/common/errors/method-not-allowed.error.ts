@@ -6,7 +6,7 @@ export class MethodNotAllowedError extends DomainError {
   readonly code = 'METHOD_NOT_ALLOWED';
   override readonly headers: Readonly<Record<string, string>>;
 
-  /** @param allow the methods that the path has */
+  /** @param allow the methods that the path accepts */
   constructor(method: string, allow: readonly string[]) {
     super(errorMessages.methodNotAllowed(method, allow));
     this.headers = { Allow: allow.join(', ') };

@@ -34,19 +34,19 @@ import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
 import { ValidationError } from './validation.error.js';
 import { WriteConflictError } from './write-conflict.error.js';
 
-/** Texts about a route in its examples. */
+/** Route details for its examples. */
 export interface ExampleContext {
   /** Name of the record for clients. @default "Record" */
   label?: string;
-  /** The content types of its body. @default JSON */
+  /** The content types of the body. @default JSON */
   contentTypes?: readonly string[];
-  /** Name of the parameter in its path that carries an identifier. @default "id" */
+  /** Name of the path parameter that contains an identifier. @default "id" */
   idName?: string;
 }
 
 const REQUEST_ID = '4b5a9a5e-0d0c-4f0e-9a53-4c1f6d1f2b7e';
 
-/** One true error of each code. */
+/** One realistic error of each code. */
 const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) => DomainError>> = {
   MALFORMED_REQUEST: () => new MalformedRequestError(errorMessages.malformedJson),
   VALIDATION_FAILED: () =>
@@ -85,9 +85,10 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
 };
 
 /**
- * The body of an error as an example of the document. Its `instance` is empty: the path is known only when the document is put together.
+ * The body of an error as an example in the document. Its `instance` is empty until the document is put
+ * together, since the path is not known before.
  *
- * @param problem a code of the service, or the status of an exception of a feature's own
+ * @param problem a code of the service, or the status of one of your own exceptions
  */
 export function problemExample(
   problem: ErrorCode | number,
@@ -100,7 +101,7 @@ export function problemExample(
   return toProblem(error, { path: '', id: REQUEST_ID });
 }
 
-/** The name and the summary of an example. */
+/** The name and summary of an example. */
 export function nameOfProblem(problem: ErrorCode | number): { status: number; title: string; name: string } {
   if (typeof problem !== 'number') return { ...ERROR_TABLE[problem], name: problem };
   return { status: problem, title: STATUS_CODES[problem] ?? 'Error', name: problemExample(problem, {}).code };

@@ -70,14 +70,14 @@ export const LINE_PROBLEM = LineProblemBody;
 /** Reference to the schema of every error body. */
 export const PROBLEM_SCHEMA = { $ref: getSchemaPath(ProblemBody) };
 
-/** Errors that every handler has whose requests are refused under load. */
+/** Errors of every handler whose requests are rejected under load. */
 export const LOAD_ERRORS = [
   'TOO_MANY_REQUESTS',
   'OVERLOADED',
   'DEADLINE_EXCEEDED',
 ] as const satisfies readonly ErrorCode[];
 
-/** Headers that go with a status. */
+/** Headers that accompany a status. */
 const PROBLEM_HEADERS: Readonly<
   Record<number, Record<string, { description: string; schema: { type: 'string' } }>>
 > = {
@@ -93,14 +93,14 @@ const PROBLEM_HEADERS: Readonly<
 };
 
 /**
- * Documents the errors that a handler answers with, one response a status, with an example of each. A number is the status of an
- * exception of the feature's own, such as 402 for a `PaymentRequired`.
+ * Documents the errors of a handler, one response per status, with an example of each. A number is the status
+ * of one of your own exceptions, such as 402 for a `PaymentRequired`.
  */
 export function ApiProblems(...problems: (ErrorCode | number)[]): MethodDecorator {
   return ApiProblemsOf({}, ...problems);
 }
 
-/** The same, with examples that speak of a resource. */
+/** The same, with examples that name a resource. */
 export function ApiProblemsOf(context: ExampleContext, ...problems: (ErrorCode | number)[]): MethodDecorator {
   const rows = problems.map((problem) => ({
     ...nameOfProblem(problem),

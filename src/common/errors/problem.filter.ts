@@ -11,12 +11,12 @@ import { type RequestLimit, TooManyRequestsError } from './too-many-requests.err
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why the request was refused, for the log. */
+    /** Why the request was rejected, for the log. */
     problem?: { code: ProblemCode; limit?: RequestLimit; reason?: string };
   }
 }
 
-/** Turns whatever was thrown into `application/problem+json` (RFC 9457), and logs what is the service's own fault. */
+/** Turns any thrown error into `application/problem+json` (RFC 9457), and logs the service's own faults. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
@@ -36,7 +36,7 @@ export function sendProblem(
 ): void {
   const { status, headers, body } = problemAnswer(thrown, request, logger);
   if (reply.sent) {
-    // An answer that is whole was given up on before, in the place of this one.
+    // A complete answer has already replaced this one, when the request was given up.
     if (!reply.raw.writableEnded) reply.raw.destroy();
     return;
   }
@@ -50,7 +50,7 @@ export interface ProblemAnswer {
   body: Buffer;
 }
 
-/** The answer that {@link sendProblem} sends, for code that replaces an answer that is being sent. */
+/** The response that {@link sendProblem} sends, for code that replaces a response that is being sent. */
 export function problemAnswer(
   thrown: unknown,
   request: FastifyRequest,
@@ -70,17 +70,20 @@ export function problemAnswer(
   return {
     status,
     headers: { ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE, 'Cache-Control': 'no-store' },
-    // As bytes: to a string Fastify adds a charset, a parameter that the media type does not have.
+    // As bytes: Fastify adds a charset to a string, a parameter that the media type does not have.
     body: Buffer.from(JSON.stringify(problem)),
   };
 }
 
-/** Whether nothing failed: the line of the request says why it was refused. */
+/** Whether nothing failed: the request's log line says why it was rejected. */
 function isRefusal(error: DomainError): boolean {
   return error instanceof OverloadedError || error instanceof ShuttingDownError;
 }
 
-/** All that is known of a fault of the service itself; of a neighbour that fails, probe after probe, one line. */
+/**
+ * Full details for a fault of the service itself; one line for a failing dependency, since it may repeat with
+ * every probe.
+ */
 function causeOf({ status, cause }: DomainError): object {
   if (status === 500) return { error: cause };
   return { reason: cause instanceof Error ? cause.message : undefined };

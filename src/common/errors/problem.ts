@@ -3,7 +3,7 @@ import type { DomainError, ProblemCode, Violation } from './domain.error.js';
 /** Media type of every error body (RFC 9457). */
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 
-/** The body of every error: the members of RFC 9457, section 3.1, and four of the service's own (section 3.2). */
+/** The body of every error: the members of RFC 9457, section 3.1, and four additional ones (section 3.2). */
 export interface Problem {
   type: string;
   title: string;
@@ -16,7 +16,7 @@ export interface Problem {
   message: string;
   /** Identifies the request in the log. */
   requestId: string;
-  /** Each fault of the request, if they are known. */
+  /** Each fault of the request, if known. */
   errors?: readonly Violation[];
 }
 

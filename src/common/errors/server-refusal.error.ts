@@ -1,4 +1,6 @@
-/** An error with a status that the HTTP server or one of its plugins raised, not a feature. Its text is not for clients. */
+/**
+ * An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients.
+ */
 export class ServerRefusalError extends Error {
   /** @param statusCode status that the server meant to answer with */
   constructor(

@@ -1,7 +1,7 @@
 import { DomainError } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
 
-/** The process has been told to stop; another one, or the next, will answer. */
+/** The process is shutting down. Another process, or the next one, will answer. */
 export class ShuttingDownError extends DomainError {
   readonly code = 'SHUTTING_DOWN';
   override readonly headers = { 'Retry-After': '1' };

@@ -1,7 +1,7 @@
 import { DomainError } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
 
-/** A delete of a record that others refer to and must not lose. */
+/** A delete of a record that other records refer to and must keep. */
 export class StillReferencedError extends DomainError {
   readonly code = 'STILL_REFERENCED';
 

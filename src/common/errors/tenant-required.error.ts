@@ -5,7 +5,7 @@ import { errorMessages } from './error-messages.js';
 export class TenantRequiredError extends DomainError {
   readonly code = 'TENANT_REQUIRED';
 
-  /** @param claim name of the token claim that should carry the tenant */
+  /** @param claim name of the token claim that should contain the tenant */
   constructor(claim: string) {
     super(errorMessages.tenantRequired(claim));
   }

@@ -17,10 +17,11 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * Anything that was thrown, as an error that a client may see. An exception of Nest's keeps its status and text. What is
- * not known becomes an internal error without a word of the original, which stays in `cause` for the log.
+ * Turns anything that was thrown into an error that a client may see. A Nest exception keeps its status and
+ * text. An unknown error becomes an internal error without any of the original text, which stays in `cause`
+ * for the log.
  *
- * @param bodyLimit largest body of the route. Unit: bytes.
+ * @param bodyLimit maximum size of the route's body. Unit: bytes.
  */
 export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: number }): DomainError {
   if (thrown instanceof DomainError) return thrown;
@@ -28,7 +29,7 @@ export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: numbe
   const known = FASTIFY_ERRORS[fastifyCode(thrown)];
   if (known) return new FrameworkError(...known, { cause: thrown });
   const status = serverStatusOf(thrown);
-  // The explorer's file server forbids paths that lead out of its folder: to a client they do not exist.
+  // The explorer's file server forbids paths that lead out of its folder. For clients, they do not exist.
   if (status === 404 || status === 403) return new PathNotFoundError();
   if (status === 413) return new BodyTooLargeError(bodyLimit);
   if (status !== undefined && status >= 400 && status < 500) {
@@ -38,7 +39,7 @@ export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: numbe
   return new FrameworkError('INTERNAL_ERROR', errorMessages.internalError, { cause: thrown });
 }
 
-/** Whether a status is one of an error (RFC 9110, section 15). */
+/** Whether a status is an error status (RFC 9110, section 15). */
 function isErrorStatus(status: unknown): boolean {
   return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
 }
@@ -47,7 +48,7 @@ function fastifyCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
 }
 
-/** The status that Fastify or one of its plugins gave the error, if either did. */
+/** The status that Fastify or one of its plugins gave the error, if any. */
 function serverStatusOf(thrown: unknown): number | undefined {
   if (thrown instanceof ServerRefusalError) return thrown.statusCode;
   const fromFastify =

@@ -1,12 +1,12 @@
 import { DomainError } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
 
-/** A client reads as many whole lists at a time as it may. */
+/** A client is already reading as many whole lists as allowed. */
 export class TooManyListsError extends DomainError {
   readonly code = 'TOO_MANY_STREAMS';
   override readonly headers = { 'Retry-After': '5' };
 
-  /** @param max how many it may read */
+  /** @param max number of lists allowed */
   constructor(max: number) {
     super(errorMessages.tooManyLists(max));
   }

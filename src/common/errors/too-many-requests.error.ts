@@ -1,10 +1,13 @@
 import { DomainError } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
 
-/** Which limit was reached: that of an address, of a tenant, of bad tokens, or the part of the process that one client has. */
+/**
+ * Which limit was reached: that of an address, of a tenant, of invalid tokens, or one client's share of the
+ * process.
+ */
 export type RequestLimit = 'address' | 'tenant' | 'badTokens' | 'share';
 
-/** A client sends more requests than it may. */
+/** A client sends more requests than allowed. */
 export class TooManyRequestsError extends DomainError {
   readonly code = 'TOO_MANY_REQUESTS';
   override readonly headers: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { DomainError, type Violation } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
 
-/** A body, query or path whose parts do not have the declared shape. */
+/** A body, query or path that does not have the declared shape. */
 export class ValidationError extends DomainError {
   readonly code = 'VALIDATION_FAILED';
   override readonly errors: readonly Violation[];

@@ -14,7 +14,7 @@ export interface EventsOptions {
 /** A listener to the events of a resource. */
 export type EntityListener<Entity> = (event: EntityEvent<Entity>) => unknown;
 
-/** Runs after-hooks and emits their events, so that nothing they do can fail or hold up a request. */
+/** Runs after-hooks and emits their events, without letting them fail or delay a request. */
 @Injectable()
 export class EntityEventPublisher {
   private readonly logger = new Logger('Hooks');
@@ -26,8 +26,8 @@ export class EntityEventPublisher {
   ) {}
 
   /**
-   * Calls the resource's own hook, then every listener of `<resource>.<hook>` through EventEmitter2. Resolves when all
-   * are done, or after `hookWarnMs`, whichever comes first; never rejects.
+   * Calls the resource's own hook, then every listener of `<resource>.<hook>` through EventEmitter2. Resolves
+   * when all are done, or after `hookWarnMs`, whichever comes first; never rejects.
    */
   async publish<Entity>(hook: AfterHook, event: EntityEvent<Entity>, ownHook?: () => unknown): Promise<void> {
     const name = entityEventName(event.resource, hook);
@@ -39,7 +39,7 @@ export class EntityEventPublisher {
     await this.warnWhenSlow(name, event, done);
   }
 
-  /** Whether anybody listens to the event of a hook; without a listener, its event need not be made. */
+  /** Whether the event of a hook has a listener. If not, the event need not be made. */
   isHeard(resource: string, hook: AfterHook): boolean {
     return (
       this.emitter.listenerCount(entityEventName(resource, hook)) > 0 ||
@@ -47,7 +47,7 @@ export class EntityEventPublisher {
     );
   }
 
-  /** Runs a before-hook to its end; one that takes longer than `hookWarnMs` is logged. @throws the hook's own exception */
+  /** Runs a before-hook and logs it if it takes longer than `hookWarnMs`. @throws the hook's own exception */
   async watch(name: string, hook: () => Promise<void>): Promise<void> {
     const { hookWarnMs } = this.options;
     const timer = setTimeout(() => {
@@ -60,12 +60,15 @@ export class EntityEventPublisher {
     }
   }
 
-  /** Resolves when no hook is running; for an orderly shutdown. */
+  /** Resolves when no hook is running; used by the shutdown. */
   async drain(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
-  /** `emitAsync` stops at the first listener that throws; called one by one, none can keep the event from another. */
+  /**
+   * Called one by one, no listener can keep the event from another: `emitAsync` stops at the first that
+   * throws.
+   */
   private listenersOf<Entity>(name: string): EntityListener<Entity>[] {
     const named = this.emitter.listeners(name) as EntityListener<Entity>[];
     const any = this.emitter.listenersAny().map((listener): EntityListener<Entity> => {
@@ -96,7 +99,7 @@ export class EntityEventPublisher {
   }
 }
 
-/** The identifiers of an event for the log. The record itself may be confidential. */
+/** The identifiers of an event, for the log. The record itself may be confidential. */
 function identifiersOf(name: string, { id, action, tenant, record }: EntityEvent): object {
   const { _id } = (record ?? {}) as { _id?: unknown };
   return { event: name, eventId: id, action, tenant, record: _id };

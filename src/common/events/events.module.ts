@@ -2,7 +2,7 @@ import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestj
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { EntityEventPublisher, EVENTS_OPTIONS, type EventsOptions } from './entity-event.publisher.js';
 
-/** Entity events through EventEmitter2. */
+/** Provides entity events through EventEmitter2. */
 @Global()
 @Module({})
 export class EventsModule {

@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema.js';
 
-/** Keys of `@ApiProperty()` that say something of the field and not of its value. */
+/** Keys of `@ApiProperty()` that describe the field rather than its value. */
 const NOT_OF_THE_VALUE = new Set([
   'required',
   'selfRequired',
@@ -14,14 +14,14 @@ const NOT_OF_THE_VALUE = new Set([
 interface ApiContext {
   /** Options of `@ApiProperty()`. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The type that TypeScript declares: @nestjs/swagger writes it into the options by itself. */
+  /** The type that TypeScript declares, which @nestjs/swagger itself adds to the options. */
   readonly designType: unknown;
   readonly list: boolean;
-  /** Whether a field decorator of this room wrote the options. */
+  /** Whether one of the field decorators here wrote the options. */
   readonly declared: boolean;
 }
 
-/** Merges what the author wrote in `@ApiProperty()` over a derived schema. */
+/** Merges the author's `@ApiProperty()` options over a derived schema. */
 export function withApiOptions(
   derived: JsonSchema,
   { options, designType, list, declared }: ApiContext,
@@ -32,7 +32,7 @@ export function withApiOptions(
   );
   const written = { ...typeKeywords(type), ...(choices !== undefined && { enum: choices }) } as JsonSchema;
   const isInferred = typeof type === 'function' && (declared || type === designType);
-  // @nestjs/swagger calls an enum of texts and numbers a string.
+  // @nestjs/swagger calls an enum of strings and numbers a string.
   const isMixedEnum = declared && derived.enum !== undefined && derived.type === undefined;
   const ofValue = (isInferred && derived.type !== undefined) || isMixedEnum ? withoutType(written) : written;
   const schema = { ...derived, ...keywords };

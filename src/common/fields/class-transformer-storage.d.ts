@@ -1,4 +1,4 @@
-/** The storage that class-transformer keeps its decorators in; the package declares no types for it. */
+/** The storage of class-transformer's decorators; the package declares no types for it. */
 declare module 'class-transformer/cjs/storage.js' {
   import type { TypeMetadata } from 'class-transformer';
 

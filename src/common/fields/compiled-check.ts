@@ -13,7 +13,7 @@ import { memberForm, type ValueForm } from './value-form.js';
 
 type Members = Record<string, unknown>;
 
-/** Whether one constraint takes the value of a field of an object. */
+/** Whether a constraint accepts the value of a field of an object. */
 type Check = (value: unknown, object: object) => boolean;
 
 /** How one field is checked. */
@@ -25,7 +25,7 @@ interface FieldPlan {
 
 /** How the objects of a class are checked. */
 interface ClassPlan {
-  /** Prototype of the class that class-validator knows the rules by. */
+  /** Prototype of the class under which class-validator knows the rules. */
   readonly prototype: object;
   readonly fields: readonly FieldPlan[];
 }
@@ -36,14 +36,15 @@ const plans = {
 };
 
 /**
- * Checks a value by the rules of its class, which are read once. Yes is certain: class-validator would accept it, too. No means
- * that class-validator has to look, which knows the sentences, and every rule that is not its own or a field decorator's.
+ * Checks a value against the rules of its class, which are read once. True is certain: class-validator would
+ * accept the value, too. False means that class-validator has to check: it has the messages, and handles
+ * custom rules.
  */
 export function accepts(type: Type<object>, value: object, form: ValueForm): boolean {
   return acceptedCopy(type, value, form) !== undefined;
 }
 
-/** A copy as validators see it; undefined if a rule does not accept it, or might not. */
+/** A copy as validators see it; undefined if a rule rejects it, or might. */
 function acceptedCopy(type: Type<object>, value: object, form: ValueForm): object | undefined {
   const plan = planOf(type, form === 'whole' ? 'whole' : 'partial');
   if (!plan) return undefined;
@@ -90,7 +91,7 @@ function planOf(type: Type<object>, form: keyof typeof plans): ClassPlan | false
   return known;
 }
 
-/** False if a rule of the class cannot be known beforehand. */
+/** Returns false if a rule of the class cannot be known in advance. */
 function readPlan(type: Type<object>, form: keyof typeof plans): ClassPlan | false {
   const checkedType = validationClassOf(type, form);
   const prototype = checkedType.prototype as object;
@@ -99,7 +100,7 @@ function readPlan(type: Type<object>, form: keyof typeof plans): ClassPlan | fal
   for (const source of sourcesOf(type)) {
     const own = validations.filter(({ propertyName }) => propertyName === source.name);
     const checks = own.filter(hasCheck).map((metadata) => checkOf(metadata, type.name));
-    // A member of the prototype would be checked where the object has none.
+    // A member of the prototype would be checked if the object has none.
     if (source.name in prototype || !own.every(isPlain) || !checks.every((check) => check !== undefined)) {
       return false;
     }
@@ -108,15 +109,15 @@ function readPlan(type: Type<object>, form: keyof typeof plans): ClassPlan | fal
   return fields.length > 0 && { prototype, fields };
 }
 
-/** Whether it holds at all times, or says that the field is optional. */
+/** Whether a rule always applies, or only says that the field is optional. */
 function isPlain(metadata: ValidationMetadata): boolean {
   const { name, groups, validateIf } = metadata;
-  // Of a field that is refused already there is no question here.
+  // `isNotRefused` only matters for fields that are already rejected.
   const isKnown = !isConditional(metadata) || name === 'isOptional' || name === 'isNotRefused';
   return isKnown && ((groups as unknown[] | undefined) ?? []).length === 0 && validateIf === undefined;
 }
 
-/** Nested objects are checked as they are copied, and of `@Allow()` and conditions there is nothing to check. */
+/** Nested objects are checked as they are copied; `@Allow()` and conditions check nothing. */
 function hasCheck(metadata: ValidationMetadata): boolean {
   return (
     metadata.type !== 'nestedValidation' &&
@@ -125,7 +126,9 @@ function hasCheck(metadata: ValidationMetadata): boolean {
   );
 }
 
-/** The check of a constraint; undefined if it is not one of class-validator's own or of a field decorator. */
+/**
+ * The check of a constraint; undefined unless it comes from class-validator itself or from a field decorator.
+ */
 function checkOf(metadata: ValidationMetadata, targetName: string): Check | undefined {
   const { name, propertyName: property, each, constraintCls } = metadata;
   const constraints = (metadata.constraints ?? []) as unknown[];
@@ -138,7 +141,7 @@ function checkOf(metadata: ValidationMetadata, targetName: string): Check | unde
   const { instance } = constraint;
   return (value, object) => {
     const args: ValidationArguments = { targetName, property, object, value, constraints };
-    // Anything but true, such as a promise, is for class-validator to judge.
+    // Anything but true, such as a promise, is left to class-validator.
     const takes = (one: unknown): boolean => instance.validate(one, args) === true;
     if (!each) return takes(value);
     return Array.isArray(value) ? value.every(takes) : !isCollection(value) && takes(value);

@@ -1,4 +1,7 @@
-/** Orders two decimal strings, such as "12.50" and "-3", exactly: negative, zero or positive as in a sort. */
+/**
+ * Compares two decimal strings, such as "12.50" and "-3", exactly: negative, zero or positive, as a sort
+ * expects.
+ */
 export function compareDecimals(left: string, right: string): number {
   const scale = Math.max(fractionOf(left).length, fractionOf(right).length);
   const difference = unscaled(left, scale) - unscaled(right, scale);

@@ -3,7 +3,10 @@ import type { JsonSchema } from './json-schema.js';
 /** A TypeScript enum, or an array of the values. */
 export type EnumValues = Readonly<Record<string, string | number>> | readonly (string | number)[];
 
-/** The values of an enum or an array. A numeric enum also maps its numbers back to names: those are left out. */
+/**
+ * The values of an enum or an array. The reverse mapping of a numeric enum, from numbers to names, is left
+ * out.
+ */
 export function enumValuesOf(choices: EnumValues): readonly (string | number)[] {
   if (Array.isArray(choices)) return [...new Set(choices as readonly (string | number)[])];
   const entries = Object.entries(choices as Record<string, string | number>);
@@ -12,7 +15,7 @@ export function enumValuesOf(choices: EnumValues): readonly (string | number)[] 
   return [...new Set(entries.filter(([name, value]) => !isReverse(name, value)).map(([, value]) => value))];
 }
 
-/** The schema of values compared exactly. */
+/** The schema of values that are compared exactly. */
 export function enumSchema(values: readonly (string | number)[]): JsonSchema {
   const type = enumTypeOf(values);
   return { ...(type && { type }), enum: [...values] };

@@ -1,11 +1,11 @@
 import { ValidationError, type Violation } from '../errors/index.js';
 
-/** Maximum number of faults that one answer lists; the rest follow when these are mended. */
+/** Maximum number of faults in one response. */
 const MAX_FAULTS = 50;
-/** Maximum length of a field name that an answer repeats. Unit: characters. */
+/** Maximum length of a field name in a response. Unit: characters. */
 const MAX_NAME = 100;
 
-/** Collects the faults of a body by their JSON pointers. */
+/** Collects the faults of a body by JSON pointer. */
 export class FaultList {
   private readonly faults: Violation[] = [];
   private readonly pointers = new Set<string>();
@@ -16,7 +16,7 @@ export class FaultList {
     this.pointers.add(pointer);
   }
 
-  /** Whether the list has a fault of exactly this value. */
+  /** Whether the list has a fault for exactly this value. */
   has(pointer: string): boolean {
     return this.pointers.has(pointer);
   }
@@ -42,7 +42,7 @@ export function pointerTo(parent: string, name: string | number): string {
   return `${parent}/${shorten(String(name)).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** A field name as an answer repeats it. */
+/** A field name, cut to the length that a response may repeat. */
 export function shorten(name: string): string {
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
 }

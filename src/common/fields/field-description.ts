@@ -6,7 +6,7 @@ import type { JsonSchema } from './json-schema.js';
 /** A field of a class, as its decorators describe it. */
 export interface FieldDescription {
   readonly name: string;
-  /** Whether a create must carry it. */
+  /** Whether a create must contain it. */
   readonly required: boolean;
   readonly kind: FieldKind;
   /** Whether it holds a list of that kind. */
@@ -15,11 +15,11 @@ export interface FieldDescription {
   readonly nested?: Type<object>;
   /** Target class of a reference. */
   readonly reference?: () => Type<object>;
-  /** Stored when a create leaves the field out. */
+  /** Stored if a create omits the field. */
   readonly default?: unknown;
   /** Values of an enum. */
   readonly values?: readonly (string | number)[];
-  /** OpenAPI 3.0 schema of the field's value, nested classes inlined. */
+  /** OpenAPI 3.0 schema of the field's value, with nested classes inlined. */
   readonly schema: JsonSchema;
   /** Mongoose's definition of the path, for a field decorator; undefined for plain class-validator fields. */
   readonly store?: SchemaDefinitionProperty;

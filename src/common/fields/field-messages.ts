@@ -13,7 +13,7 @@ export const fieldMessages = {
   noFields: 'The object has no fields that could be checked.',
 };
 
-/** RFC 3339 as a field's sentence names it. */
+/** RFC 3339 as a field's sentence describes it. */
 export const TIMESTAMP_SHAPE =
   'an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z';
 

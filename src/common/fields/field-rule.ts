@@ -19,7 +19,7 @@ export type FieldKind =
 
 /** Options of every field decorator. */
 export interface FieldOptions<Value = unknown> {
-  /** Whether the field may be left out. @default false */
+  /** Whether the field may be omitted. @default false */
   optional?: boolean;
   /** Shown in the explorer. */
   description?: string;
@@ -29,7 +29,7 @@ export interface FieldOptions<Value = unknown> {
 
 /** Options of the decorators of single values. */
 export interface ScalarOptions<Value = unknown> extends FieldOptions<Value> {
-  /** Stored when a create leaves the field out. A field with a default counts as optional. @default none */
+  /** Stored if a create omits the field. A field with a default is optional. @default none */
   default?: Value;
 }
 
@@ -40,15 +40,15 @@ export interface FieldRule {
   readonly kind: FieldKind;
   /** Whether the field holds a list of that kind. */
   readonly list: boolean;
-  /** Noun phrase of the values that are accepted, such as "true or false". */
+  /** Noun phrase for the accepted values, such as "true or false". */
   readonly shape: string;
-  /** Noun phrase that says what the value must be; undefined if it is accepted. */
+  /** Noun phrase that says what the value must be; undefined if the value is accepted. */
   refusal(value: unknown): string | undefined;
-  /** Schema of a value; of nested classes only that it is an object. */
+  /** Schema of a value. For nested classes, it only says that the value is an object. */
   readonly schema: JsonSchema;
-  /** Mongoose type of one value or entry; nested classes have none of their own. */
+  /** Mongoose type of one value or entry; absent for nested classes. */
   readonly storeType?: unknown;
-  /** Whether Mongoose's `required` fits: it refuses empty strings, too. @default true */
+  /** Whether Mongoose's `required` can be used: it also rejects empty strings. @default true */
   readonly storeRequired?: boolean;
   /** Class of the nested object, or of a list's entries. */
   readonly nested?: () => Type<object>;
@@ -58,10 +58,13 @@ export interface FieldRule {
   readonly values?: readonly (string | number)[];
 }
 
-/** A field decorator. `IsListOf` takes one of a single value as the rule of its entries. */
+/** A field decorator. `IsListOf` accepts one of a single value as the rule of its entries. */
 export type FieldDecorator = PropertyDecorator & { readonly rule: FieldRule };
 
-/** The declaration that a field decorator stores in the validation metadata, from which mapped types such as PickType copy it. */
+/**
+ * The declaration that a field decorator stores in the validation metadata, where mapped types such as
+ * PickType copy it.
+ */
 export class FieldDeclaration {
   constructor(
     readonly rule: FieldRule,
@@ -72,7 +75,7 @@ export class FieldDeclaration {
     return this.options.optional === true || this.options.default !== undefined;
   }
 
-  /** The schema of the field's value with what its options say about it. */
+  /** The schema of the field's value, including its options. */
   get schema(): JsonSchema {
     const { description, example } = this.options;
     const value = documentedDefault(this.options.default);
@@ -85,7 +88,7 @@ export class FieldDeclaration {
   }
 }
 
-/** A default as JSON has it; undefined if it is made anew for each record, or has no short form. */
+/** A default as JSON shows it; undefined if it is made for each record, or has no short form. */
 export function documentedDefault(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   return ['string', 'number', 'boolean'].includes(typeof value) ? value : undefined;
@@ -113,7 +116,7 @@ export function decoratorOf(rule: FieldRule, options: ScalarOptions): FieldDecor
 
 function documentationOf({ rule, schema, optional }: FieldDeclaration): ApiPropertyOptions {
   const { nested, list } = rule;
-  // @nestjs/swagger takes a function for a class unless the function is called "type".
+  // @nestjs/swagger treats a function as a class unless the function's name is "type".
   const type = nested ? { type: () => nested(), isArray: list, items: undefined } : {};
   return { ...schema, ...type, required: !optional } as ApiPropertyOptions;
 }

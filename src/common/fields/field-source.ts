@@ -16,9 +16,9 @@ import {
 } from './metadata.js';
 import { KIND_ORDER, LIST_RULES, PLAIN_RULES } from './plain-rules.js';
 
-/** A field as its own decorators describe it; of nested classes the schema says only that they are objects. */
+/** A field as its own decorators describe it. The schema of a nested class only says that it is an object. */
 export interface FieldSource extends Omit<FieldDescription, 'store'> {
-  /** The declaration of a field decorator of this room. */
+  /** The declaration, if the decorator is one of the field decorators here. */
   readonly declaration?: FieldDeclaration;
 }
 
@@ -92,7 +92,7 @@ function nestedClassOf(target: Type<object>, name: string, nested: () => Type<ob
   );
 }
 
-/** Reads a field that has plain decorators of class-validator. */
+/** Reads a field that has only class-validator's own decorators. */
 function derived(target: Type<object>, name: string, validations: ValidationMetadata[]): ReadField {
   const designType = designTypeOf(target, name);
   const rules = validations.filter((validation) => !isConditional(validation));
@@ -129,7 +129,7 @@ const KIND_BY_TYPE = new Map<unknown, { kind: FieldKind; schema: JsonSchema }>([
   [Number, { kind: 'number', schema: { type: 'number' } }],
   [Boolean, { kind: 'flag', schema: { type: 'boolean' } }],
   [Date, { kind: 'timestamp', schema: { type: 'string', format: 'date-time' } }],
-  // JSON has no such numbers: they are texts in every answer.
+  // JSON has no such numbers: they are strings in every response.
   [BigInt, { kind: 'other', schema: { type: 'string', pattern: '^-?\\d+$' } }],
 ]);
 
@@ -144,7 +144,7 @@ function schemaOfRules(
       ? [{ kind: found.kind, schema: found.schema((rule.constraints ?? []) as unknown[]) }]
       : [];
   });
-  // The rule that tells the kind comes last, so that its type wins: @Min() says number, @IsInt() integer.
+  // The rule that decides the kind comes last, so that its type wins: @Min() says number, @IsInt() integer.
   const ordered = schemas.sort((a, b) => rankOf(b.kind) - rankOf(a.kind));
   const merged = Object.assign({}, ...ordered.map(({ schema }) => schema)) as JsonSchema;
   const fallback = kind === 'timestamp' ? Date : designType;
@@ -158,7 +158,7 @@ function rankOf(kind: FieldKind | undefined): number {
   return kind === undefined ? KIND_ORDER.length : KIND_ORDER.indexOf(kind);
 }
 
-/** Whole numbers above 0 are those from 1 on. */
+/** Whole numbers above 0 start at 1. */
 function wholeBounds({ exclusiveMinimum, exclusiveMaximum, ...schema }: JsonSchema): JsonSchema {
   return {
     ...schema,
@@ -172,7 +172,7 @@ function listSchema(rules: readonly ValidationMetadata[], kind: FieldKind): Json
     LIST_RULES[constraintOf(rule)]?.((rule.constraints ?? []) as unknown[]),
   );
   const { uniqueItems, ...schema } = Object.assign({}, ...keywords) as JsonSchema;
-  // Objects are told apart by identity, or by a function that no keyword can say.
+  // Objects are compared by identity, or by a function that no keyword can describe.
   const comparesValues = kind !== 'nested' && kind !== 'other';
   return { ...schema, ...(uniqueItems && comparesValues && { uniqueItems }) };
 }

@@ -10,22 +10,28 @@ import { verify } from './verify.js';
 
 /** Options of an `InputReader`. */
 export interface InputReaderOptions {
-  /** Names of fields that code, not clients, may set besides. They pass through untouched. @default none */
+  /**
+   * Names of additional fields that code, but not clients, may set. They pass through unchecked.
+   *
+   * @default none
+   */
   extras?: readonly string[];
 }
 
-/** Options of one reading. */
+/** Options of a single call. */
 export interface ReadOptions {
   /** Whether the value comes from code, which may set the reader's extras. @default false */
   extras?: boolean;
 }
 
-/** Reads bodies strictly as a class describes them: only its fields, nothing coerced, nothing dropped. */
+/**
+ * Reads bodies strictly as a class describes them: only its fields, without coercing or dropping anything.
+ */
 export class InputReader<T extends object> {
   readonly fields: readonly FieldDescription[];
   private readonly extras: readonly string[];
 
-  /** @param type class whose fields carry field decorators or those of class-validator */
+  /** @param type class whose fields have field decorators or class-validator decorators */
   constructor(
     private readonly type: Type<T>,
     { extras = [] }: InputReaderOptions = {},
@@ -35,8 +41,8 @@ export class InputReader<T extends object> {
   }
 
   /**
-   * Reads a whole value, such as the body of a create. Null is refused at every level. What the class initialises and
-   * the body leaves out, the value has.
+   * Reads a whole value, such as the body of a create. Null is rejected at every level. If the body omits a
+   * field that the class initialises, the value has the initial value.
    *
    * @throws ValidationError that lists each fault with its JSON pointer, at most 50
    */
@@ -45,8 +51,9 @@ export class InputReader<T extends object> {
   }
 
   /**
-   * Reads a merge patch (RFC 7396): what was sent and nothing else, in plain objects. Every field is optional, those of
-   * nested objects, too; null, which stays null, is for fields that a whole value may lack. Lists are whole.
+   * Reads a merge patch (RFC 7396): only what was sent, in plain objects. Every field is optional, including
+   * those of nested objects. Null is kept, and allowed only for fields that a whole value may omit. Lists are
+   * replaced as a whole.
    *
    * @throws ValidationError that lists each fault with its JSON pointer, at most 50
    */
@@ -55,9 +62,10 @@ export class InputReader<T extends object> {
   }
 
   /**
-   * Checks nested values after a patch was merged into them.
+   * Checks nested values after a patch has been merged into them.
    *
-   * @param values some fields of the class, each complete; members that the class does not declare are not looked at
+   * @param values some fields of the class, each complete; members that the class does not declare are
+   * ignored
    * @throws ValidationError that lists each fault with its JSON pointer, at most 50
    */
   async check(values: Partial<T>): Promise<void> {

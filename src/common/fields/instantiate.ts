@@ -13,11 +13,11 @@ import { parseTimestamp } from './parse-timestamp.js';
 /** Maximum nesting of a body. Unit: levels of nested classes. */
 const MAX_DEPTH = 32;
 
-/** How an object of a body is read, and where it is. */
+/** How an object of a body is read, and its position. */
 export interface ReadContext {
-  /** Whether it is a merge patch: its initialisers do not run, and null removes an optional field. */
+  /** Whether it is a merge patch: initialisers do not run, and null removes an optional field. */
   readonly patch: boolean;
-  /** Names that pass through untouched besides the fields. */
+  /** Additional names that pass through unchecked. */
   readonly extras: readonly string[];
   readonly faults: FaultList;
   /** JSON pointer of the object. */
@@ -32,7 +32,10 @@ interface FieldPlan {
 
 const plans = new WeakMap<Type<object>, ReadonlyMap<string, FieldPlan>>();
 
-/** Makes an object of a class from an object of a body; a merge patch becomes a plain object. Nothing is coerced. */
+/**
+ * Makes an instance of a class from an object of a body, or a plain object from a merge patch. Nothing is
+ * coerced.
+ */
 export function instantiate(
   type: Type<object>,
   body: Record<string, unknown>,
@@ -40,7 +43,7 @@ export function instantiate(
 ): Record<string, unknown> {
   const plan = planOf(type);
   const target = context.patch ? {} : freshInstance(type, plan, context.extras);
-  // Not Object.entries, which takes four times as long for an object of many thousand members.
+  // Not Object.entries, which takes four times as long for an object with many thousand members.
   for (const name of Object.keys(body)) {
     if (context.faults.isFull) break;
     const value = body[name];
@@ -56,7 +59,7 @@ export function instantiate(
   return target;
 }
 
-/** Sets an own member, whatever the prototype has under the name. */
+/** Sets an own member, even if the prototype has a member of that name. */
 export function put(target: object, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
@@ -78,7 +81,7 @@ function planOf(type: Type<object>): ReadonlyMap<string, FieldPlan> {
   return plan;
 }
 
-/** A new object of the class with what its initialisers give its fields, and nothing else. */
+/** A new instance of the class with the initial values of its fields, and nothing else. */
 function freshInstance(
   type: Type<object>,
   plan: ReadonlyMap<string, unknown>,
@@ -119,7 +122,7 @@ function readField(
         options: {},
       });
     } catch {
-      // It met a value that it was not written for: the validator says what is wrong with that.
+      // The value is not one that it was written for. The validator says what is wrong with it.
       return current;
     }
   }, converted);
@@ -132,7 +135,7 @@ function convert(source: FieldSource, raw: unknown, context: ReadContext): unkno
   if (!source.list) return convertEntry(source, raw, context);
   if (!Array.isArray(raw)) return raw;
   return Array.from(raw as unknown[], (entry, index) =>
-    // A list is replaced whole: its entries are no patches.
+    // A list is replaced as a whole: its entries are not patches.
     convertEntry(source, entry, { ...context, patch: false, at: pointerTo(context.at, index) }),
   );
 }

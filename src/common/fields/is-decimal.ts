@@ -5,7 +5,7 @@ import { rangeShape } from './number-range.js';
 
 /** Options of `IsDecimal`. */
 export interface DecimalOptions extends ScalarOptions<string> {
-  /** Maximum number of digits after the point. */
+  /** Maximum number of digits after the decimal point. */
   scale: number;
   /** @default none */
   min?: number | string;
@@ -13,10 +13,10 @@ export interface DecimalOptions extends ScalarOptions<string> {
   max?: number | string;
 }
 
-/** Digits that IEEE 754 decimal128 keeps exactly. */
+/** Number of digits that IEEE 754 decimal128 keeps exactly. */
 const PRECISION = 34;
 
-/** A decimal number as a string such as "12.50", kept exactly: Decimal128 in the store. */
+/** A decimal number as a string such as "12.50", stored exactly as a Decimal128. */
 export function IsDecimal(options: DecimalOptions): FieldDecorator {
   const { scale, min, max } = options;
   const fraction = scale > 0 ? `(\\.\\d{1,${scale}})?` : '';

@@ -6,12 +6,12 @@ import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } 
 /** Options of `IsIdentifier`. */
 export type IdentifierOptions = ScalarOptions<string>;
 
-/** An identifier of 24 hexadecimal digits, an ObjectId in the store. */
+/** An identifier of 24 hexadecimal digits, stored as an ObjectId. */
 export function IsIdentifier(options: IdentifierOptions = {}): FieldDecorator {
   return decoratorOf(identifierRule('isIdentifier'), options);
 }
 
-/** An identifier as a client sends it, with an example that fits but names no record. */
+/** An identifier as a client sends it, with a valid example that names no record. */
 export const IDENTIFIER_SCHEMA = {
   type: 'string',
   pattern: OBJECT_ID_INPUT_PATTERN,

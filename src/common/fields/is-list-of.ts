@@ -8,7 +8,7 @@ export interface ListOptions extends FieldOptions<unknown[]> {
   max: number;
   /** Minimum number of entries. @default 0 */
   min?: number;
-  /** Whether no two entries may be equal. @default false */
+  /** Whether all entries must be different. @default false */
   unique?: boolean;
 }
 
@@ -59,7 +59,7 @@ export function listRule(
   };
 }
 
-/** Whether no two entries are equal as JSON; an identifier may be spelt in either case. */
+/** Whether all entries differ as JSON. Identifiers are compared ignoring case. */
 function areDistinct(entries: readonly unknown[], { kind }: FieldRule): boolean {
   const keyOf = (entry: unknown) =>
     kind === 'identifier' ? String(entry).toLowerCase() : JSON.stringify(entry);

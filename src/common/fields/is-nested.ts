@@ -5,7 +5,7 @@ import { isPlainObject } from './plain-object.js';
 /** Options of `IsNested`. */
 export type NestedOptions = FieldOptions<object>;
 
-/** A nested object with the fields of a class, each checked as strictly as the body's own. */
+/** A nested object with the fields of a class, checked as strictly as the body itself. */
 export function IsNested(type: () => Type<object>, options: NestedOptions = {}): FieldDecorator {
   const shape = 'an object';
   return decoratorOf(

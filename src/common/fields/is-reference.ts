@@ -6,9 +6,9 @@ import { identifierRule } from './is-identifier.js';
 export type ReferenceOptions = ScalarOptions<string>;
 
 /**
- * The identifier of another record: 24 hexadecimal digits in and out, an ObjectId in the store.
+ * The identifier of another record: 24 hexadecimal digits for clients, an ObjectId in the store.
  *
- * @param target class of the record, in a function so that classes may refer to each other
+ * @param target returns the class of the record, so that classes can refer to each other
  */
 export function IsReference(target: () => Type<object>, options: ReferenceOptions = {}): FieldDecorator {
   return decoratorOf({ ...identifierRule('isReference'), reference: target }, options);

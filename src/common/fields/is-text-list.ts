@@ -12,7 +12,7 @@ export interface TextListOptions extends FieldOptions<string[]> {
   entry: TextBounds;
 }
 
-/** An array of texts; never coerced. */
+/** An array of strings; never coerced. */
 export function IsTextList(options: TextListOptions): FieldDecorator {
   const { minEntries: min, maxEntries: max, entry } = options;
   return decoratorOf(listRule('isTextList', textRule(entry), { min, max }), options);

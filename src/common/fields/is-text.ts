@@ -2,14 +2,23 @@ import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } 
 import type { JsonSchema } from './json-schema.js';
 import { isWellFormed } from './well-formed.js';
 
-/** Bounds of a text. Unit of the lengths: characters (Unicode code points). */
+/** Bounds of a string. Unit of the lengths: characters (Unicode code points). */
 export interface TextBounds {
   /** @default 0 */
   min?: number;
   max: number;
-  /** Whether white space around the text counts towards its length; the text is stored as sent either way. @default true */
+  /**
+   * Whether leading and trailing white space counts towards the length. The text is stored as sent either
+   * way.
+   *
+   * @default true
+   */
   countsOuterSpace?: boolean;
-  /** Maximum length with the white space around the text, which `max` need not count. @default unlimited */
+  /**
+   * Maximum length including leading and trailing white space, which `max` may not count.
+   *
+   * @default unlimited
+   */
   maxTotal?: number;
 }
 
@@ -60,7 +69,9 @@ function textSchema({ min = 0, max, countsOuterSpace = true, maxTotal }: TextBou
   };
 }
 
-/** Matches texts of `min` to `max` characters between white space, for readers that count as JavaScript does. */
+/**
+ * Matches texts of `min` to `max` characters between white space, for readers that count as JavaScript does.
+ */
 function trimmedPattern(min: number, max: number): string {
   const longer = max > 1 ? `(?:[\\s\\S]{${Math.max(min - 2, 0)},${max - 2}}\\S)` : '';
   const text = `\\S${longer}${longer !== '' && min < 2 ? '?' : ''}`;
@@ -68,6 +79,7 @@ function trimmedPattern(min: number, max: number): string {
 }
 
 function lengthOf(value: string): number {
-  // Code units never fall short of code points: the long way is for texts with characters of two units.
+  // There are never fewer code units than code points: the slow way is only for texts with characters of two
+  // units.
   return /[\ud800-\udfff]/.test(value) ? [...value].length : value.length;
 }

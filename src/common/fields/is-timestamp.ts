@@ -4,11 +4,11 @@ import { isTimestampDate } from './parse-timestamp.js';
 
 /** Options of `IsTimestamp`. */
 export interface TimestampOptions extends Omit<ScalarOptions<string>, 'default'> {
-  /** Stored when a create leaves the field out; a function makes it anew each time. @default none */
+  /** Stored if a create omits the field; a function is called for each record. @default none */
   default?: Date | (() => Date);
 }
 
-/** A timestamp, sent as an RFC 3339 string and held as a `Date`. */
+/** A timestamp, sent as an RFC 3339 string and stored as a `Date`. */
 export function IsTimestamp(options: TimestampOptions = {}): FieldDecorator {
   const shape = TIMESTAMP_SHAPE;
   return decoratorOf(

@@ -2,19 +2,19 @@ import type { Type } from '@nestjs/common';
 import { type FieldSource, sourcesOf } from './field-source.js';
 import type { JsonSchema } from './json-schema.js';
 
-/** Levels of a class that contains itself; deeper ones are open objects. */
+/** How many levels of a class that contains itself are described; deeper ones are open objects. */
 const MAX_RECURSION = 4;
 
 /** How {@link jsonSchemaOf} describes a class. */
 export interface SchemaOptions {
   /**
-   * Whether it is the schema of a merge patch (RFC 7396): nothing required, optional fields nullable, nested objects
-   * partial, too, and lists whole. @default false
+   * Whether to describe a merge patch (RFC 7396): nothing is required, optional fields are nullable, nested
+   * objects are partial, too, and lists are whole. @default false
    */
   partial?: boolean;
 }
 
-/** OpenAPI object schema of a class, with nested classes inlined and no further members. */
+/** OpenAPI object schema of a class, with nested classes inlined and no additional members. */
 export function jsonSchemaOf(target: Type<object>, { partial = false }: SchemaOptions = {}): JsonSchema {
   return objectSchema(target, partial, []);
 }
@@ -55,7 +55,7 @@ function withoutShape({ type: _type, ...schema }: JsonSchema): JsonSchema {
   return schema;
 }
 
-/** OpenAPI 3.0.3: null must be among the values of an enum, too. */
+/** OpenAPI 3.0.3: null must also be one of the values of an enum. */
 function nullable(schema: JsonSchema): JsonSchema {
   return { ...schema, nullable: true, ...(schema.enum && { enum: [...schema.enum, null] }) };
 }

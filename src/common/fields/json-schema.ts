@@ -1,4 +1,4 @@
-/** A schema object of OpenAPI 3.0 (section "Schema Object"), as far as fields need one. */
+/** The part of an OpenAPI 3.0 schema object (section "Schema Object") that fields need. */
 export interface JsonSchema {
   type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
   format?: string;
@@ -22,6 +22,6 @@ export interface JsonSchema {
   properties?: Record<string, JsonSchema>;
   required?: string[];
   additionalProperties?: boolean | JsonSchema;
-  /** Further keywords, from `@ApiProperty()` options. */
+  /** Other keywords, from `@ApiProperty()` options. */
   [keyword: string]: unknown;
 }

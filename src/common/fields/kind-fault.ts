@@ -6,16 +6,17 @@ import { isPlainObject } from './plain-object.js';
 import { isWellFormed } from './well-formed.js';
 
 /**
- * A sentence about a value that is not of its field's kind; undefined if it is. Plain decorators let such values pass:
- * `@IsString({ each: true })` takes a string for a list, and the store would then turn one into the other.
+ * A sentence about a value that is not of its field's kind; undefined if it is. Plain decorators accept such
+ * values: `@IsString({ each: true })` accepts a string for a list, and the store would then convert one to
+ * the other.
  */
 export function kindFault(field: FieldSource, value: unknown): string | undefined {
-  // A field decorator says in its own sentence all that it refuses.
+  // A field decorator has its own sentence for everything that it rejects.
   if (field.declaration) return undefined;
   const { name, list } = field;
   const entries: unknown[] = list && Array.isArray(value) ? value : [value];
   const hasMalformedText = entries.some((entry) => typeof entry === 'string' && !isWellFormed(entry));
-  // Values without a class were looked through when they were read.
+  // Values without a class were checked when they were read.
   if (hasMalformedText && field.kind !== 'other') return fieldMessages.malformedText(name);
   if (!list) return fits(field, value) ? undefined : fieldMessages.wrongShape(name, shapeOf(field));
   if (!Array.isArray(value)) return fieldMessages.wrongShape(name, 'an array');

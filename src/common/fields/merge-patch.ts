@@ -1,8 +1,8 @@
 import { isPlainObject } from './plain-object.js';
 
 /**
- * Applies a merge patch to a value (RFC 7396, section 2), without touching either. Dates, values of BSON and lists are
- * replaced as a whole.
+ * Applies a merge patch to a value (RFC 7396, section 2) without changing either. Dates, BSON values and
+ * lists are replaced as a whole.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isPlainObject(patch)) return patch;

@@ -3,7 +3,7 @@ import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 
-/** Keys under which @nestjs/swagger keeps the options of `@ApiProperty()`; it exports no names for them. */
+/** Keys under which @nestjs/swagger stores the options of `@ApiProperty()`; it does not export them. */
 const API_OPTIONS = 'swagger/apiModelProperties';
 const API_NAMES = 'swagger/apiModelPropertiesArray';
 
@@ -51,7 +51,7 @@ export function apiNamesOf(target: Type<object>): string[] {
   return names.map((name) => name.slice(1));
 }
 
-/** The type that TypeScript declares for a field; Object if it is more than one class can say. */
+/** The type that TypeScript declares for a field; Object if a single class cannot express it. */
 export function designTypeOf(target: Type<object>, name: string): unknown {
   return Reflect.getMetadata('design:type', target.prototype as object, name);
 }
@@ -81,12 +81,12 @@ export function transformTypeOf(target: Type<object>, name: string): unknown {
   try {
     return metadata.typeFunction({ newObject: {}, object: {}, property: name });
   } catch {
-    // A function that decides by the object can say nothing without one.
+    // A function that depends on the object returns nothing without one.
     return undefined;
   }
 }
 
-/** Whether a value is a class of the program, not one that JavaScript brings. */
+/** Whether a value is a class of the program, not one built into JavaScript. */
 export function isClass(value: unknown): value is Type<object> {
   return typeof value === 'function' && !BUILT_IN.has(value) && value.prototype !== undefined;
 }
@@ -106,6 +106,6 @@ const BUILT_IN = new Set<unknown>([
 ]);
 
 function mongooseStorage(): MongooseStorage | undefined {
-  // @nestjs/mongoose shares its storage under this name and exports none.
+  // @nestjs/mongoose shares its storage under this name but does not export it.
   return (globalThis as { MongoTypeMetadataStorage?: MongooseStorage }).MongoTypeMetadataStorage;
 }

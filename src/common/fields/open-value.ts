@@ -7,7 +7,7 @@ import { isWellFormed } from './well-formed.js';
 /** Maximum nesting of a value without a class. Unit: levels of objects and arrays. */
 const MAX_DEPTH = 32;
 
-/** Names that libraries which copy objects take for more than members. */
+/** Names with a special meaning for libraries that copy objects. */
 const HARMFUL = new Set(['__proto__', 'constructor', 'prototype']);
 
 interface OpenContext {
@@ -20,8 +20,8 @@ interface OpenContext {
 }
 
 /**
- * Looks through a value whose members no class declares: for null, for what the store or JSON cannot hold, for
- * harmful names, and for its depth.
+ * Searches a value whose members no class declares for null, for values that the store or JSON cannot hold,
+ * and for harmful names, and checks its depth.
  */
 export function openValueFaults(value: unknown, context: OpenContext, depth = 0): void {
   const { faults, name, at, patch } = context;
@@ -42,7 +42,7 @@ export function openValueFaults(value: unknown, context: OpenContext, depth = 0)
     for (const [member, child] of Object.entries(value)) {
       const inside = { ...context, at: pointerTo(at, member) };
       if (HARMFUL.has(member)) faults.add(inside.at, fieldMessages.harmfulName(member));
-      // BSON ends a name there.
+      // A name in BSON ends there.
       else if (member.includes('\0')) faults.add(at, fieldMessages.nulInName(name));
       else if (!isWellFormed(member)) faults.add(at, fieldMessages.malformedText(name));
       else if (child === null && !patch) faults.add(inside.at, errorMessages.nullOnCreate(shorten(member)));

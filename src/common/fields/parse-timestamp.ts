@@ -1,11 +1,11 @@
-/** date-time of RFC 3339, section 5.6, to the millisecond: finer digits could not be given back. */
+/** date-time of RFC 3339, section 5.6, up to milliseconds: more digits could not be returned. */
 const RFC_3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,3})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** The years that four digits can write, in milliseconds since 1970. */
+/** The range of years that four digits can express, in milliseconds since 1970. */
 const [EARLIEST, LATEST] = [-62_167_219_200_000, 253_402_300_799_999];
 
-/** Parses an RFC 3339 timestamp; undefined if it is not one, or names a day that the calendar does not have. */
+/** Parses an RFC 3339 timestamp; undefined if it is not one, or if the day does not exist. */
 export function parseTimestamp(value: unknown): Date | undefined {
   const match = typeof value === 'string' ? RFC_3339.exec(value) : null;
   if (!match) return undefined;
@@ -14,11 +14,11 @@ export function parseTimestamp(value: unknown): Date | undefined {
   midnight.setUTCFullYear(year, month - 1, day);
   if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return undefined;
   const date = new Date((value as string).toUpperCase());
-  // An offset can carry a date out of the years that four digits can write.
+  // An offset can move a date out of the years that four digits can express.
   return isTimestampDate(date) ? date : undefined;
 }
 
-/** Whether a value is a date that RFC 3339 can write. */
+/** Whether a value is a date that RFC 3339 can express. */
 export function isTimestampDate(value: unknown): value is Date {
   return value instanceof Date && value.getTime() >= EARLIEST && value.getTime() <= LATEST;
 }

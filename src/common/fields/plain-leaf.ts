@@ -1,7 +1,7 @@
 import { Types } from 'mongoose';
 import type { FieldSource } from './field-source.js';
 
-/** A value that code or the store holds, in the form that bodies have it: identifiers and decimals are strings. */
+/** A value of code or of the store in the form that bodies have: identifiers and decimals are strings. */
 export function plainLeaf({ kind, schema, list }: FieldSource, value: unknown): unknown {
   if (kind === 'other') return value;
   if (value instanceof Types.ObjectId) return value.toHexString();

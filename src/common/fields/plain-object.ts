@@ -1,6 +1,6 @@
 import { Types } from 'mongoose';
 
-/** Whether a value is an object with members: no array, no date, no value of BSON. */
+/** Whether a value is an object with members, rather than an array, a date or a BSON value. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' &&
@@ -15,7 +15,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 }
 
 function isBsonValue(value: object): boolean {
-  // A body's own "_bsontype" is a field like any other: only values that code made have one from their class.
+  // A body's own "_bsontype" is an ordinary field: only values made by code have one through their class.
   return (
     value instanceof Types.ObjectId ||
     value instanceof Types.Decimal128 ||

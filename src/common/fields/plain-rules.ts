@@ -3,10 +3,10 @@ import type { FieldKind } from './field-rule.js';
 import { IDENTIFIER_SCHEMA } from './is-identifier.js';
 import type { JsonSchema } from './json-schema.js';
 
-/** Arguments of a decorator of class-validator, in its own order. */
+/** Arguments of a class-validator decorator, in its own order. */
 type Arguments = readonly unknown[];
 
-/** The kind of value and the schema that a constraint of class-validator stands for. */
+/** The kind of value and the schema that a class-validator constraint implies. */
 export interface PlainRule {
   readonly kind?: FieldKind;
   readonly schema?: (args: Arguments) => JsonSchema;
@@ -22,7 +22,7 @@ const numeric = (schema: (args: Arguments) => JsonSchema): PlainRule =>
 const length = (schema: (args: Arguments) => JsonSchema): PlainRule =>
   keywords((args) => defined({ type: 'string', ...schema(args) }), 'text');
 
-/** Validators of class-validator that take strings and have no keyword in a schema. */
+/** Constraints of class-validator that accept strings and have no schema keyword. */
 const STRINGS =
   'contains notContains isAlpha isAlphanumeric isAscii isBase32 isBase58 isBIC isBooleanString isBtcAddress ' +
   'isCreditCard isCurrency isDataURI isDecimal isEAN isEthereumAddress IsFirebasePushId isFullWidth isHSL isHalfWidth ' +
@@ -32,7 +32,7 @@ const STRINGS =
   'isPassportNumber isPhoneNumber isPort isPostalCode isRgbColor isSemVer isStrongPassword isSurrogatePair isTaxId ' +
   'isTimeZone isUppercase isVariableWidth';
 
-/** The constraints of class-validator, by the names that it reports them with. */
+/** The constraints of class-validator, by the names that it reports. */
 export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   ...Object.fromEntries(STRINGS.split(' ').map((name) => [name, text()])),
   isString: text(),
@@ -60,7 +60,7 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   isNumber: numeric(([options]) => decimalPlaces(options)),
   min: numeric(([min]) => ({ minimum: min as number })),
   max: numeric(([max]) => ({ maximum: max as number })),
-  // They take texts, too: the type is the one that TypeScript declares.
+  // They also accept strings: the TypeScript type decides.
   isLatitude: keywords(() => ({ minimum: -90, maximum: 90 })),
   isLongitude: keywords(() => ({ minimum: -180, maximum: 180 })),
   isPositive: numeric(() => ({ minimum: 0, exclusiveMinimum: true })),
@@ -74,7 +74,7 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   nestedValidation: { kind: 'nested', schema: () => ({ type: 'object' }) },
 };
 
-/** The keywords that constraints say about a list as a whole. */
+/** The keywords of constraints for a list as a whole. */
 export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
   isArray: () => ({}),
   arrayContains: () => ({}),
@@ -85,18 +85,21 @@ export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema
   arrayUnique: () => ({ uniqueItems: true }),
 };
 
-/** The other constraints of class-validator: they say nothing of a value's kind. */
+/** The other constraints of class-validator, which do not imply a kind of value. */
 const BARE_RULES = new Set(
   'isDefined isEmpty isInstance isNotEmpty isNotIn maxDate minDate notEquals'.split(' '),
 );
 
-/** Whether class-validator itself has a constraint of the name: its own are synchronous, and look at nothing else. */
+/**
+ * Whether class-validator itself has a constraint of that name: such constraints are synchronous and see only
+ * the value.
+ */
 export function isBuiltIn(name: string | undefined): boolean {
   if (name === undefined) return false;
   return Object.hasOwn(PLAIN_RULES, name) || Object.hasOwn(LIST_RULES, name) || BARE_RULES.has(name);
 }
 
-/** Kinds from the most to the least telling: `@IsString() @IsEnum()` is an enum. */
+/** Kinds from the most to the least specific: `@IsString() @IsEnum()` is an enum. */
 export const KIND_ORDER: readonly FieldKind[] = [
   'nested',
   'enum',
@@ -118,7 +121,7 @@ function ipFormat(version: unknown): string | undefined {
   return version === undefined ? undefined : `ipv${String(version)}`;
 }
 
-/** A pattern whose flags change what it matches cannot be written in a schema. */
+/** A schema cannot contain a pattern whose flags change what it matches. */
 function patternOf(pattern: unknown, flags: unknown): string | undefined {
   const expression =
     pattern instanceof RegExp ? pattern : new RegExp(String(pattern), flags as string | undefined);

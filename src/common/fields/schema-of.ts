@@ -5,8 +5,8 @@ import { schemaOptionsOf } from './metadata.js';
 import { definitionOf } from './store-of.js';
 
 /**
- * Mongoose schema of an entity, from its `@Prop()`s and its field decorators; a new one at each call. Nested classes
- * become subschemas without `_id`. An explicit option of `@Prop()` wins over what the field decorator says.
+ * Mongoose schema of an entity, from its `@Prop()`s and its field decorators; a new one for each call. Nested
+ * classes become subschemas without `_id`. An explicit option of `@Prop()` overrides the field decorator.
  */
 export function schemaOf(entity: Type<object>): Schema {
   const schema = new Schema(definitionOf(entity), schemaOptionsOf(entity));

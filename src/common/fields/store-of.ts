@@ -5,10 +5,10 @@ import type { FieldDeclaration } from './field-rule.js';
 import { type FieldSource, sourcesOf } from './field-source.js';
 import { designTypeOf, lineageOf, propsOf, schemaOptionsOf } from './metadata.js';
 
-/** A field that a decorator of this room declared. */
+/** A field that one of the field decorators here declared. */
 export type DeclaredField = FieldSource & { readonly declaration: FieldDeclaration };
 
-/** Schemas that are being made, by class: a class that contains itself refers to its own. */
+/** Schemas in the making, by class: a class that contains itself refers to its own schema. */
 type SchemasInWork = ReadonlyMap<Type<object>, Schema>;
 
 /** Mongoose's definition of a declared field. */
@@ -20,12 +20,15 @@ export function storeOf(field: DeclaredField, inWork: SchemasInWork = new Map())
   return {
     type: list ? [entry] : entry,
     ...(required && storeRequired && { required: true }),
-    // Without a default of its own Mongoose would give every record an empty list.
+    // Without an explicit default, Mongoose would give every record an empty list.
     ...((list || value !== undefined) && { default: value }),
   } as SchemaDefinitionProperty;
 }
 
-/** Mongoose's definition of a class: its field decorators, its `@Prop()`s, and where a field has both, both. */
+/**
+ * Mongoose's definition of a class: its field decorators and its `@Prop()`s, merged for fields that have
+ * both.
+ */
 export function definitionOf(target: Type<object>, inWork: SchemasInWork = new Map()): SchemaDefinition {
   const props = propsOf(target);
   for (const options of props.values()) nameStoreTypes(options);
@@ -45,13 +48,15 @@ export function definitionOf(target: Type<object>, inWork: SchemasInWork = new M
   return definition as SchemaDefinition;
 }
 
-/** Classes of BSON that authors write for the types of the store. */
+/** BSON classes that authors may write for the types of the store. */
 const STORE_TYPES = new Map<unknown, unknown>([
   [Types.ObjectId, Schema.Types.ObjectId],
   [Types.Decimal128, Schema.Types.Decimal128],
 ]);
 
-/** @nestjs/mongoose takes `Types.ObjectId` for a nested class without fields, and would store anything there. */
+/**
+ * @nestjs/mongoose treats `Types.ObjectId` as a nested class without fields, and would store anything there.
+ */
 function nameStoreTypes(options: unknown): void {
   if (typeof options !== 'object' || options === null || !('type' in options)) return;
   const { type } = options;
@@ -67,7 +72,10 @@ function namesOf(target: Type<object>): Set<string> {
   return new Set(names);
 }
 
-/** Explicit options of `@Prop()` win; a type that it inferred from TypeScript says less than the decorator. */
+/**
+ * Explicit options of `@Prop()` win. A type that it inferred from TypeScript is less specific than the
+ * decorator.
+ */
 function merged(target: Type<object>, field: DeclaredField, prop: unknown, inWork: SchemasInWork): unknown {
   if (typeof prop !== 'object' || prop === null || Array.isArray(prop) || !('type' in prop)) return prop;
   const { type, ...options } = prop;
@@ -76,7 +84,8 @@ function merged(target: Type<object>, field: DeclaredField, prop: unknown, inWor
 }
 
 function isInferred(target: Type<object>, { name, nested }: DeclaredField, type: unknown): boolean {
-  // @nestjs/mongoose replaces the class of a nested object by a definition, or by a schema if it has @Schema().
+  // @nestjs/mongoose replaces the class of a nested object with a definition, or with a schema if it has
+  // @Schema().
   if (nested) return !(type instanceof Schema) || schemaOptionsOf(nested) !== undefined;
   return type === designTypeOf(target, name) || (Array.isArray(type) && type.length === 0);
 }
@@ -91,7 +100,7 @@ function withNested(prop: unknown, nested: Type<object>, list: boolean, inWork: 
   return { ...options, type: list ? [schema] : schema };
 }
 
-/** Schema of a nested class, without an identifier of its own unless its `@Schema()` asks for one. */
+/** Schema of a nested class, without `_id` unless its `@Schema()` asks for one. */
 function subschemaOf(target: Type<object>, inWork: SchemasInWork): Schema {
   const begun = inWork.get(target);
   if (begun) return begun;

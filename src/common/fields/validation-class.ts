@@ -14,9 +14,9 @@ const selfChecked = new WeakMap<Type<object>, ReadonlySet<string>>();
 const refusedFields = new WeakMap<object, Set<string>>();
 
 /**
- * A subclass with the validators of a class in the order that a person would check in: types before bounds, so that
- * stopping at the first fault reports the telling one, and bounds never meet a value of another type. In the partial
- * one every field is optional, whatever its conditions.
+ * A subclass whose validators run in the order that a person would check in: types before bounds. So the
+ * first fault is the meaningful one, and bounds never see a value of another type. In the partial form every
+ * field is optional, whatever its conditions.
  */
 export function validationClassOf(type: Type<object>, form: 'whole' | 'partial'): Type<object> {
   const known = classes[form].get(type);
@@ -34,16 +34,16 @@ export function validationClassOf(type: Type<object>, form: 'whole' | 'partial')
   return Checked;
 }
 
-/** Leaves a field of an object to be validated out: its fault is known already. */
+/** Excludes a field of an object from validation, because its fault is already known. */
 export function skipField(object: object, name: string): void {
   const refused = refusedFields.get(object) ?? new Set();
   refusedFields.set(object, refused.add(name));
 }
 
 /**
- * Names of the fields whose validators may judge values of another kind. Class-validator's own look at the type before
- * all else; others may throw. For nested objects and dates its sentences mean nothing to a client of JSON, so that only
- * a sentence by the author is used.
+ * Names of the fields whose validators may see values of another kind. Class-validator's own validators check
+ * the type first; others may throw. For nested objects and dates, its messages mean nothing to a JSON client,
+ * so only a message by the author is used.
  */
 export function selfCheckedFieldsOf(type: Type<object>): ReadonlySet<string> {
   const names =

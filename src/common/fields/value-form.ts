@@ -1,6 +1,6 @@
 /**
- * The form of a value: `whole`, a merge `patch` whose nested objects are partial, too, or some fields of a whole after a
- * patch was `merged` into them.
+ * The form of a value: `whole`; a merge `patch`, whose nested objects are also partial; or some fields of a
+ * whole value after a patch was `merged` into them.
  */
 export type ValueForm = 'whole' | 'patch' | 'merged';
 

@@ -17,7 +17,7 @@ const VALIDATOR_OPTIONS = {
   validationError: { target: false, value: false },
 } as const;
 
-/** Checks a value by the validators of a class, and adds what they refuse to the faults. */
+/** Checks a value with the validators of a class, and adds what they reject to the faults. */
 export async function verify(
   type: Type<object>,
   value: object,
@@ -28,7 +28,7 @@ export async function verify(
   await verifyByClassValidator(type, value, form, faults);
 }
 
-/** {@link verify} by class-validator itself, whose sentences the faults are. */
+/** {@link verify} through class-validator itself, whose messages become the faults. */
 export async function verifyByClassValidator(
   type: Type<object>,
   value: object,
@@ -43,12 +43,14 @@ export async function verifyByClassValidator(
 
 interface CopyContext {
   readonly faults: FaultList;
-  /** Values of another kind than their field's, by pointer: faults if the validators let them pass. */
+  /**
+   * Values of another kind than their field's, by pointer: faults, unless the validators reject them anyway.
+   */
   readonly unnoticed: Map<string, string>;
   readonly at: string;
 }
 
-/** A copy for class-validator, which looks its rules up by the class of each object. Null counts as left out. */
+/** A copy for class-validator, which finds its rules by the class of each object. Null counts as omitted. */
 function checkedCopy(type: Type<object>, value: object, form: ValueForm, context: CopyContext): object {
   const checkedType = validationClassOf(type, form === 'whole' ? 'whole' : 'partial');
   const copy = Object.create(checkedType.prototype as object) as object;
@@ -58,7 +60,7 @@ function checkedCopy(type: Type<object>, value: object, form: ValueForm, context
     if (member !== undefined && member !== null) {
       put(copy, field.name, checkedMember(field, member, form, { ...context, at }));
       const fault = kindFault(field, (copy as Record<string, unknown>)[field.name]);
-      // Validators that look at no type may throw at a value of another one: they do not get to see it.
+      // Validators that do not check the type may throw at a value of another one, so they do not see it.
       const isWithheld = !selfCheckedFieldsOf(type).has(field.name);
       if (fault !== undefined && isWithheld && !context.faults.has(at)) context.faults.add(at, fault);
       else if (fault !== undefined) context.unnoticed.set(at, fault);
@@ -87,7 +89,7 @@ function addFaults(
   parent: string,
   faults: FaultList,
 ): void {
-  // An object whose class has no rules comes without a name of its own.
+  // An object whose class has no rules is reported without its own name.
   const at = (property as string | undefined) === undefined ? parent : pointerTo(parent, property);
   const [first] = Object.entries(constraints);
   if (first) {

@@ -10,7 +10,7 @@ class HealthStatus {
   status!: 'ok';
 }
 
-/** Answers an orchestrator that asks whether the process lives and can serve. */
+/** Tells an orchestrator whether the process is alive and ready to serve. */
 @ApiTags('Health')
 @Controller('health')
 export class HealthController {

@@ -1,4 +1,4 @@
-/** Something that a client accepts, and how much it likes it (RFC 9110, section 12.4.2). */
+/** An accepted value and its quality (RFC 9110, section 12.4.2). */
 interface Weighted {
   readonly name: string;
   readonly quality: number;
@@ -8,8 +8,8 @@ interface Weighted {
 const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
 /**
- * The media type that a client likes best, of those on offer; the first of them if it likes several alike, sends no
- * `Accept`, or accepts none: RFC 9110 lets a server disregard the header then.
+ * The media type on offer that the client prefers; the first one if several are equal, or if the client sends
+ * no `Accept` or accepts none of them: RFC 9110 allows a server to ignore the header then.
  */
 export function preferredType<T extends string>(
   accept: string | undefined,
@@ -24,8 +24,9 @@ export function preferredType<T extends string>(
 }
 
 /**
- * The content coding that a client likes best, of those on offer; the first of them if it likes several alike. Undefined if
- * it sends no `Accept-Encoding`, accepts none of them, or likes the answer better as it is (RFC 9110, section 12.5.3).
+ * The content coding on offer that the client prefers; the first one if several are equal. Undefined if the
+ * client sends no `Accept-Encoding`, accepts none of them, or prefers the answer without coding (RFC 9110,
+ * section 12.5.3).
  */
 export function preferredCoding<T extends string>(
   acceptEncoding: string | undefined,
@@ -43,20 +44,20 @@ export function preferredCoding<T extends string>(
   return best;
 }
 
-/** The most specific range that matches a type decides, wherever it stands. */
+/** The most specific range that matches a type decides, regardless of its position. */
 function qualityOfType(type: string, ranges: readonly Weighted[]): number {
   return firstOf(ranges, [type, type.replace(/\/.*/, '/*'), '*/*'])?.quality ?? 0;
 }
 
-/** The entry of the first name that has one. */
+/** The first entry that has one of the names, in the order of the names. */
 function firstOf(list: readonly Weighted[], names: readonly string[]): Weighted | undefined {
   const found = names.map((name) => list.find((entry) => entry.name === name));
   return found.find((entry) => entry !== undefined);
 }
 
-/** Reads a list; parameters other than the quality are disregarded, and so is an entry that is malformed. */
+/** Reads a list, ignoring malformed entries and parameters other than the quality. */
 function readList(header: string): Weighted[] {
-  // Quoted strings may have commas and semicolons in them, and belong to such parameters.
+  // Quoted strings may contain commas and semicolons, and only occur in such parameters.
   const unquoted = header.replaceAll(/"(?:\\.|[^"\\])*"?/g, '');
   return unquoted.split(',').flatMap((text) => {
     const [name = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());

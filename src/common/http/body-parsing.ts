@@ -11,22 +11,28 @@ export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** SHA-256 of the body's bytes as they arrived, of a request with an `Idempotency-Key` that has a body. */
+    /** SHA-256 of the body's bytes as they arrived, if the request has an `Idempotency-Key` and a body. */
     bodyHash?: string;
   }
 }
 
-/** type/subtype with parameters (RFC 9110, section 8.3.1); the first group is the type, the second the parameters. */
+/**
+ * type/subtype with parameters (RFC 9110, section 8.3.1). The first group is the type, the second the
+ * parameters.
+ */
 const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
-/** The content types that a body may have. JSON Merge Patch (RFC 7396) is for changes. */
+/** The content types that a body may have. JSON Merge Patch (RFC 7396) is for updates. */
 function bodyTypesOf({ method, routeOptions }: FastifyRequest): readonly string[] {
   if (routeOptions.config.carriedBody === 'lines') return [NDJSON_TYPE];
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
 }
 
-/** Reads JSON bodies, strictly: the declared type, well-formed UTF-8, no `__proto__`; an absent body is undefined. */
+/**
+ * Reads JSON bodies strictly: the declared type, well-formed UTF-8, no `__proto__`. An absent body is
+ * undefined.
+ */
 export function useBodyParsing(fastify: FastifyInstance): void {
   fastify.addHook('preParsing', (request, _reply, _payload, done) => {
     done(mediaTypeFault(request) ?? codingFault(request));
@@ -42,9 +48,9 @@ export function useBodyParsing(fastify: FastifyInstance): void {
       }
     });
   });
-  // Without a limit in all: the handler reads it as it comes, line by line.
+  // No limit for the whole body: the handler reads it line by line as it arrives.
   fastify.addContentTypeParser(NDJSON_TYPE, (_request, payload, done) => done(null, streamBody(payload)));
-  // Only a body of no bytes gets here in another type; it says nothing, whatever its type.
+  // Only an empty body reaches this parser with another type; its type does not matter.
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
 }
 
@@ -69,7 +75,7 @@ function mediaTypeFault(request: FastifyRequest): Error | undefined {
     ?.trim()
     .toLowerCase();
   const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
-  // A content type without a body describes nothing; some clients send it with every request.
+  // Without a body, a content type describes nothing; some clients send it with every request.
   return fits || !hasBody(request) ? undefined : new UnsupportedMediaTypeError(allowed);
 }
 

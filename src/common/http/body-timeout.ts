@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /**
- * Gives up requests whose body does not arrive in time. Node's own limit would hold for streams of lines, too, which may take
- * as long as they like if they go on.
+ * Gives up requests whose body does not arrive in time. Node's own limit would also apply to streams of
+ * lines, which may take as long as they like while they make progress.
  *
- * @param limitMs how long a body may take in all. Unit: milliseconds.
+ * @param limitMs how long a whole body may take. Unit: milliseconds.
  */
 export function useBodyTimeout(
   fastify: FastifyInstance,
@@ -24,7 +24,7 @@ export function useBodyTimeout(
   fastify.addHook('onRequestAbort', (request, done) => done(void arrived(request)));
 }
 
-/** Whether a request has a body of any bytes (RFC 9112, section 6.3). */
+/** Whether a request has a body (RFC 9112, section 6.3). */
 export function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
 }

@@ -6,7 +6,7 @@ import { errorMessages, FrameworkError, PROBLEM_CONTENT_TYPE, toProblem } from '
 import { SECURITY_HEADERS } from './security-headers.js';
 import { closeInStages, endInStages, isClosing } from './staged-close.js';
 
-/** Answers requests that never get a request object to answer through, and logs them. */
+/** Answers and logs requests that fail before there is a request object. */
 export class BrokenRequests {
   constructor(private readonly log: Pick<FastifyBaseLogger, 'info'>) {}
 
@@ -22,7 +22,7 @@ export class BrokenRequests {
     endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   };
 
-  /** Answers a request with an expectation that the server does not know, in the place of Node, whose 417 has no body. */
+  /** Answers a request with an unknown expectation. Node's own 417 would have no body. */
   readonly answerUnknownExpectation = ({ socket }: IncomingMessage, response: ServerResponse): void => {
     const error = new FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed);
     const { status, headers, body } = this.answerOf(error, socket);

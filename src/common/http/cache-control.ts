@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Says of every answer who may keep it (RFC 9111, section 5.2.2), unless it says so itself. What a token has shown stays with
- * its client, which may ask again with its `ETag`; what anyone may read can be kept by caches, too, if they ask each time.
+ * Adds a `Cache-Control` to every answer that has none (RFC 9111, section 5.2.2). Any cache may store reads
+ * without a token. Reads with a token may be stored by their client only, and only with an `ETag`. Both must
+ * be revalidated each time. Other answers must not be stored.
  */
 export function useCacheControl(fastify: FastifyInstance): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {

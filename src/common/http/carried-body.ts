@@ -1,8 +1,9 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
 
 /**
- * How a body carries the bodies of other requests: `operations`, as parts of one JSON value, each of which is checked for
- * itself; `lines`, as a stream of lines of JSON (https://github.com/ndjson/ndjson-spec), which is read as it comes.
+ * How a body carries the bodies of other requests. `operations`: as parts of one JSON value, each of which is
+ * checked separately. `lines`: as a stream of lines of JSON (https://github.com/ndjson/ndjson-spec), read as
+ * it arrives.
  */
 export type CarriedBody = 'operations' | 'lines';
 
@@ -10,7 +11,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Set by {@link CarriesBodies}. */
     carriedBody?: CarriedBody;
-    /** Whether the route is there only to refuse a method. */
+    /** Whether the route exists only to reject a method. */
     refuses?: boolean;
   }
 }
@@ -18,5 +19,5 @@ declare module 'fastify' {
 /** Media type of lines of JSON. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
-/** Makes the body of a route one that carries the bodies of others. */
+/** Declares that the body of a route carries the bodies of other requests. */
 export const CarriesBodies = (form: CarriedBody): MethodDecorator => RouteConfig({ carriedBody: form });

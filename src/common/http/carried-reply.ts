@@ -10,10 +10,14 @@ interface ReplyState {
   sent: boolean;
 }
 
-/** The members of a carried request's reply that are its own; all others are those of the carrier's. */
+/**
+ * The reply to a carried request. It overrides some members and inherits the others from the carrier's reply.
+ */
 class CarriedReply {
   declare state: ReplyState;
-  /** It is no promise, which the carrier's is: that one resolves when the carrier has been answered. */
+  /**
+   * Not a promise, although the carrier's reply is one, which resolves when the carrier has been answered.
+   */
   get then(): undefined {
     return undefined;
   }
@@ -73,12 +77,12 @@ class CarriedReply {
 
 const { constructor: _, ...MEMBERS } = Object.getOwnPropertyDescriptors(CarriedReply.prototype);
 
-/** A reply that others are made of, one for each request that the carrier carries. */
+/** The base of the replies to all requests that a carrier carries. */
 export function replyBaseOf(carrier: FastifyReply): FastifyReply {
   return Object.create(carrier, MEMBERS) as FastifyReply;
 }
 
-/** A reply that keeps its answer to itself. */
+/** A reply that keeps its answer instead of sending it. */
 export function carriedReply(
   base: FastifyReply,
   request: FastifyRequest,
@@ -89,7 +93,7 @@ export function carriedReply(
   return reply;
 }
 
-/** Problems are sent as bytes; of a stream nobody will read. */
+/** Problems are sent as bytes; a stream will not be read by anyone. */
 function bodyOf(payload: unknown): unknown {
   if (Buffer.isBuffer(payload)) return JSON.parse(payload.toString()) as unknown;
   const { destroy } = (payload ?? {}) as { destroy?: unknown };

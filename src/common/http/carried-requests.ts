@@ -4,18 +4,18 @@ import { pathOf, toProblem } from '../errors/index.js';
 import { carriedReply, replyBaseOf } from './carried-reply.js';
 import type { KnownPaths } from './known-paths.js';
 
-/** A request that another one carries, as if it had come by itself. */
+/** A request carried by another one, treated as if it had arrived by itself. */
 export interface CarriedRequest {
   readonly method: string;
-  /** Path of its route, such as `/todos/:id`. */
+  /** Path of the route, such as `/todos/:id`. */
   readonly pattern: string;
-  /** Its own path. */
+  /** Path of the request itself. */
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
-  /** Headers besides those that it shares with its carrier. */
+  /** Headers in addition to those that it shares with its carrier. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Members that the request has besides. */
+  /** Additional members of the request object. */
   readonly members?: Readonly<Partial<FastifyRequest>>;
 }
 
@@ -25,7 +25,7 @@ export interface CarriedAnswer {
   readonly body: unknown;
 }
 
-/** Carries out one of the requests that another one carries, to its end; whatever is thrown becomes its answer. */
+/** Carries out one of the carried requests. Any exception becomes the answer to it. */
 export type Carry = (carried: CarriedRequest) => Promise<CarriedAnswer>;
 
 declare module 'fastify' {
@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
 }
 
-/** Headers that speak of the body, the connection or the record of the request that carries others. */
+/** Headers that belong to the carrier's own body, connection or record. */
 const OWN_HEADERS = new Set([
   'connection',
   'content-encoding',
@@ -49,12 +49,12 @@ const OWN_HEADERS = new Set([
 ]);
 
 /**
- * Carries out requests that another request carries, by the handlers of their routes: guards, interceptors, pipes, overrides
- * and filters do what they do for a request that comes by itself. What precedes a handler, the reading of body and query, is
- * the carrier's.
+ * Carries out requests that another request carries, through the handlers of their routes: guards,
+ * interceptors, pipes, overrides and filters work as they do for a request that arrives by itself. Reading
+ * the body and the query, which happens before a handler, is done for the carrier only.
  */
 export class CarriedRequests {
-  /** Aborted when the server is told to stop: long requests should come to their end. */
+  /** Aborted when the server is told to stop, so that long requests come to an end. */
   readonly closing: AbortSignal;
   private readonly handlers = new Map<string, RouteHandlerMethod>();
 
@@ -65,7 +65,7 @@ export class CarriedRequests {
     fastify.decorate('carriedRequests', { getter: (): never => this as never });
     const closing = new AbortController();
     this.closing = closing.signal;
-    // Each import under way listens.
+    // Each running import adds a listener.
     setMaxListeners(0, this.closing);
     fastify.addHook('preClose', (done) => {
       closing.abort();
@@ -101,10 +101,10 @@ export class CarriedRequests {
   }
 }
 
-/** State that all requests of one carrier share. */
+/** State shared by all requests of one carrier. */
 function requestBaseOf(carrier: FastifyRequest): FastifyRequest {
   const headers = Object.entries(carrier.headers).filter(([name]) => !OWN_HEADERS.has(name));
-  // Nest keeps the providers of a request by a symbol in it; each carried request has its own.
+  // Nest stores the providers of a request under a symbol in it; each carried request has its own.
   const foreign = Object.getOwnPropertySymbols(carrier).filter(
     ({ description }) => !description?.startsWith('fastify.'),
   );

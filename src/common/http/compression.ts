@@ -21,16 +21,17 @@ declare module 'fastify' {
   }
 }
 
-/** The content codings on offer; a client that likes them alike gets the first. */
+/** The content codings on offer. The first one wins if the client likes both equally. */
 const CODINGS = ['br', 'gzip'] as const;
 type Coding = (typeof CODINGS)[number];
 
-/** Below this an answer hardly becomes smaller. Unit: bytes. */
+/** Answers below this size would hardly become smaller. Unit: bytes. */
 const MIN_BYTES = 1_024;
-/** Answers that are compressed at a time; others are sent as they are. Each takes up to 300 KiB. */
+/** Maximum number of answers to compress at a time; others are sent as they are. Each takes up to 300 KiB. */
 const MAX_AT_A_TIME = 32;
 
-// Levels that compress about 100 MiB a second, in little memory. Each part of a stream is sent as soon as it is made.
+// Levels that compress about 100 MiB a second in little memory. Each part of a stream is sent as soon as it
+// is ready.
 const BROTLI: BrotliOptions = {
   flush: constants.BROTLI_OPERATION_FLUSH,
   params: {
@@ -42,20 +43,20 @@ const BROTLI: BrotliOptions = {
 const GZIP: ZlibOptions = { flush: constants.Z_SYNC_FLUSH, level: 3 };
 
 /**
- * Says whether the answers of a route may be compressed for clients that accept it. The generated lists are, others are not.
- * Leave out answers that have both a secret and something that a stranger can make the client send: their length would tell
- * of the secret (https://breachattack.com).
+ * Declares whether the responses of a route may be compressed if the client accepts it. The generated lists
+ * are; others are not. Do not compress responses that contain both a secret and something that a stranger can
+ * make the client send: their length would reveal the secret (https://breachattack.com).
  */
 export const Compressed = (compressed = true): MethodDecorator => RouteConfig({ compressed });
 
-/** Compresses what the routes with {@link Compressed} answer with 200, streams included. */
+/** Compresses the 200 responses of routes with {@link Compressed}, including streams. */
 export function useCompression(fastify: FastifyInstance): void {
   let running = 0;
   const end = () => void (running -= 1);
   fastify.addHook('onSend', (request, reply, payload, done) => {
     if (!request.routeOptions.config.compressed) return done();
     varyBy(reply, 'Accept-Encoding');
-    // An error in place of an answer that was to be compressed.
+    // An error in place of a response that was to be compressed.
     if (reply.statusCode >= 400) reply.removeHeader('Content-Encoding');
     const coding = codingOf(request, reply, payload);
     if (coding === undefined || running >= MAX_AT_A_TIME) return done();
@@ -67,11 +68,11 @@ export function useCompression(fastify: FastifyInstance): void {
         done(error as null, compressed);
       });
     }
-    // Of a stream nobody knows the length, and nobody will read this one.
+    // The length of a stream is unknown, and nobody will read this one.
     if (request.method === 'HEAD') return done();
     running += 1;
     const compressor = compressorOf(coding).once('close', end);
-    // Either of them ends the other; Fastify sees to the errors of the one that it sends.
+    // Each of them ends the other. Fastify handles the errors of the one that it sends.
     pipeline(payload, compressor, () => undefined);
     done(null, compressor);
   });
@@ -85,7 +86,10 @@ function codingOf(request: FastifyRequest, reply: FastifyReply, payload: unknown
   return isLarge ? preferredCoding(request.headers['accept-encoding'], CODINGS) : undefined;
 }
 
-/** Says what the answer is now: another length, no ranges of it, and the same only in meaning (RFC 9110, section 8.8.1). */
+/**
+ * Sets the headers of the compressed response: no length or ranges, and a weak validator (RFC 9110, section
+ * 8.8.1).
+ */
 function announce(reply: FastifyReply, coding: Coding): void {
   reply.header('Content-Encoding', coding).removeHeader('Content-Length').removeHeader('Accept-Ranges');
   const tag = reply.getHeader('ETag');

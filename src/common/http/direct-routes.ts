@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Answers a request by itself; undefined leaves it to Nest's handler, as if nobody had looked at it. */
+/** Answers a request itself, or returns undefined to leave the untouched request to Nest's handler. */
 export type DirectHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | undefined;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a {@link DirectHandler} for this route is opened by. */
+    /** Identifies the route to {@link DirectRoutes.open}. */
     directKey?: object;
   }
   interface FastifyInstance {
@@ -14,17 +14,17 @@ declare module 'fastify' {
 }
 
 /**
- * Routes whose handlers may answer before Nest's chain of guards, interceptors, pipes and filters begins. A handler is
- * responsible for doing what the chain would have done. Requests that others carry always take the chain.
+ * Routes whose handlers may answer before Nest's chain of guards, interceptors, pipes and filters begins.
+ * Such a handler must do everything that the chain would have done. Carried requests always take the chain.
  */
 export class DirectRoutes {
-  /** Whether the application has nothing in its chain that the handlers do not know. @default nobody says so */
+  /** Whether the application's chain contains nothing that the handlers do not know. @default never */
   permitted: () => boolean = () => false;
   private readonly handlers = new Map<object, DirectHandler>();
 
   constructor(fastify: FastifyInstance) {
     fastify.decorate('directRoutes', { getter: (): never => this as never });
-    // Only now has Fastify all of its hooks.
+    // All of Fastify's hooks are registered only now.
     fastify.addHook('onReady', (done) => {
       if (looksAtValues(fastify)) this.handlers.clear();
       done();
@@ -37,7 +37,7 @@ export class DirectRoutes {
       route.handler = function (request, reply) {
         const served = handlers.get(key)?.(request, reply);
         if (!served) return handler.call(this, request, reply) as unknown;
-        // Not returned: Fastify would take its end for that of the answer.
+        // Not returned: Fastify would mistake its end for the end of the answer.
         served.catch((error: unknown) => reply.send(error));
         return undefined;
       };
@@ -51,8 +51,8 @@ export class DirectRoutes {
 }
 
 /**
- * Whether somebody's hook or serializer of Fastify is given the values of answers, of which a direct handler sends the text.
- * Fastify keeps them under symbols; if they are not there any more, somebody may.
+ * Whether a Fastify hook or serializer would receive the values of answers, since a direct handler sends text
+ * instead. Fastify stores them under symbols. If the symbols are missing, the answer is yes, to be safe.
  */
 function looksAtValues(fastify: FastifyInstance): boolean {
   const symbols = Object.getOwnPropertySymbols(fastify);

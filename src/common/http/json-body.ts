@@ -1,17 +1,18 @@
 import { errorMessages, MalformedRequestError } from '../errors/index.js';
 
-/** Names of nested fields that libraries take for more than data: `_bsontype` would choose a type of the database's. */
+/** Names of nested fields with a special meaning for libraries: `_bsontype` would choose a database type. */
 const HARMFUL_NAMES = ['constructor', '_bsontype'];
 
-/** Deepest nesting of a body. Unit: levels of objects and arrays. */
+/** Maximum nesting of a body. Unit: levels of objects and arrays. */
 const MAX_DEPTH = 32;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The value that bytes of JSON say, as they say it.
+ * Parses JSON without changing any value.
  *
- * @throws MalformedRequestError if they are not JSON in UTF-8: a lenient decoder would store other characters than those sent
+ * @throws MalformedRequestError if the bytes are not JSON in UTF-8: a lenient decoder would store other
+ * characters than those sent
  */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
@@ -22,8 +23,8 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * Lets only values pass that can be walked and copied by libraries that recurse into them and ask for their `constructor`.
- * Without recursion itself, since what it guards against is depth.
+ * Accepts only values that are safe for libraries that walk and copy them recursively and read their
+ * `constructor`. Not recursive itself, since it guards against depth.
  *
  * @throws MalformedRequestError
  */
@@ -32,7 +33,7 @@ export function checkHarmless(value: unknown): void {
   for (let next = rest.pop(); next; next = rest.pop()) {
     const { value: current, depth } = next;
     if (Object.hasOwn(current, '__proto__')) throw malformed();
-    // At the top an unknown field is refused by its name, whatever that is.
+    // At the top level, an unknown field is rejected by its name anyway.
     const isHarmful = depth > 0 && HARMFUL_NAMES.some((name) => Object.hasOwn(current, name));
     if (isHarmful || depth > MAX_DEPTH) throw new MalformedRequestError(errorMessages.harmfulJson);
     const children: readonly unknown[] = Array.isArray(current) ? current : membersOf(current);
@@ -40,7 +41,7 @@ export function checkHarmless(value: unknown): void {
   }
 }
 
-/** As Object.values, in a third of the time for an object of many thousand members. */
+/** Like Object.values, in a third of the time for an object with many thousand members. */
 function membersOf(value: object): unknown[] {
   return Object.keys(value).map((name) => (value as Record<string, unknown>)[name]);
 }

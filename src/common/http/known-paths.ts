@@ -2,36 +2,37 @@ import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import findMyWay from 'find-my-way';
 import { type DomainError, MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
 
-/** A path pattern, such as `/todos/:id`, and the methods that it has. */
+/** A path pattern, such as `/todos/:id`, and its methods. */
 interface KnownPath {
   readonly pattern: string;
   readonly methods: Set<string>;
 }
 
 /**
- * Answers a method that a path does not have with 405 and `Allow` (RFC 9110, section 15.5.6), and a path that does not exist
- * with 404. Requests that have a route do not come by here: the paths are only looked up after Fastify has found none.
+ * Answers a method that a path does not have with 405 and `Allow` (RFC 9110, section 15.5.6), and a path that
+ * does not exist with 404. Requests with a route are not affected: paths are looked up only after Fastify has
+ * found no route.
  */
 export class KnownPaths {
   private readonly paths = new Map<string, KnownPath>();
-  /** The methods that any path has. */
+  /** The methods of all paths. */
   private readonly methods = new Set<string>();
-  /** Fastify does not give its own router away; this one has the same patterns, and so the same precedence. */
+  /** Fastify does not expose its own router. This one has the same patterns, and so the same precedence. */
   private readonly router = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER });
 
   constructor(private readonly fastify: FastifyInstance) {
     fastify.addHook('onRoute', ({ url, method, config }) => {
       if (!config?.refuses) this.add(url, [method].flat());
     });
-    // After every onRequest hook: CORS answers preflights there, and adds its headers to these errors, too.
+    // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
     fastify.addHook('preParsing', (request, _reply, _payload, done) => {
       done(request.is404 ? this.errorOf(request) : undefined);
     });
   }
 
   /**
-   * Gives each path a refusing route for the methods that a more general path would serve in its place: without it,
-   * `DELETE /todos/count` would be a `DELETE /todos/:id`. Call it when every route is there.
+   * Gives each path a rejecting route for the methods that a more general path would otherwise serve: without
+   * it, `DELETE /todos/count` would be a `DELETE /todos/:id`. Call it once every route exists.
    */
   refuseShadowed(): void {
     for (const path of this.paths.values()) {
@@ -72,21 +73,21 @@ export class KnownPaths {
     return new PathNotFoundError(this.paths.has('/docs'));
   }
 
-  /** Whether a path gets an answer to a method that it does not have itself. */
+  /** Whether a path would answer a method that it does not have itself. */
   private isServed(method: string, { pattern }: KnownPath): boolean {
     return this.find(method, pattern.replaceAll(/:[^/]+/g, '~')) !== undefined;
   }
 
   private find(method: string, path: string): KnownPath | undefined {
     const route = this.router.find(method as findMyWay.HTTPMethod, path);
-    // Nest serves no route whose parameter is empty: /todos/ is not a todo.
+    // Nest serves no route with an empty parameter: /todos/ is not a todo.
     return route && Object.values(route.params).every((value) => value !== '')
       ? (route.store as KnownPath)
       : undefined;
   }
 }
 
-/** A literal segment goes before a parameter: `/todos/count` is a path of its own and no id. */
+/** A literal segment comes before a parameter: `/todos/count` is a path of its own, not an id. */
 function bySpecificity(a: KnownPath, b: KnownPath): number {
   const [these, those] = [a.pattern.split('/'), b.pattern.split('/')];
   const differing = these.findIndex((segment, i) => segment !== those[i]);

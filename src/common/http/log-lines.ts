@@ -1,6 +1,6 @@
 /**
- * Writes the log lines of one turn of the event loop together: under load a system call for each line costs more than the
- * line. What waits when the process exits is written then.
+ * Writes the log lines of one turn of the event loop together: under load, a system call per line costs more
+ * than the line. Lines that still wait when the process exits are written then.
  */
 export class LogLines {
   private waiting = '';
@@ -9,7 +9,7 @@ export class LogLines {
     process.on('exit', () => this.flush());
   }
 
-  /** Takes a whole line with its end. */
+  /** Takes a complete line, including its line break. */
   write(line: string): void {
     if (this.waiting === '') setImmediate(() => this.flush());
     this.waiting += line;

@@ -1,18 +1,18 @@
-/** Everything that moves the cursor of a terminal, or tells it what to do. */
+/** Characters that move the cursor of a terminal or control it otherwise. */
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
-/** How deep the causes of an error are told. */
+/** How many levels of an error's causes are logged. */
 const MAX_CAUSES = 3;
 
-/** A text in one line, with control characters as JSON writes them. */
+/** A text in one line, with control characters escaped as in JSON. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
 
-/** The members of an error that are logged; the others may be whole records. */
+/** The members of an error that are logged; others may be whole records. */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { code, cause } = error as Error & { code?: unknown };

@@ -3,12 +3,18 @@ import { Server as TcpServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { whenClosed } from './when-closed.js';
 
-/** How long a client may take to send its next request, whose answer tells it to go elsewhere. Unit: milliseconds. */
+/**
+ * How long a client may take to send its next request, whose answer then closes the connection. Unit:
+ * milliseconds.
+ */
 const NEXT_REQUEST_MS = 500;
-/** How long to wait at most for a moment when nothing comes. Unit: milliseconds. */
+/** Maximum time to wait for a moment without new events. Unit: milliseconds. */
 const QUIET_MS = 3_000;
 
-/** The connections of a server, which it gives up one after the other without losing a request. Make it before the server listens. */
+/**
+ * The connections of a server, which it can give up without losing a request. Create it before the server
+ * listens.
+ */
 export class OpenConnections {
   private readonly sockets = new Set<Socket>();
   private readonly unanswered = new Set<ServerResponse>();
@@ -20,7 +26,7 @@ export class OpenConnections {
     });
   }
 
-  /** From now on remembers which answers are due. */
+  /** Starts to track which requests have not been answered. */
   watch(): void {
     this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       this.unanswered.add(response);
@@ -28,26 +34,26 @@ export class OpenConnections {
     });
   }
 
-  /** Takes no more connections, tells every client by its next answer, and then ends the connections that nobody uses. */
+  /** Accepts no more connections, closes each one with its next answer, and then ends those that are idle. */
   async giveUp(): Promise<void> {
-    // The system resets connections that wait to be taken when their server closes.
+    // When a server closes, the system resets connections that it has not accepted yet.
     await this.quiet('connection');
-    // That of HTTP would end idle connections at once, whose next request may be on its way.
+    // The HTTP server's own close would end idle connections at once, although a request may be on its way.
     TcpServer.prototype.close.call(this.server);
     for (const response of this.unanswered) endWith(response);
     this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       endWith(response);
     });
-    // For answers that were under way already.
+    // For answers that were already being sent.
     this.server.keepAliveTimeout = NEXT_REQUEST_MS;
     await pause(NEXT_REQUEST_MS);
-    // A connection whose next request has come, unread, would be reset.
+    // A connection with an unread next request would be reset.
     await this.quiet('request');
     this.server.closeIdleConnections();
     for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
-  /** Resolves right after the loop has read all that had come, and none of it was such an event. */
+  /** Resolves after a turn of the event loop without such an event. */
   private async quiet(event: 'connection' | 'request'): Promise<void> {
     let seen = 0;
     const count = () => (seen += 1);

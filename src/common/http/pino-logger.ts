@@ -6,7 +6,7 @@ import type PinoPretty from 'pino-pretty';
 import { LogLines } from './log-lines.js';
 import { describeError, escapeControls } from './log-text.js';
 
-/** Names under which Nest itself tells at the start of every module and route. */
+/** Names under which Nest itself logs every module and route at the start. */
 const NESTS_OWN = new Set([
   'NestFactory',
   'InstanceLoader',
@@ -15,7 +15,7 @@ const NESTS_OWN = new Set([
   'NestApplication',
 ]);
 
-/** Lines for a terminal: who logs is in the line itself. */
+/** Log lines for a terminal, each with the name of the logger. */
 const TERMINAL = {
   colorize: true,
   sync: true,
@@ -32,14 +32,14 @@ export function createLog(
 ): Logger {
   const options: LoggerOptions = {
     level,
-    // Lines of several processes come together.
+    // The lines of several processes are mixed.
     base: cluster.isWorker ? { pid: process.pid } : undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     errorKey: 'error',
     serializers: { error: describeError },
   };
-  // Whoever reads the log may end before this process does, which goes on without a log.
+  // The reader of the log may end before this process, which continues without a log.
   out.on('error', () => undefined);
   if (out === process.stdout && !out.isTTY) return pino(options, new LogLines(out));
   if (!out.isTTY) return pino(options, out);
@@ -53,12 +53,15 @@ export function createLog(
   return pino({ ...options, hooks }, pretty({ ...TERMINAL, destination: out }));
 }
 
-/** A message is shown as it is in a terminal, where a line break in it would begin a line of its own. */
+/** Escapes a message for a terminal, where a line break in it would start a new line. */
 function escaped(argument: unknown): unknown {
   return typeof argument === 'string' ? escapeControls(argument) : argument;
 }
 
-/** Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or `logger.warn('message')`. */
+/**
+ * Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or
+ * `logger.warn('message')`.
+ */
 export class PinoLogger implements LoggerService {
   constructor(private readonly log_: Logger) {}
 
@@ -86,7 +89,10 @@ export class PinoLogger implements LoggerService {
     this.write('fatal', args);
   }
 
-  /** Nest's Logger appends its context, the name of who logs, as the last argument; errors carry a stack before it. */
+  /**
+   * Nest's Logger appends its context, the name of the logger, as the last argument; errors have a stack
+   * before it.
+   */
   private write(level: 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal', args: unknown[]): void {
     const [first, ...rest] = args;
     const context = rest.at(-1);

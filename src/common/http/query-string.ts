@@ -3,22 +3,23 @@ import { errorMessages } from '../errors/index.js';
 /** Maximum number of parameters of a URL. */
 const MAX_PARAMETERS = 200;
 
-/** Parameters by name; one that is given twice has a list of values. */
+/** Parameters by name. A repeated parameter has a list of values. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[]>>;
 
-/** The result of parsing a query string that can't be read; the parser runs before an error can be sent. */
+/** Marks a query string that cannot be parsed, since the parser runs before an error can be sent. */
 const MALFORMED: QueryParameters = Object.freeze({});
 const TOO_LONG: QueryParameters = Object.freeze({});
 
-/** A sentence about the fault in a query string that could not be read; undefined if it could be. */
+/** A sentence about the fault of a query string that could not be parsed, if there is one. */
 export function queryFault(query: unknown): string | undefined {
   if (query === MALFORMED) return errorMessages.malformedUrl;
   return query === TOO_LONG ? errorMessages.tooManyParameters(MAX_PARAMETERS) : undefined;
 }
 
 /**
- * Parses a query string as `application/x-www-form-urlencoded` (https://url.spec.whatwg.org/#urlencoded-parsing), but
- * strictly: what is not UTF-8, or has too many parameters, can't be read ({@link queryFault}). Brackets are part of a name.
+ * Parses a query string as `application/x-www-form-urlencoded`
+ * (https://url.spec.whatwg.org/#urlencoded-parsing), but strictly: it must be UTF-8 without too many
+ * parameters (see {@link queryFault}). Brackets are part of a name.
  */
 export function parseQueryString(text: string): QueryParameters {
   const parameters = Object.create(null) as Record<string, string | string[]>;
@@ -35,7 +36,7 @@ export function parseQueryString(text: string): QueryParameters {
   return parameters;
 }
 
-/** The text that an encoded one stands for, where "+" is a space; undefined if it is not valid UTF-8. */
+/** Decodes a text in which "+" is a space; undefined if it is not valid UTF-8. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -2,28 +2,31 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { BodyTooLargeError, errorMessages, MalformedRequestError } from '../errors/index.js';
 
-/** Chunks that a body may have whatever their size. */
+/** Number of chunks that a body may have whatever their size. */
 const FREE_CHUNKS = 4_096;
 
 /** Minimum average size of the chunks of a body with more of them. Unit: bytes. */
 const MIN_CHUNK = 16;
 
-/** Chunks that are kept before they become one: Node gives each a buffer of its own, which takes some 400 bytes more. */
+/**
+ * Number of chunks to keep before joining them: each has its own buffer in Node, which takes some 400 bytes
+ * more.
+ */
 const MAX_PARTS = 256;
 
-/** Bytes that come in chunks, held in few buffers however small the chunks are. */
+/** Gathers chunks of bytes in few buffers, however small the chunks are. */
 class Gathered {
   length = 0;
   private chunks = 0;
   private parts: Buffer[] = [];
-  /** Number of parts at the end that are chunks as they came. */
+  /** Number of parts at the end that have not been joined. */
   private fresh = 0;
 
   get isEmpty(): boolean {
     return this.parts.length === 0;
   }
 
-  /** @throws MalformedRequestError if there are too many small chunks: each takes time, too */
+  /** @throws MalformedRequestError if there are too many small chunks, since each also takes time */
   add(chunk: Buffer): void {
     this.length += chunk.length;
     this.chunks += 1;
@@ -36,7 +39,7 @@ class Gathered {
     this.fresh = 0;
   }
 
-  /** All bytes since the last time. */
+  /** Returns all bytes since the last call. */
   take(): Buffer {
     const [first = Buffer.alloc(0)] = this.parts;
     const bytes = this.parts.length > 1 ? Buffer.concat(this.parts) : first;
@@ -48,8 +51,9 @@ class Gathered {
 /**
  * Reads a body to its end.
  *
- * @param limit largest body. Unit: bytes.
- * @param done is called once with the bytes, or with a BodyTooLargeError or MalformedRequestError as soon as one is due
+ * @param limit maximum size of the body. Unit: bytes.
+ * @param done is called once, with the bytes, or with a BodyTooLargeError or MalformedRequestError as soon as
+ * it is known
  */
 export function readBody(
   payload: IncomingMessage,
@@ -76,8 +80,8 @@ export function readBody(
 }
 
 /**
- * A body as a stream in chunks that are no smaller than they must be: what arrives together is one chunk. No more is read
- * from the socket than is taken from the stream.
+ * A body as a stream of chunks that are as large as possible: bytes that arrive together are one chunk. The
+ * socket is read only as fast as the stream.
  *
  * Its error is a MalformedRequestError if the body comes in too many small chunks.
  */
@@ -88,7 +92,7 @@ export function streamBody(payload: IncomingMessage): Readable {
     clearImmediate(flushing);
     flushing = undefined;
     if (gathered.isEmpty || body.push(gathered.take())) return;
-    // After the end nothing would be read that goes on: the connection's next request would wait for ever.
+    // After the end, stopping would stall the connection: its next request would never be read.
     if (!payload.readableEnded) stopReading(payload);
   };
   const body = new Readable({
@@ -114,14 +118,14 @@ export function streamBody(payload: IncomingMessage): Readable {
     flush();
     body.push(null);
   });
-  // A client that goes away ends no stream.
+  // A stream does not end when its client goes away.
   payload.on('close', () => {
     if (!payload.readableEnded) body.destroy();
   });
   return body;
 }
 
-/** A message that is paused still takes 16 KiB of chunks from its socket, which may be as many. */
+/** A paused message still reads 16 KiB of chunks from its socket, which may be as many chunks. */
 function stopReading(payload: IncomingMessage): void {
   payload.pause();
   payload.socket.pause();

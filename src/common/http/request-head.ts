@@ -4,10 +4,13 @@ import { errorMessages } from '../errors/index.js';
 /** A host as RFC 3986, section 3.2.2 writes it, with a port; no user information, no path. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
-/** Headers of which only one may be sent, since a proxy before the service could act on another one than the service. */
+/**
+ * Headers that may be sent only once, since a proxy in front of the service could use another one than the
+ * service does.
+ */
 const SINGLE = ['host', 'authorization'];
 
-/** A sentence about the fault in the head of a request that Node has accepted; undefined if there is none (RFC 9112). */
+/** A sentence about a fault in the head of a request that Node has accepted, if there is one (RFC 9112). */
 export function headFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   const { host, 'transfer-encoding': coding } = headers;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return errorMessages.malformedHttp;
@@ -18,7 +21,7 @@ export function headFault({ httpVersion, headers, rawHeaders }: IncomingMessage)
   return repeated && errorMessages.repeatedHeader(repeated);
 }
 
-/** Whether a header is there more than once: Node gives its first value only. */
+/** Whether a header is repeated: Node only returns its first value. */
 function isRepeated(rawHeaders: readonly string[], name: string): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

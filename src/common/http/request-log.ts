@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from '../errors/index.js';
 
 /**
- * Logs one line a request, when its response has been sent or given up: who asked for what, from where, and with what result.
- * Neither query nor headers: they may be secret.
+ * Logs one line per request when its response has been sent or given up: caller, method, path, address and
+ * result. Omits the query and headers because they may be secret.
  */
 export function useRequestLog(fastify: FastifyInstance): void {
   fastify.addHook('onResponse', (request, reply, done) => {

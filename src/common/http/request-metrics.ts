@@ -9,7 +9,7 @@ export interface Turns {
   readonly waiting: number;
 }
 
-/** Codes of requests that are refused or given up because of load, of time, or of what the service depends on. */
+/** Codes of requests that are rejected or given up because of load, time, or a dependency of the service. */
 const REFUSALS = [
   'AUTHENTICATION_UNAVAILABLE',
   'DATABASE_UNAVAILABLE',
@@ -21,18 +21,18 @@ const REFUSALS = [
   'TOO_MANY_STREAMS',
 ] as const;
 
-/** Limits of a client, each of which is a `TOO_MANY_REQUESTS`. */
+/** Limits of a client, all of which answer `TOO_MANY_REQUESTS`. */
 const LIMITS = ['address', 'badTokens', 'share', 'tenant'] as const;
 
-/** Methods of requests without a route that are told apart: any text may be one. */
+/** Methods that are shown for requests without a route. Others are not, since clients can send any text. */
 const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
 
-/** Shown in the place of a route by requests that have none: their paths are anybody's. */
+/** Shown in place of the route if there is none, since clients can send any path. */
 const NO_ROUTE = 'none';
 
 /**
- * Counts the requests of a server: durations by route and status, those in flight, and refusals by their code. Call it before
- * routes are added. No label has a path, a tenant or anything else that clients choose.
+ * Counts the requests of a server: durations by route and status, requests in flight, and rejections by code.
+ * Call it before routes are added. No label contains a path, a tenant or anything else that clients choose.
  */
 export function useRequestMetrics(fastify: FastifyInstance, { registry }: Metrics, turns: Turns): void {
   const durations = new Tally({
@@ -43,7 +43,7 @@ export function useRequestMetrics(fastify: FastifyInstance, { registry }: Metric
   });
   fastify.addHook('onRoute', (route) => {
     const timings = new RouteTimings(durations, route.url);
-    // A hook of the route: asked for its route, a request would make an object each time.
+    // A hook of the route: looking the route up would create an object for each request.
     route.onResponse = [
       ...[route.onResponse ?? []].flat(),
       (request, reply, done) => {
@@ -91,7 +91,7 @@ export function useRequestMetrics(fastify: FastifyInstance, { registry }: Metric
   }
 }
 
-/** The durations of one route: a child for each method and status that it has answered with. */
+/** The durations of one route, with a child for each method and status that it has answered with. */
 class RouteTimings {
   private readonly children = new Map<string, (TallyChild | undefined)[]>();
 
@@ -112,7 +112,7 @@ class RouteTimings {
   }
 }
 
-/** Begins at zero, so that the first refusal is an increase. */
+/** Starts at zero, so that the first rejection is an increase. */
 function refusalCounter({ registry }: Pick<Metrics, 'registry'>) {
   const counter = new Counter({
     name: 'http_requests_refused_total',
@@ -130,7 +130,7 @@ function refusalCounter({ registry }: Pick<Metrics, 'registry'>) {
   const byCode = new Map<string, Counter.Internal>(
     REFUSALS.filter((code) => code !== 'TOO_MANY_REQUESTS').map((code) => [code, childOf(code)]),
   );
-  // A feature may throw a 429 or 503 with any code.
+  // Your own code may throw a 429 or 503 with any code.
   const others = childOf('other');
   return (code: string, limit: string | undefined) => {
     const child = limit === undefined ? byCode.get(code) : byLimit.get(limit);

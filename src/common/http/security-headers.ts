@@ -2,13 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import helmet from 'helmet';
 
-/** What every response has, by names in lower case: the headers of Helmet (https://helmetjs.github.io). No request changes them. */
+/**
+ * Headers of every response, by lower-case name: those of Helmet (https://helmetjs.github.io). No request
+ * changes them.
+ */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = headersOf({
   contentSecurityPolicy: {
     directives: {
       defaultSrc: ["'none'"],
       baseUri: ["'none'"],
-      // The explorer's own page: its scripts and calls from here, its styles inline.
+      // For the explorer's page: scripts and calls from this origin, inline styles.
       scriptSrc: ["'self'"],
       styleSrc: ["'self'", "'unsafe-inline'"],
       imgSrc: ["'self'", 'data:'],
@@ -27,12 +30,12 @@ export function useSecurityHeaders(fastify: FastifyInstance): void {
   });
 }
 
-/** The headers that Helmet sets, by the names in lower case that Fastify keeps. */
+/** The headers that Helmet sets, by the lower-case names that Fastify uses. */
 function headersOf(options: Parameters<typeof helmet>[0]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   const response = {
     setHeader: (name: string, value: string) => void (headers[name.toLowerCase()] = value),
-    // Of Express, which names itself.
+    // Helmet removes Express's header with its name.
     removeHeader: () => undefined,
   };
   helmet(options)({} as IncomingMessage, response as unknown as ServerResponse, (error) => {

@@ -13,13 +13,16 @@ import { queryFault } from './query-string.js';
 
 const QUERY_PARAMETERS = 'http:query-parameters';
 
-/** Declares the query parameters that a handler has; without it, a handler has none. */
+/** Declares the query parameters that a handler accepts. Without it, a handler accepts none. */
 export const TakesQuery = (...names: string[]) => SetMetadata(QUERY_PARAMETERS, names);
 
-/** Declares that the names of the query parameters are checked by whoever reads them. */
+/** Declares that the code that reads the query parameters also checks their names. */
 export const ReadsQuery = () => SetMetadata(QUERY_PARAMETERS, undefined);
 
-/** Refuses query strings that can't be read, parameters that the handler does not have, and those given twice. */
+/**
+ * Rejects query strings that cannot be parsed, repeated parameters, and parameters that the handler does not
+ * accept.
+ */
 @Injectable()
 export class StrictQueryInterceptor implements NestInterceptor {
   constructor(private readonly reflector: Reflector) {}

@@ -3,20 +3,24 @@ import { OverloadedError, TooManyListsError } from '../errors/index.js';
 import { ByteBudget } from './byte-budget.js';
 import { clientOf } from './client-of.js';
 
-/** Bounds of the lists that are read while they are sent. */
+/** Limits of lists that are read while they are sent. */
 export interface TransferLimits {
-  /** Lists at a time in this process. @default 64 */
+  /** Maximum number of lists at a time in this process. @default 64 */
   readonly maxInAll: number;
-  /** Lists at a time of one client: of its tenant or, without a token, its address. @default 16 */
+  /**
+   * Maximum number of lists at a time per client: its tenant or, without a token, its address.
+   *
+   * @default 16
+   */
   readonly maxPerClient: number;
 }
 
 const LIMITS: TransferLimits = { maxInAll: 64, maxPerClient: 16 };
 
-/** Parts of lists that are made at a time: while one waits for the database, another one is written. */
+/** Number of parts of lists to make at a time: while one waits for the database, another one is written. */
 const PARTS_AT_A_TIME = 2;
 
-/** After so long a part no longer keeps others waiting, such as one of a source that is slow. Unit: milliseconds. */
+/** Time after which a part, such as one from a slow source, no longer blocks others. Unit: milliseconds. */
 const MAX_PART_MS = 50;
 
 declare module 'fastify' {
@@ -27,15 +31,15 @@ declare module 'fastify' {
 
 /** Resources of an answer that is made while it is sent. */
 export interface Place {
-  /** Makes a part of the answer when it is its turn; between two parts, whatever else has arrived is handled. */
+  /** Makes a part of the answer when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;
-  /** Gives the place back. Only its first call does anything. */
+  /** Releases the place. Only the first call has an effect. */
   leave(): void;
 }
 
 /** The long answers of this process. They take turns, so that other requests need not wait for them. */
 export class Transfers {
-  /** Memory of those that are held as a whole while they are sent. */
+  /** Memory for answers that are held as a whole while they are sent. */
   readonly budget = new ByteBudget();
   private readonly limits: TransferLimits;
   /** Number of lists by client. */
@@ -69,7 +73,7 @@ export class Transfers {
     });
   }
 
-  /** A place for a page, of which there are any number. */
+  /** A place for a page; their number is not limited. */
   pagePlace(): Place {
     return this.place(() => undefined);
   }

@@ -4,8 +4,8 @@ const ACTIONS = Symbol('actions');
 type Watched = ServerResponse & { [ACTIONS]?: (() => void)[] };
 
 /**
- * Calls a function when a response has been sent or given up. However many there are, the response has one listener of ours: the
- * framework adds up to nine to a streamed one, and Node warns of more than ten.
+ * Calls a function when a response has been sent or given up. All such functions share one listener: the
+ * framework adds up to nine to a streamed response, and Node warns about more than ten.
  */
 export function whenClosed(response: ServerResponse, action: () => void): void {
   const watched = response as Watched;

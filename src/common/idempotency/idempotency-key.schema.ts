@@ -4,27 +4,27 @@ import { Schema as MongooseSchema, Types } from 'mongoose';
 /** An answer as it is kept for replays. */
 export interface KeptAnswer {
   readonly status: number;
-  /** The headers that the handler gave it. */
+  /** The headers that the handler added. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
 }
 
-/** A key that was sent: reserved while its first request is carried out, and then with the answer. */
+/** A used key: reserved while its first request runs, and then stored with the answer. */
 @Schema({ versionKey: false })
 export class IdempotencyKey {
   /** SHA-256 of the caller, the target and the key itself. */
   @Prop({ type: String, required: true })
   _id!: string;
 
-  /** SHA-256 of the body's bytes; the body itself is not kept. */
+  /** SHA-256 of the body's bytes; the body itself is not stored. */
   @Prop({ type: String, default: '' })
   bodyHash!: string;
 
-  /** Seed from which the identifiers of the records that the request creates are derived. */
+  /** Seed for the identifiers of the records that the request creates. */
   @Prop({ type: Types.ObjectId, required: true })
   seed!: Types.ObjectId;
 
-  /** Who carries the request out; nobody else may keep its answer. */
+  /** The owner that carries out the request; only it may store the answer. */
   @Prop({ type: String, required: true })
   owner!: string;
 

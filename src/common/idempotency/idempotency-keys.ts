@@ -10,13 +10,16 @@ import { Reservation } from './reservation.js';
 /** How long an answer is kept. Unit: milliseconds. */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
 
-/** How long a process that says nothing more keeps a key: below the 10 s promised, since clocks differ. Unit: milliseconds. */
+/**
+ * How long a silent process keeps a key: less than the promised 10 s, since clocks differ. Unit:
+ * milliseconds.
+ */
 const LEASE_MS = 8_000;
 
-/** How often a reservation is decided anew because the key changed in between. */
+/** How often a reservation is retried because the key changed in between. */
 const MAX_ATTEMPTS = 5;
 
-/** The keys that were sent, in the database; each change of one is a single atomic command. */
+/** The used keys, in the database. Each change of a key is a single atomic command. */
 @Injectable()
 export class IdempotencyKeys {
   constructor(
@@ -27,8 +30,8 @@ export class IdempotencyKeys {
   /**
    * Reserves a key for its first request, or takes it over from one that ended without an answer.
    *
-   * @returns the answer instead, if it is kept
-   * @throws IdempotencyKeyReusedError if the key was sent with another body
+   * @returns the stored answer instead, if there is one
+   * @throws IdempotencyKeyReusedError if the key was used with another body
    * @throws IdempotencyKeyInUseError if the first request is in flight
    */
   async reserve(id: string, bodyHash: string): Promise<Reservation | KeptAnswer> {
@@ -38,7 +41,7 @@ export class IdempotencyKeys {
       if (await this.insert({ _id: id, ...fresh })) return new Reservation(id, owner, fresh.seed, false);
       const found = await this.find(id);
       if (!found) continue;
-      // The database removes what has expired once a minute or so.
+      // The database removes expired keys only about once a minute.
       const isExpired = found.expiresAt.getTime() <= Date.now();
       if (!isExpired && found.bodyHash !== bodyHash) throw new IdempotencyKeyReusedError();
       if (!isExpired && found.answer) return found.answer;
@@ -51,7 +54,7 @@ export class IdempotencyKeys {
     throw new IdempotencyKeyInUseError();
   }
 
-  /** Puts the end of the lease off; for a request that takes long. */
+  /** Extends the lease, for a request that takes long. */
   async renew({ id, owner }: Reservation): Promise<void> {
     await this.change({ _id: id, owner, answer: null }, { $set: leased() });
   }
@@ -62,9 +65,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Keeps the answer of a request.
+   * Stores the answer of a request.
    *
-   * @returns the answer that stands instead, if another request has taken the key over and answered
+   * @returns the answer that counts instead, if another request has taken the key over and answered
    * @throws IdempotencyKeyInUseError if another request has taken it over and not answered yet
    */
   async keep({ id, owner }: Reservation, answer: KeptAnswer): Promise<KeptAnswer | undefined> {
@@ -75,7 +78,7 @@ export class IdempotencyKeys {
     return found?.answer;
   }
 
-  /** Whether the key was not there. */
+  /** Returns whether the key did not exist. */
   private async insert(key: IdempotencyKey): Promise<boolean> {
     try {
       await this.database.call(() => this.keys.create(key));
@@ -109,7 +112,7 @@ function expiring(): { expiresAt: Date } {
   return { expiresAt: new Date(Date.now() + KEPT_MS) };
 }
 
-/** A lean read gives the driver's own type of bytes. */
+/** A lean read returns the driver's own type of bytes. */
 function bytesOf(body: Buffer | mongo.Binary): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(body.value());
 }

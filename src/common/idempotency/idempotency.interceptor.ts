@@ -22,17 +22,21 @@ const UNKEPT = 'idempotency:unkept';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The reservation by which a request with an `Idempotency-Key` creates its records; set by the IdempotencyInterceptor. */
+    /**
+     * The reservation under which a request with an `Idempotency-Key` creates its records; set by the
+     * IdempotencyInterceptor.
+     */
     reservation?: Reservation;
   }
 }
 
-/** Declares members of a handler's answer that are shown once: a replay does not have them, and the database neither. */
+/** Declares members of a handler's answer that are shown once: neither a replay nor the database has them. */
 export const Unkept = (...members: string[]) => SetMetadata(UNKEPT, members);
 
 /**
- * Carries out a POST with an `Idempotency-Key` once: the first request reserves the key, the others get its answer. It runs
- * after isolation has said who calls, and before the body is validated, so that the answer to an invalid one is kept, too.
+ * Carries out a POST with an `Idempotency-Key` once: the first request reserves the key, the others get its
+ * answer. Runs after isolation has identified the caller, and before the body is validated, so that the
+ * answer to an invalid body is also stored.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -47,7 +51,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const key = request.method === 'POST' ? readKey(request) : undefined;
     if (key === undefined) {
-      // An item of a request that carries others has its part of the carrier's reservation.
+      // An item of a carried request uses its part of the carrier's reservation.
       const { reservation, tenantScope } = request;
       if (reservation && tenantScope) bindReservation(tenantScope, reservation);
       return next.handle();
@@ -55,14 +59,14 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const outcome = await this.reserve(await this.identify(context, key), request, reply);
     const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
     request.idempotentExchange = new IdempotentExchange(this.keys, outcome, reply, unkept);
-    // The kept answer takes the place of this one when it is sent: nothing on the way can change it.
+    // The stored answer replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
     request.reservation = outcome;
     if (request.tenantScope) bindReservation(request.tenantScope, outcome);
     return next.handle();
   }
 
-  /** The owner of a key: the caller (all callers, if no token is required), the scope, and the target. */
+  /** The owner of a key: the caller (everybody, if no token is required), the scope, and the target. */
   private async identify(context: ExecutionContext, key: string): Promise<string> {
     const { method, url } = context.switchToHttp().getRequest<FastifyRequest>();
     const { tenant, subject, scopes } = await this.identities.of(context);
@@ -80,7 +84,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     try {
       return await inTime(reply, reserving);
     } catch (error) {
-      // A reservation that comes too late is nobody's.
+      // If the reservation arrives too late, release it.
       const free = (late: unknown) => (late instanceof Reservation ? this.keys.release(late) : undefined);
       void reserving.then(free).catch(() => undefined);
       throw error;
@@ -88,21 +92,21 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** The target of a URL, the same in each of its spellings: what need not be percent-encoded is not, and an empty query is none. */
+/** The target of a URL in a canonical form: without needless percent-encoding, and without an empty query. */
 function targetOf(url: string): string {
   const path = pathOf({ url });
   const query = url.slice(path.length + 1).replace(/^&+$/, '');
   return decodeURI(path) + (query === '' ? '' : `?${query}`);
 }
 
-/** @throws ValidationError if the header is not one key, or the body a stream */
+/** @throws ValidationError if the header is not a single key, or if the body is a stream */
 function readKey({ headers, routeOptions }: FastifyRequest): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (routeOptions.config.carriedBody === 'lines') {
     throw new ValidationError([{ parameter: HEADER, detail: errorMessages.keyOfStream(HEADER) }]);
   }
-  // Node joins headers that are given twice with a comma and a space.
+  // Node joins repeated headers with a comma and a space.
   if (typeof key === 'string' && KEY.test(key)) return key;
   throw new ValidationError([{ parameter: HEADER, detail: errorMessages.idempotencyKey(HEADER) }]);
 }

@@ -8,7 +8,10 @@ import { IdempotencyKey, IdempotencyKeySchema } from './idempotency-key.schema.j
 import { IdempotencyKeys } from './idempotency-keys.js';
 import type { IdempotentExchange } from './idempotent-exchange.js';
 
-/** Keeps the answers to requests with an `Idempotency-Key` and replays them; see {@link IdempotencyInterceptor}. */
+/**
+ * Stores the answers to requests with an `Idempotency-Key` and replays them; see {@link
+ * IdempotencyInterceptor}.
+ */
 @Global()
 @Module({
   imports: [
@@ -24,7 +27,7 @@ export class IdempotencyModule implements OnModuleInit {
 
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
 
-  /** Answers and problems alike come by this hook, just before they are sent. */
+  /** Answers and problems both pass through this hook just before they are sent. */
   onModuleInit(): void {
     // A module under test may have no server.
     const adapter = this.host.httpAdapter as FastifyAdapter | undefined;

@@ -6,22 +6,22 @@ import type { IdempotencyKeys } from './idempotency-keys.js';
 import { relay } from './relay.js';
 import type { Reservation } from './reservation.js';
 
-/** How often the lease of a request that takes long is renewed: a few times before it runs out. Unit: milliseconds. */
+/** How often the lease of a long request is renewed: a few times before it expires. Unit: milliseconds. */
 const RENEWAL_MS = 2_500;
 
-/** After so many renewals the handler has gone astray, and its key is given up. */
+/** Number of renewals after which the handler is considered stuck and its key is given up. */
 const MAX_RENEWALS = 24;
 
-/** When an answer must be on its way, counted from the arrival of the request. Unit: milliseconds. */
+/** When an answer must be sent, counted from the arrival of the request. Unit: milliseconds. */
 const ANSWER_WITHIN_MS = 4_600;
 
-/** Minimum time for a command, after a handler that took long itself. Unit: milliseconds. */
+/** Minimum time for a command, even after a slow handler. Unit: milliseconds. */
 const COMMAND_AT_LEAST_MS = 300;
 
-/** Headers of an answer that are no part of what a replay repeats: they belong to a connection, or to one client. */
+/** Headers that a replay does not repeat, since they belong to a connection or to one client. */
 const UNKEPT_HEADERS = new Set(['connection', 'content-length', 'date', 'set-cookie', 'transfer-encoding']);
 
-/** Longest answer that is kept; a document of the database holds 16 MiB. Unit: bytes. */
+/** Maximum size of a stored answer; a document of the database holds 16 MiB. Unit: bytes. */
 const MAX_KEPT = 15 * 1_024 * 1_024;
 
 declare module 'fastify' {
@@ -49,12 +49,12 @@ export class IdempotentExchange {
   }
 
   /**
-   * Keeps the answer before it is sent, so that no client is told what a replay does not repeat. A stream holds the key until it
-   * ends.
+   * Stores the answer before it is sent, so that a client never gets an answer that a replay would not
+   * repeat. A stream holds the key until it ends.
    *
    * @param payload the answer's body, as it would be sent
-   * @returns the body to send; that of another answer if one is kept
-   * @throws DatabaseUnavailableError if the answer cannot be kept
+   * @returns the body to send; that of another answer if one is stored
+   * @throws DatabaseUnavailableError if the answer cannot be stored
    * @throws IdempotencyKeyInUseError if another request has taken the key over
    */
   async settle(payload: unknown): Promise<unknown> {
@@ -68,12 +68,12 @@ export class IdempotentExchange {
     return other ? this.replace(other, true) : payload;
   }
 
-  /** Keeps no answer, since a part of it is a failure, whose repetition may succeed. */
+  /** Does not store an answer that contains a failure, since repeating the request may succeed. */
   forget(): void {
     this.isForgotten = true;
   }
 
-  /** Puts another answer in the place of the one that was about to be sent. */
+  /** Replaces the answer that was about to be sent. */
   replace({ status, headers, body }: KeptAnswer, isReplay: boolean): Buffer {
     for (const [name] of this.headersSince()) this.reply.removeHeader(name);
     for (const [name, value] of headers) this.reply.header(name, value);
@@ -82,7 +82,7 @@ export class IdempotentExchange {
     return body;
   }
 
-  /** Keeps an answer, or ends the lease; gives the answer that stands instead, if there is one. */
+  /** Stores an answer, or ends the lease. Returns the answer that counts instead, if there is one. */
   private async keep(reservation: Reservation, answer?: KeptAnswer): Promise<KeptAnswer | undefined> {
     if (!answer) {
       await inTime(this.reply, this.keys.release(reservation)).catch(() => undefined);
@@ -94,11 +94,11 @@ export class IdempotentExchange {
     });
   }
 
-  /** Keeps the answer that a stream was, unless it was too long. */
+  /** Stores the answer that was streamed, unless it was too long. */
   private async keepStream(reservation: Reservation, body: Buffer | undefined): Promise<void> {
     clearInterval(this.heartbeat);
     const other = await this.keep(reservation, body && this.answerOf(body));
-    // Its beginning is with the client, who asks again and gets the answer that stands.
+    // The client already has its beginning. It will ask again and get the answer that counts.
     if (other) throw new IdempotencyKeyInUseError();
   }
 
@@ -110,7 +110,9 @@ export class IdempotentExchange {
     }, RENEWAL_MS).unref();
   }
 
-  /** The part of an answer that is kept; undefined for a failure, whose repetition may succeed. */
+  /**
+   * The part of an answer that is stored; undefined for a failure, since repeating the request may succeed.
+   */
   private answerOf(payload: unknown): KeptAnswer | undefined {
     const { statusCode: status } = this.reply;
     if (status >= 500 || this.isForgotten) return undefined;
@@ -120,7 +122,7 @@ export class IdempotentExchange {
     return body.length > MAX_KEPT ? undefined : { status, headers: this.headersSince(), body };
   }
 
-  /** The headers that the handler gave the answer, besides those that every response has. */
+  /** The headers that the handler added to those of every response. */
   private headersSince(): [string, string][] {
     return Object.entries(this.reply.getHeaders())
       .filter(([name, value]) => !UNKEPT_HEADERS.has(name) && this.headersBefore[name] !== value)
@@ -129,7 +131,7 @@ export class IdempotentExchange {
 }
 
 /**
- * Waits for a command only as long as an answer may take in all.
+ * Waits for a command only until the answer is due.
  *
  * @throws DatabaseUnavailableError if it takes longer
  */

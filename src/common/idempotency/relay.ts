@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 
 /**
- * Passes a stream on, except for its last byte, which waits until the end is settled: who gets the whole can rely on what was
- * settled, and where that fails the stream breaks off. It is read to its end even if its reader goes away.
+ * Passes a stream on, except for its last byte, which waits for `settle`. A reader who gets the whole stream
+ * can rely on that, and if it fails, the stream breaks off. The stream is read to its end even if its reader
+ * goes away.
  *
- * @param max how much of the stream is collected. Unit: bytes
- * @param settle gets all that the stream was; nothing if it failed or was longer
+ * @param max maximum amount of the stream to collect. Unit: bytes
+ * @param settle receives the whole stream, or nothing if it failed or was longer
  */
 export function relay(
   stream: Readable,
@@ -23,7 +24,7 @@ export function relay(
   };
   const end = () => settle(length > max ? undefined : Buffer.concat(chunks));
 
-  /** An answer that nobody reads any more is kept, like any other. */
+  /** Reads on without a reader, since the answer is still stored. */
   async function drain(): Promise<void> {
     try {
       for await (const chunk of stream) {

@@ -3,17 +3,17 @@ import { Types } from 'mongoose';
 import { DuplicateValueError } from '../errors/index.js';
 import type { TenantScope } from '../tenancy/index.js';
 
-/** How to find and how to store one record of a known identifier. */
+/** How to find and store a record with a known identifier. */
 export interface InsertSteps<T> {
-  /** The record, if an earlier attempt has stored it. */
+  /** Returns the record if an earlier attempt has stored it. */
   find(id: Types.ObjectId): Promise<T | undefined>;
-  /** Stores it; without an identifier as usual. */
+  /** Stores the record; without an identifier, as usual. */
   insert(id?: Types.ObjectId): Promise<T>;
 }
 
 /**
- * The right to carry out the request of a key. It knows the identifiers of the records that the request creates, the same
- * ones in every attempt, so that no attempt can store a record a second time.
+ * The right to carry out the request of a key. It derives the identifiers of the records that the request
+ * creates, which are the same in every attempt, so that no attempt can store a record twice.
  */
 export class Reservation {
   private readonly used = new Map<string, Set<number>>();
@@ -29,8 +29,9 @@ export class Reservation {
   ) {}
 
   /**
-   * Stores a record of a resource at most once, however many attempts and processes try: an attempt after the first looks
-   * for it before it writes, and a duplicate is the record of another attempt, if that is there.
+   * Stores a record of a resource at most once, however many attempts and processes try. Attempts after the
+   * first one look for it before they write, and if a write fails as a duplicate, the record of another
+   * attempt is used if it exists.
    */
   async once<T>(resource: string, { find, insert }: InsertSteps<T>): Promise<T> {
     const numbers = this.numbersOf(resource);
@@ -44,21 +45,23 @@ export class Reservation {
     } catch (error) {
       const found = error instanceof DuplicateValueError ? await find(id) : undefined;
       if (found !== undefined) return found;
-      // What was refused may be tried again with other values, and is still the same record.
+      // A rejected record may be tried again with other values; it is still the same record.
       numbers.delete(number);
       throw error;
     }
   }
 
-  /** The first record of a resource, if an earlier attempt has stored it and this one has not asked for it. */
+  /**
+   * The first record of a resource, if an earlier attempt has stored it and this one has not asked for it.
+   */
   async recall<T>(resource: string, find: InsertSteps<T>['find']): Promise<T | undefined> {
     const isAskedFor = this.numbersOf(resource).size > 0;
     return this.resumed && !isAskedFor ? find(this.idOf(resource, 0)) : undefined;
   }
 
   /**
-   * The part of one item in a request that creates many records: its records keep their identifiers in a later attempt,
-   * whatever becomes of the items before it.
+   * The reservation for one item of a request that creates many records. Its records keep their identifiers
+   * in later attempts, whatever happens to earlier items.
    *
    * @param number of the item, from 0
    */
@@ -72,7 +75,9 @@ export class Reservation {
     return numbers;
   }
 
-  /** An identifier with the time of the reservation, as every other has that of its creation. */
+  /**
+   * An identifier with the time of the reservation, just as other identifiers contain their creation time.
+   */
   private idOf(resource: string, number: number): Types.ObjectId {
     const name = [this.seed.toHexString(), this.item, resource, number].join('/');
     const hash = createHash('sha256').update(name).digest();
@@ -87,7 +92,7 @@ export function bindReservation(scope: TenantScope, reservation: Reservation): v
   reservations.set(scope, reservation);
 }
 
-/** The reservation of a scope's request; undefined if that has no key. */
+/** The reservation of a scope's request; undefined if the request has no key. */
 export function reservationOf(scope: TenantScope): Reservation | undefined {
   return reservations.get(scope);
 }

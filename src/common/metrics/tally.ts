@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** What a {@link Tally} counts, and in which buckets. */
+/** Name, meaning and buckets of a {@link Tally}. */
 export interface TallyOptions {
   readonly name: string;
   readonly help: string;
@@ -9,14 +9,14 @@ export interface TallyOptions {
   readonly registry: Registry;
 }
 
-/** Bounds of durations, up to what an answer may take and somewhat beyond. Unit: seconds. */
+/** Bucket bounds for durations, somewhat beyond the maximum time for an answer. Unit: seconds. */
 export const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ] as const;
 
-/** The values of one set of labels. An observation allocates nothing, and looks no label up. */
+/** The values of one set of labels. An observation allocates nothing and looks up no label. */
 export class TallyChild {
-  /** Observations by bucket; the last ones are above all bounds. */
+  /** Observations by bucket; the last entry counts those above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -43,8 +43,8 @@ interface Sample {
 }
 
 /**
- * A histogram for what happens with every request. That of prom-client makes an object and a text of the labels of each
- * observation; here whoever observes keeps the child of its labels.
+ * A histogram for events that happen with every request. With prom-client's own, each observation creates an
+ * object and a text of its labels; here the caller keeps the child for its labels.
  */
 export class Tally {
   readonly name: string;
@@ -52,18 +52,18 @@ export class Tally {
 
   constructor(private readonly options: TallyOptions) {
     this.name = options.name;
-    // All that a registry asks of a metric is its name and its values.
+    // A registry only needs a metric's name and values.
     options.registry.registerMetric(this as never);
   }
 
-  /** Makes the child of labels that have none yet. */
+  /** Makes the child for a new set of labels. */
   child(labels: Readonly<Record<string, string>> = {}): TallyChild {
     const child = new TallyChild(labels, this.options.buckets);
     this.children.push(child);
     return child;
   }
 
-  /** The values as of now; called by the registry. */
+  /** The current values; called by the registry. */
   get(): Promise<object> {
     const { name, help } = this.options;
     const values = this.children.flatMap((child) => this.samplesOf(child));

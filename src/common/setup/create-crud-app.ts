@@ -24,23 +24,27 @@ interface AppSettings extends LoadOptions {
   readonly corsOrigins: string[];
   /** @default "info" */
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-  /** Largest request body. Unit: bytes. @default 1048576 */
+  /** Maximum size of a request body. Unit: bytes. @default 1048576 */
   readonly bodyLimit: number;
-  /** Proxies that may say by `X-Forwarded-For` where a request comes from: addresses, or ranges such as 10.0.0.0/8. @default none */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses, or ranges such as 10.0.0.0/8. @default none */
   readonly trustedProxies: string[];
 }
 
 /** Options of {@link createCrudApp}. */
 export interface CrudAppOptions extends Partial<AppSettings> {
-  /** Texts of the explorer at `/docs` and of the document at `/docs/openapi.json`; `false` serves neither. @default { title: 'API' } */
+  /**
+   * Texts of the explorer at `/docs` and the document at `/docs/openapi.json`; `false` disables both.
+   *
+   * @default { title: 'API' }
+   */
   readonly docs?: ApiDescription | false;
   /** Where the log goes. @default the standard output */
   readonly log?: ReturnType<typeof createLog>;
-  /** How long clients may take, and how many whole lists are read at a time. */
+  /** How long clients may take, and how many whole lists they may read at a time. */
   readonly limits?: Partial<ConnectionLimits & TransferLimits>;
 }
 
-/** The defaults of the settings; those of the environment are the same. */
+/** The defaults of the settings, which the environment's settings share. */
 export const APP_DEFAULTS: AppSettings = {
   corsOrigins: [],
   logLevel: 'info',
@@ -62,7 +66,8 @@ export const APP_DEFAULTS: AppSettings = {
  * await app.listen(3000);
  * ```
  *
- * Every error is a problem (RFC 9457), bodies and queries are read strictly, and load has bounds; controllers of your own have the same.
+ * Every error is a problem (RFC 9457), bodies and queries are read strictly, and load is limited, for your
+ * own controllers as well.
  */
 export async function createCrudApp(
   root: Type<unknown> | DynamicModule,
@@ -86,12 +91,15 @@ export async function createCrudApp(
   return app;
 }
 
-/** The options that have a value: one that is undefined, such as an unset variable, leaves the default. */
+/** The options that have a value. An undefined one, such as an unset variable, keeps the default. */
 function defined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Everything that all features share: security headers, CORS, bounds of load, figures, strict queries, and errors. */
+/**
+ * Sets up everything that all features share: security headers, CORS, load limits, figures, strict queries,
+ * and errors.
+ */
 async function configureApp(app: NestFastifyApplication, settings: AppSettings): Promise<void> {
   useSecurityHeaders(app.getHttpAdapter().getInstance());
   if (settings.corsOrigins.length > 0) {
@@ -109,11 +117,11 @@ async function configureApp(app: NestFastifyApplication, settings: AppSettings):
         'X-Request-Id',
       ],
       maxAge: 600,
-      // Otherwise an OPTIONS without an origin gets an error that is no problem+json.
+      // Otherwise an OPTIONS request without an origin gets an error that is not problem+json.
       strictPreflight: false,
     });
   }
-  // After CORS, so that pages can read refusals, too.
+  // After CORS, so that pages can read rejections, too.
   const fastify = app.getHttpAdapter().getInstance();
   const turns = await useLoadControl(fastify, settings);
   useRequestMetrics(fastify, app.get(Metrics, { strict: false }), turns);
@@ -123,11 +131,11 @@ async function configureApp(app: NestFastifyApplication, settings: AppSettings):
 }
 
 /**
- * Whether nothing but the above is global: whoever adds a guard, an interceptor, a pipe or a filter, before the application
- * is initialized as Nest has it, has it run for every request.
+ * Whether the application has only the global guards, interceptors, pipes and filters above. Those that you
+ * add before the application is initialized run for every request.
  */
 function hasOwnChainOnly(app: NestFastifyApplication): boolean {
-  // Nest gives what is global away nowhere else. If it is not there any more, nothing is permitted.
+  // Nest exposes its global parts nowhere else. If this is missing, nothing is permitted.
   const { config } = app as unknown as { config?: ApplicationConfig };
   if (!(config instanceof ApplicationConfig)) return false;
   const others = [

@@ -6,14 +6,14 @@ import { type Problem, PROBLEM_CONTENT_TYPE } from '../errors/index.js';
 type PathItem = OpenAPIObject['paths'][string];
 type Operation = NonNullable<PathItem['get']>;
 
-/** Texts of the explorer about an application. */
+/** Texts about an application in its explorer. */
 export interface ApiDescription {
   readonly title: string;
   /** Markdown. @default none */
   readonly description?: string;
   /** Version of the API. @default "1" */
   readonly version?: string;
-  /** Licence of the API, and where its text is. @default none */
+  /** Licence of the API, and the URL of its text. @default none */
   readonly license?: { readonly name: string; readonly url: string };
   /** Description of each group of routes, in the order of the page. @default none */
   readonly tags?: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
   return explicit(SwaggerModule.createDocument(app, builder.build()));
 }
 
-/** Hides Swagger's own top bar, and the choice among one server. */
+/** Hides Swagger's own top bar, and the selection of a server, since there is only one. */
 const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers { display: none }';
 
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
@@ -53,16 +53,19 @@ export function useExplorer(app: INestApplication, api: ApiDescription): void {
       persistAuthorization: true,
       tryItOutEnabled: true,
       displayRequestDuration: true,
-      // The schemas are folded: each operation shows those that it uses.
+      // The schemas are folded: each operation shows the ones that it uses.
       defaultModelsExpandDepth: 0,
     },
   });
 }
 
-/** A file of Swagger UI itself, which changes only with the package; the page and its settings are made by the service. */
+/**
+ * A file of Swagger UI itself, which changes only with the package. The service makes the page and its
+ * settings.
+ */
 const EXPLORER_FILE = /^\/docs\/(?!swagger-ui-init\.js)[\w-]+(?:\.[\w-]+)*\.(?:js|css|png)(?:\?|$)/;
 
-/** Lets browsers keep the files of the explorer for a day, and ask by their ETag afterwards. */
+/** Lets browsers keep the files of the explorer for a day, and revalidate them by ETag afterwards. */
 function cacheFiles(app: INestApplication): void {
   const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
   fastify.addHook('onSend', (request, reply, payload, done) => {
@@ -72,7 +75,7 @@ function cacheFiles(app: INestApplication): void {
   });
 }
 
-/** Has the page, its files and the document compressed; they are the same for everybody. */
+/** Compresses the page, its files and the document, which are the same for everybody. */
 function compressFiles(app: INestApplication): void {
   const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
   fastify.addHook('onRoute', (route) => {
@@ -80,12 +83,13 @@ function compressFiles(app: INestApplication): void {
   });
 }
 
-/** The order of a path's operations in the document; other methods follow, by their names. */
+/** The order of a path's operations in the document; other methods follow by name. */
 const METHOD_ORDER = ['post', 'get', 'put', 'patch', 'delete'];
 
 /**
- * States explicitly what is the default: that objects have no other fields (bodies with more are refused, and responses never
- * have more; of what a function makes no field is known, and it stays open), and that an operation without a bearer token needs none. Lists the operations in one order everywhere.
+ * Makes the implicit explicit: objects have no additional fields (bodies with more are rejected, and
+ * responses never have more), except those that a function makes, whose fields are unknown; and operations
+ * without a bearer token need none. Also lists the operations in the same order everywhere.
  */
 function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
@@ -104,7 +108,7 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
   return document;
 }
 
-/** Sets the path of the request in the examples of errors, which are made before a route knows its path. */
+/** Sets the request's path in the examples of errors, which are made before a route knows its path. */
 function nameInstance({ responses }: Operation, path: string): void {
   const instance = path.replaceAll(/\{[^}]+\}/g, '665f1c2ab7e3a90d4c8b4567');
   for (const response of Object.values(responses)) {
@@ -125,7 +129,7 @@ function rankOf(method: string): number {
   return rank === -1 ? METHOD_ORDER.length : rank;
 }
 
-/** Every operation has `responses` (OpenAPI 3.0, section 4.7.10); the other members of a path have none. */
+/** Every operation has `responses` (OpenAPI 3.0, section 4.7.10); other members of a path do not. */
 function isOperation(member: unknown): member is Operation {
   return typeof member === 'object' && member !== null && 'responses' in member;
 }

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
 
 /**
- * The bearer token of a request (RFC 6750, section 2.1), as it was sent.
+ * The bearer token of a request (RFC 6750, section 2.1), as sent.
  *
- * @throws UnauthenticatedError, InvalidTokenError if there is none, or it is no token
+ * @throws UnauthenticatedError if there is none, InvalidTokenError if it is not a token
  */
 export function bearerTokenOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   const header = headers.authorization;

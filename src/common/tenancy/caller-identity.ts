@@ -11,22 +11,24 @@ import { TenantScope } from './tenant-scope.js';
 export interface Identity {
   readonly tenant: string | undefined;
   readonly subject: string | undefined;
-  /** Values of the isolation fields of the route and, after it, of what the request carries; null where there are none. */
+  /**
+   * Values of the isolation fields of the route, then of the carried requests; null if a value is missing.
+   */
   readonly scopes: readonly (Readonly<Record<string, unknown>> | null)[];
 }
 
-/** Says who a request is made for. */
+/** Identifies the caller that a request is made for. */
 @Injectable()
 export class CallerIdentity {
   constructor(private readonly callers: Callers) {}
 
   /**
-   * Everybody is the same to a route that asks for no token, unless what it carries asks for one: each item is then
-   * decided for itself, and a token that was sent tells whose items they are.
+   * For a route that needs no token, all callers are the same, unless a carried request needs one. Each item
+   * is then decided separately, and the token, if there is one, identifies the owner of the items.
    */
   async of(context: ExecutionContext): Promise<Identity> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    // A controller written by hand may isolate nothing.
+    // A hand-written controller may isolate nothing.
     if (!request.tenantScope) return { tenant: undefined, subject: undefined, scopes: [{}] };
     const carried = carriedIsolationOf(context);
     const caller = carried.some(needsToken) ? await this.senderOf(request) : request.tenantContext;
@@ -46,7 +48,7 @@ export class CallerIdentity {
   }
 }
 
-/** Whoever lacks a value is refused by the action that asks for it. */
+/** A caller without a value is rejected by the action that needs it. */
 function valuesOf(scope: TenantScope, fields: IsolationFields): Readonly<Record<string, unknown>> | null {
   try {
     return scope.valuesOf(fields);

@@ -4,7 +4,7 @@ import { bearerTokenOf } from './bearer-token.js';
 import type { TenantContext } from './tenant-context.js';
 import { TokenVerifier } from './token-verifier.js';
 
-/** Who sends the requests, by their bearer tokens (RFC 6750). */
+/** The senders of requests, identified by their bearer tokens (RFC 6750). */
 @Injectable()
 export class Callers {
   private readonly callers = new WeakMap<object, Promise<TenantContext>>();
@@ -12,9 +12,9 @@ export class Callers {
   constructor(private readonly verifier: TokenVerifier) {}
 
   /**
-   * The caller of a request. Requests that another one carries have its token, which is verified once.
+   * The caller of a request. Carried requests share the token of their carrier, which is verified once.
    *
-   * @throws UnauthenticatedError, InvalidTokenError without a token that verifies
+   * @throws UnauthenticatedError, InvalidTokenError without a valid token
    */
   async of({ raw, headers }: FastifyRequest): Promise<TenantContext> {
     const token = bearerTokenOf({ headers });

@@ -6,7 +6,7 @@ import type { TenantScope } from './tenant-scope.js';
 /**
  * Injects the scope of the request into a handler; see {@link TenantScope}.
  *
- * @throws Error if nobody computed one: a handler of a controller that is not isolated must not run as if it were
+ * @throws Error if there is none: a handler of a controller that is not isolated must not run as if it were
  */
 export const CurrentScope = createParamDecorator((_data: unknown, context: ExecutionContext): TenantScope => {
   const { tenantScope } = context.switchToHttp().getRequest<FastifyRequest>();
@@ -16,7 +16,7 @@ export const CurrentScope = createParamDecorator((_data: unknown, context: Execu
   );
 });
 
-/** The caller of a request, for guards and decorators of a feature's own; they run after isolation. */
+/** The caller of a request, for your own guards and decorators; they run after isolation. */
 export function callerOf(context: ExecutionContext): TenantContext {
   const { tenantContext } = context.switchToHttp().getRequest<FastifyRequest>();
   if (tenantContext) return tenantContext;

@@ -5,9 +5,9 @@ import { ANONYMOUS } from './tenant-context.js';
 import { TenantScope } from './tenant-scope.js';
 
 /**
- * Decides who calls, for an action with these isolation fields: somebody with a token if one of them asks for it.
+ * Decides who is calling. If one of the action's isolation fields needs a token, the caller must have one.
  *
- * @throws UnauthenticatedError, InvalidTokenError without a token that verifies
+ * @throws UnauthenticatedError, InvalidTokenError without a valid token
  */
 export async function decideCaller(
   request: FastifyRequest,
@@ -18,12 +18,12 @@ export async function decideCaller(
 }
 
 /**
- * Makes the scope of a request whose caller is decided.
+ * Makes the scope of a request whose caller has been decided.
  *
  * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks a value of one of the fields
  */
 export function applyScope(request: FastifyRequest, fields: IsolationFields): TenantScope {
-  // Without a guard before it nobody has decided who calls.
+  // Without the guard, nobody has decided who is calling.
   if (!request.tenantContext) throw new Error('The TenantGuard did not run before the TenantInterceptor.');
   const params = request.params as Readonly<Record<string, string>>;
   const scope = TenantScope.ofRequest(request.tenantContext, { params, request });

@@ -9,10 +9,10 @@ import { TenantGuard } from './tenant.guard.js';
 import { TenantInterceptor } from './tenant.interceptor.js';
 
 /**
- * Scopes every handler of a controller, those of its subclasses included. It belongs to the class, so that no decorator
- * on a method can take it away: guards and interceptors of methods add up with those of their class.
+ * Scopes every handler of a controller, including those of its subclasses. Applied to the class, so that no
+ * decorator on a method can remove it: guards and interceptors of methods are added to those of their class.
  *
- * @param carried what scopes the requests that a handler carries, if it carries any
+ * @param carried scopes the requests that a handler carries, if any
  */
 export function Isolated(
   resolver: IsolationResolver,

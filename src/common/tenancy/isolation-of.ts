@@ -2,17 +2,17 @@ import type { ExecutionContext, Type } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { IsolationFields } from './isolation-source.js';
 
-/** Metadata key under which a controller keeps its resolver. */
+/** Metadata key of a controller's resolver. */
 export const ISOLATION = 'tenancy:isolation';
 
-/** Metadata key under which a controller keeps what scopes the requests that its handlers carry. */
+/** Metadata key of the resolver for the requests that a controller's handlers carry. */
 export const CARRIED_ISOLATION = 'tenancy:carried-isolation';
 
-/** Query parameters of a request, as they were sent. */
+/** Query parameters of a request, as sent. */
 export type RequestQuery = Readonly<Record<string, unknown>>;
 
 /**
- * Says which fields scope a request, by the name of the method that handles it, the controller that has the method, and the
+ * Returns the fields that scope a request, by the name of its handler, the controller of the handler, and the
  * query, which may ask for more than everybody sees.
  */
 export type IsolationResolver = (
@@ -21,7 +21,7 @@ export type IsolationResolver = (
   query: RequestQuery,
 ) => IsolationFields;
 
-/** Says which fields scope each kind of request that a handler carries. */
+/** Returns the fields that scope each kind of request that a handler carries. */
 export type CarriedIsolationResolver = (
   handler: string,
   controller: Type<object>,
@@ -42,14 +42,17 @@ export function isolationOf(context: ExecutionContext): IsolationFields {
   return resolver(handlerName(context), controller, query as RequestQuery);
 }
 
-/** The fields that scope each kind of request that this one carries; none if it carries none. */
+/** The fields that scope each kind of request that this one carries; empty if it carries none. */
 export function carriedIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
   const controller = context.getClass();
   const resolver = Reflect.getMetadata(CARRIED_ISOLATION, controller) as CarriedIsolationResolver | undefined;
   return resolver?.(handlerName(context), controller) ?? [];
 }
 
-/** Name of the method that handles a request; a decorator may have replaced the function, so its own name says nothing. */
+/**
+ * Name of the method that handles a request. The function's own name may differ, since a decorator may have
+ * replaced it.
+ */
 export function handlerName(context: ExecutionContext): string {
   const [controller, method] = [context.getClass(), context.getHandler()];
   const ofController = names.get(controller) ?? new Map<unknown, string>();

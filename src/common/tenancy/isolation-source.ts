@@ -3,22 +3,27 @@ import { Types } from 'mongoose';
 import { ClaimRequiredError, TenantRequiredError, UnauthenticatedError } from '../errors/index.js';
 import type { TenantContext } from './tenant-context.js';
 
-/** The request that an isolation source may look at. */
+/** The part of a request that an isolation source may read. */
 export interface IsolationRequest {
-  /** Path parameters, as they were sent. */
+  /** Path parameters, as sent. */
   readonly params: Readonly<Record<string, string>>;
   readonly request: FastifyRequest;
 }
 
 /**
- * Returns the value of an isolation field for one request. It must be pure: it may run several times a request. Undefined
- * and null reject the request with 401, since a filter on nothing would match every tenant's records.
+ * Returns the value of an isolation field for one request. It must be pure, since it may run several times
+ * per request. Undefined and null reject the request with 401, since a filter without a value would match
+ * every tenant's records.
  */
 export interface IsolationSource {
   (caller: TenantContext, request: IsolationRequest): unknown;
-  /** Whether the value can be told without a token. @default false: an action with this source requires one */
+  /**
+   * Whether the value is available without a token.
+   *
+   * @default false: an action with this source requires one
+   */
   readonly anonymous?: boolean;
-  /** Path parameter that the value comes from, if it comes from one. */
+  /** Path parameter that the value comes from, if any. */
   readonly param?: string;
 }
 
@@ -26,7 +31,7 @@ export interface IsolationSource {
 export type IsolationFields = Readonly<Record<string, IsolationSource>>;
 
 /**
- * An {@link IsolationSource}: the tenant of the authenticated session, as the store keeps it.
+ * An {@link IsolationSource}: the tenant of the caller, in the store's type.
  *
  * @throws TenantRequiredError if the token names no tenant
  */
@@ -37,7 +42,7 @@ export function currentTenant(caller: TenantContext): Types.ObjectId {
     : new UnauthenticatedError();
 }
 
-/** Sources by what they read: the same for equal names, so that two actions can be told to have one source. */
+/** Sources by the name that they read, so that two actions can be recognised as having the same source. */
 const claimSources = new Map<string, IsolationSource>();
 const paramSources = new Map<string, IsolationSource>();
 
@@ -61,7 +66,9 @@ function claimSource(name: string): IsolationSource {
   };
 }
 
-/** Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It asks for no token. */
+/**
+ * Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It needs no token.
+ */
 export function routeParam(name: string): IsolationSource {
   const source = paramSources.get(name) ?? paramSource(name);
   paramSources.set(name, source);
@@ -75,7 +82,7 @@ function paramSource(name: string): IsolationSource {
   });
 }
 
-/** Whether an action with these fields can be carried out only with a token. */
+/** Whether an action with these fields requires a token. */
 export function needsToken(fields: IsolationFields): boolean {
   return Object.values(fields).some((source) => !source.anonymous);
 }

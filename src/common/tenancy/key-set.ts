@@ -10,18 +10,21 @@ import { AuthenticationUnavailableError } from '../errors/index.js';
 
 /** How long a fetch may take. Unit: milliseconds. */
 const FETCH_MS = 3_000;
-/** Largest answer. Unit: bytes. */
+/** Maximum size of the response. Unit: bytes. */
 const MAX_BYTES = 1_048_576;
-/** After this the keys are fetched anew, so that one that was withdrawn is not accepted for longer. Unit: milliseconds. */
+/**
+ * Age at which the keys are fetched again, so that a withdrawn key is not accepted for longer. Unit:
+ * milliseconds.
+ */
 const FRESH_MS = 600_000;
-/** For how long they are used if they cannot be fetched anew. Unit: milliseconds. */
+/** How long the keys are used if they cannot be fetched again. Unit: milliseconds. */
 const USABLE_MS = 86_400_000;
-/** How soon they are fetched again for a key that is not among them, or after a failure. Unit: milliseconds. */
+/** Minimum time before fetching again for an unknown key, or after a failure. Unit: milliseconds. */
 const COOL_DOWN_MS = 1_000;
 
 type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** The keys of an issuer (RFC 7517, section 5), fetched when they are needed and kept while their server is down. */
+/** The keys of an issuer (RFC 7517, section 5), fetched when needed and kept while their server is down. */
 export class KeySet {
   private readonly logger = new Logger('KeySet');
   private keys?: { find: LocalKeySet; fetchedAt: number };
@@ -34,7 +37,7 @@ export class KeySet {
   /**
    * The key that a token is signed with.
    *
-   * @throws AuthenticationUnavailableError if it is not known, and the keys cannot be fetched
+   * @throws AuthenticationUnavailableError if it is unknown and the keys cannot be fetched
    * @throws JOSEError if there is no such key
    */
   readonly find = async (header: JWSHeaderParameters, token: FlattenedJWSInput) => {
@@ -43,7 +46,7 @@ export class KeySet {
       return await keys(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      // The issuer may have gone over to another key since.
+      // The issuer may have changed to another key.
       await this.refresh();
       if (this.failure) throw new AuthenticationUnavailableError({ cause: this.failure });
       if (!this.keys || this.keys.find === keys) throw error;
@@ -55,14 +58,16 @@ export class KeySet {
     const age = () => Date.now() - (this.keys?.fetchedAt ?? -Infinity);
     if (age() > FRESH_MS) {
       const refreshed = this.refresh();
-      // Only the first request after a success waits: a server that hangs must not delay all the others.
+      // After a failure, requests do not wait: a server that hangs must not delay all of them.
       if (!this.failure || age() > USABLE_MS) await refreshed;
     }
     if (this.keys && age() <= USABLE_MS) return this.keys;
     throw new AuthenticationUnavailableError({ cause: this.failure });
   }
 
-  /** Fetches the keys, unless they were fetched just now; requests at the same time share one fetch. Never rejects. */
+  /**
+   * Fetches the keys, unless they were fetched just now. Concurrent requests share one fetch. Never rejects.
+   */
   private refresh(): Promise<void> {
     const now = Date.now();
     if (this.fetching) return this.fetching;
@@ -84,7 +89,7 @@ export class KeySet {
   }
 }
 
-/** @throws Error if the server does not answer in time with a key set */
+/** @throws Error if the server does not return a key set in time */
 async function fetchKeys(url: URL): Promise<LocalKeySet> {
   const response = await fetch(url, {
     headers: { Accept: 'application/jwk-set+json, application/json' },

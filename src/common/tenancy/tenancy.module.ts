@@ -5,7 +5,7 @@ import { TokenVerifier, type TokenVerifierOptions } from './token-verifier.js';
 
 const VERIFIER_OPTIONS = Symbol('TokenVerifierOptions');
 
-/** Makes injectable who calls, which the TenantGuard of every feature asks. */
+/** Provides the callers, which the TenantGuard of every feature uses. */
 @Global()
 @Module({})
 export class TenancyModule {

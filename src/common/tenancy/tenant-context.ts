@@ -1,4 +1,4 @@
-/** Who calls, as far as the credentials say. Plain data, made by the `TenantGuard` only. */
+/** The caller, as far as the credentials tell. Plain data, made only by the `TenantGuard`. */
 export interface TenantContext {
   /** Whether a token was verified. */
   readonly authenticated: boolean;
@@ -8,7 +8,7 @@ export interface TenantContext {
   readonly subject?: string;
   /** Every claim of the verified token; empty for anonymous callers. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Name of the claim that carries the tenant, for messages. */
+  /** Name of the claim that contains the tenant, for messages. */
   readonly tenantClaim?: string;
 }
 

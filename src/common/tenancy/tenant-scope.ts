@@ -5,11 +5,12 @@ import { ANONYMOUS, type TenantContext } from './tenant-context.js';
 type Resolve = (fields: IsolationFields) => Record<string, unknown>;
 
 /**
- * The records that a caller may read and write: it knows the value of every isolation field, and rejects an action without a value. Made for a
- * request by the `TenantInterceptor`, and in code by {@link scopeOf} or {@link unrestrictedScope}.
+ * The records that a caller may read and write. It knows the value of every isolation field and rejects an
+ * action if one is missing. The `TenantInterceptor` makes it for a request; code uses {@link scopeOf} or
+ * {@link unrestrictedScope}.
  */
 export class TenantScope {
-  // Makes the type nominal: an object literal is no scope.
+  // Makes the type nominal: an object literal is not a scope.
   readonly #resolve: Resolve;
 
   private constructor(
@@ -32,7 +33,7 @@ export class TenantScope {
     );
   }
 
-  /** A scope of given values. */
+  /** A scope with the given values. */
   static ofValues(values: Readonly<Record<string, unknown>>): TenantScope {
     const { tenant } = values;
     const caller = tenant === undefined ? ANONYMOUS : { ...ANONYMOUS, tenant: String(tenant) };
@@ -48,13 +49,14 @@ export class TenantScope {
     );
   }
 
-  /** A scope that isolates nothing. */
+  /** A scope without isolation. */
   static unrestricted(caller = ANONYMOUS): TenantScope {
     return new TenantScope(caller, {}, () => ({}));
   }
 
   /**
-   * The values of an action's isolation fields: a create writes them, every other action adds them to its filter.
+   * The values of an action's isolation fields. A create writes them; every other action adds them to its
+   * filter.
    *
    * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one
    */
@@ -73,8 +75,8 @@ function mapFields(
 }
 
 /**
- * Makes a scope in code, outside of a request: `service.create(scopeOf({ tenant }), input)`. A verb that is isolated by a
- * field that is not given throws.
+ * Makes a scope in code, outside a request: `service.create(scopeOf({ tenant }), input)`. A verb throws if
+ * one of its isolation fields has no value.
  */
 export function scopeOf(values: Readonly<Record<string, unknown>>): TenantScope {
   return TenantScope.ofValues(values);
@@ -83,16 +85,16 @@ export function scopeOf(values: Readonly<Record<string, unknown>>): TenantScope 
 /**
  * A scope that sees and changes every tenant's records; for migrations and scheduled jobs, never for a request.
  *
- * @param caller the one whom hooks and events are told. @default nobody
+ * @param caller to report to hooks and events. @default nobody
  */
 export function unrestrictedScope(caller?: TenantContext): TenantScope {
   return TenantScope.unrestricted(caller);
 }
 
 /**
- * Lets only genuine scopes pass, so that nothing runs unscoped by mistake.
+ * Accepts only genuine scopes, so that nothing runs unscoped by mistake.
  *
- * @throws Error if the value was not made by this room
+ * @throws Error if the value was not made by this module
  */
 export function assertScope(scope: unknown): asserts scope is TenantScope {
   if (scope instanceof TenantScope) return;

@@ -5,12 +5,12 @@ import { decideCaller } from './decide-caller.js';
 import { isolationOf } from './isolation-of.js';
 
 /**
- * Decides whether a request may go on: an isolated action only with a bearer token (RFC 6750) that verifies. Who calls is
- * then in `request.tenantContext`.
+ * Decides whether a request may proceed: an isolated action needs a valid bearer token (RFC 6750). Stores the
+ * caller in `request.tenantContext`.
  */
 @Injectable()
 export class TenantGuard implements CanActivate {
-  /** @param callers whom it asks */
+  /** @param callers identifies the sender of a request */
   constructor(readonly callers: Callers) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {

@@ -5,8 +5,8 @@ import { applyScope } from './decide-caller.js';
 import { isolationOf } from './isolation-of.js';
 
 /**
- * Applies what the guard decided: makes the scope of the request, which every verb of a service takes first. A caller who
- * lacks a value that the action is isolated by is refused here, before anything is read.
+ * Applies the guard's decision: makes the scope of the request, the first argument of every verb of a
+ * service. A caller who lacks an isolation value of the action is rejected here, before anything is read.
  */
 @Injectable()
 export class TenantInterceptor implements NestInterceptor {

@@ -9,19 +9,19 @@ import { isObjectId } from '../ids/index.js';
 import { KeySet } from './key-set.js';
 import type { TenantContext } from './tenant-context.js';
 
-/** How tokens are verified; one of `secret` and `jwksUrl` is given. */
+/** How tokens are verified. Give either `secret` or `jwksUrl`. */
 export interface TokenVerifierOptions {
   /** Shared secret of HS256 tokens, at least 32 bytes. */
   secret?: string;
-  /** Where the public keys of RS256, ES256 and EdDSA tokens are fetched. */
+  /** URL of the public keys of RS256, ES256 and EdDSA tokens. */
   jwksUrl?: URL;
-  /** Required value of `iss`; unset accepts any. */
+  /** Required value of `iss`; if unset, any is accepted. */
   issuer?: string;
-  /** Required value of `aud`; unset accepts any. */
+  /** Required value of `aud`; if unset, any is accepted. */
   audience?: string;
-  /** Scope that a token must have; unset asks for none. */
+  /** Scope that a token must have; if unset, none is required. */
   scope?: string;
-  /** Name of the claim that carries the tenant. */
+  /** Name of the claim that contains the tenant. */
   tenantClaim: string;
   /** Names of the settings, for the log. @default the options of `CrudModule.forRoot` */
   names?: Readonly<Record<'jwksUrl' | 'audience', string>>;
@@ -29,18 +29,18 @@ export interface TokenVerifierOptions {
 
 const OPTION_NAMES = { jwksUrl: 'tokens.jwksUrl', audience: 'tokens.audience' };
 
-/** Difference between the clocks of issuer and service that is forgiven. Unit: seconds. */
+/** Allowed difference between the clocks of issuer and service. Unit: seconds. */
 const CLOCK_TOLERANCE_S = 30;
 
-/** Whoever can change the keys on their way can sign tokens. */
+/** Anyone who can change the keys on their way can sign tokens. */
 const plainKeys = (setting: string) =>
   `${setting} is an http URL: keep the way to the key server out of the reach of others, or use https`;
 
-/** An issuer that has its keys at a URL has other applications, too. */
+/** An issuer with a key URL usually has other applications, too. */
 const anyAudience = (setting: string) =>
   `${setting} is not set: tokens that were issued for other applications are accepted`;
 
-/** Verifies JSON Web Tokens (RFC 7519) by the advice of RFC 8725: the key source alone decides the algorithms. */
+/** Verifies JSON Web Tokens (RFC 7519) as RFC 8725 recommends: only the key source decides the algorithms. */
 export class TokenVerifier {
   private readonly verify: (token: string) => Promise<JWTVerifyResult>;
 
@@ -66,10 +66,10 @@ export class TokenVerifier {
   }
 
   /**
-   * The caller whom a token names; without a tenant if it carries none of 24 hexadecimal digits.
+   * The caller that a token names; without a tenant unless the claim has 24 hexadecimal digits.
    *
-   * @throws InvalidTokenError if the token does not verify, or with a key that is too weak
-   * @throws InsufficientScopeError if it lacks the scope that is asked for
+   * @throws InvalidTokenError if the token is not valid, or is signed with a key that is too weak
+   * @throws InsufficientScopeError if it lacks the required scope
    * @throws AuthenticationUnavailableError if the key set cannot be fetched
    */
   async authenticate(token: string): Promise<TenantContext> {
@@ -91,19 +91,22 @@ export class TokenVerifier {
   }
 }
 
-/** Types of tokens for access: those of RFC 9068, section 2.1, and the one of tokens that do not tell. */
+/** Types of access tokens: those of RFC 9068, section 2.1, and the generic one. */
 const ACCESS_TYPES = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
-/** Members that ID tokens alone have (OpenID Connect Core 1.0, section 3.3.2.11). */
+/** Claims that only ID tokens have (OpenID Connect Core 1.0, section 3.3.2.11). */
 const OF_ID_TOKENS = ['at_hash', 'c_hash'];
 
-/** Whether a token is meant for access, as far as it says what it is (RFC 8725, section 3.11). */
+/** Whether a token is an access token, as far as it says (RFC 8725, section 3.11). */
 function isForAccess({ typ }: { typ?: unknown }, payload: JWTPayload): boolean {
   if (typ !== undefined && !(typeof typ === 'string' && ACCESS_TYPES.has(typ.toLowerCase()))) return false;
   return !OF_ID_TOKENS.some((name) => Object.hasOwn(payload, name));
 }
 
-/** What a token was given out for: `scope` (RFC 9068, section 2.2.3), or `scp` of some providers, which may be a list. */
+/**
+ * The granted scopes of a token: `scope` (RFC 9068, section 2.2.3), or some providers' `scp`, which may be a
+ * list.
+ */
 function scopesOf({ scope, scp }: JWTPayload): unknown[] {
   const given = scope ?? scp;
   if (Array.isArray(given)) return given;

@@ -5,7 +5,7 @@ import { CurrentScope, type TenantScope } from '../../common/tenancy/index.js';
 import { deliveriesCrud } from './deliveries.crud.js';
 import { DeliveriesService } from './deliveries.service.js';
 
-/** The answer to a retry. */
+/** The response to a retry. */
 class QueuedResult {
   @ApiProperty({ enum: [true], type: Boolean })
   queued!: true;

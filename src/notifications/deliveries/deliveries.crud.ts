@@ -3,7 +3,7 @@ import { currentTenant } from '../../common/tenancy/index.js';
 import { Subscription } from '../subscriptions/subscription.schema.js';
 import { Delivery, DeliveryView, NewDeliveryInput } from './delivery.entity.js';
 
-/** The deliveries of a subscription: its tenant's to read, and the queue's to write. */
+/** The deliveries of a subscription. Their tenant may read them; only the queue writes them. */
 export const deliveriesCrud = crudOptions({
   entity: Delivery,
   input: NewDeliveryInput,

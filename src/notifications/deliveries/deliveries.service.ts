@@ -9,7 +9,7 @@ import { deliveriesCrud } from './deliveries.crud.js';
 import { DeliveryQueue } from './delivery-queue.js';
 import { Delivery, type DeliveryView } from './delivery.entity.js';
 
-/** The generated reads of deliveries, and what their tenant can do with them. */
+/** The generated reads of deliveries, and the actions that their tenant may take. */
 @Injectable()
 export class DeliveriesService extends CrudService.for(deliveriesCrud) {
   constructor(
@@ -24,7 +24,7 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
    * Makes a delivery due again.
    *
    * @throws RecordNotFoundError if the subscription of the scope has no such delivery
-   * @throws ConflictException if it is delivered, or being attempted
+   * @throws ConflictException if it is already delivered, or being attempted
    */
   async retry(scope: TenantScope, id: string): Promise<void> {
     const { _id, subscription, status } = await this.get(scope, id);
@@ -36,7 +36,10 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
     );
   }
 
-  /** Queues a test event for a subscription of the scope's tenant and gives its delivery back, if that is still there. */
+  /**
+   * Queues a test event for a subscription of the scope's tenant, and returns its delivery if it still
+   * exists.
+   */
   async test(
     scope: TenantScope,
     subscription: Types.ObjectId,
@@ -58,7 +61,7 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
     return found && (this.present(scope, found) as unknown as DeliveryView);
   }
 
-  /** Removes the deliveries of a subscription that was deleted, however many they are. */
+  /** Removes the deliveries of a deleted subscription, however many there are. */
   removeAllOf(subscription: Types.ObjectId): void {
     this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {
       await this.deliveries.deleteMany({ subscription }).exec();

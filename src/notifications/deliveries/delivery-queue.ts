@@ -14,23 +14,23 @@ import {
 } from './delivery.schema.js';
 
 /**
- * How long a worker has a delivery for itself: twice what an attempt may take, since the outcome has to be written, too, and
- * clocks differ. Unit: milliseconds.
+ * How long a worker's claim to a delivery lasts: twice the maximum time of an attempt, since the outcome also
+ * has to be stored and clocks differ. Unit: milliseconds.
  */
 export const LEASE_MS = 30_000;
 
-/** Attempts of a delivery that are kept. */
+/** Maximum number of attempts to keep per delivery. */
 const KEPT_ATTEMPTS = 50;
 
-/** Increments the revision, from which the ETag of a delivery comes. */
+/** Increases the revision, which the ETag of a delivery is made from. */
 const SEEN = { $inc: { __v: 1 } } as const;
 
-/** Deliveries that one command adds or changes. */
+/** Maximum number of deliveries that one command adds or changes. */
 const MAX_BATCH = 1_000;
 
 const DUPLICATE_KEY = 11_000;
 
-/** A delivery that is to be made. */
+/** A delivery to make. */
 export type NewDelivery = Pick<Delivery, 'subscription' | 'tenant' | 'event' | 'type'>;
 
 /** A delivery that a worker may claim. */
@@ -40,13 +40,13 @@ export interface DueDelivery {
   readonly tenant: Types.ObjectId;
 }
 
-/** A delivery that this worker has leased: nobody else attempts it before the end of the lease. */
+/** A delivery that this worker has leased: no other worker attempts it before the lease ends. */
 export interface ClaimedDelivery extends NewDelivery {
   readonly _id: Types.ObjectId;
   readonly lease: string;
   /** End of the lease. */
   readonly dueAt: Date;
-  /** Attempts of the schedule that were made before this one. */
+  /** Number of attempts of the schedule before this one. */
   readonly tries: number;
 }
 
@@ -61,16 +61,16 @@ export interface AttemptOutcome extends DeliveryAttempt {
 
 /** Figures for the operator. */
 export interface QueueStats {
-  /** Deliveries that are due or will be. */
+  /** Number of deliveries that are or will be due. */
   readonly waiting: number;
-  /** Deliveries that a worker has leased. */
+  /** Number of deliveries that a worker has leased. */
   readonly inFlight: number;
   readonly dead: number;
-  /** Age of the oldest delivery that is due; 0 if there is none. Unit: seconds. */
+  /** Age of the oldest due delivery; 0 if there is none. Unit: seconds. */
   readonly oldestDueSeconds: number;
 }
 
-/** The durable queue of deliveries, in the database. Any number of processes add to it and work on it. */
+/** The durable queue of deliveries, in the database. Any number of processes add to it and process it. */
 @Injectable()
 export class DeliveryQueue {
   private readonly listeners = new Set<() => void>();
@@ -87,20 +87,23 @@ export class DeliveryQueue {
     private readonly database: Database,
   ) {}
 
-  /** Adds deliveries that are due at once; one that is there already, by its event and subscription, stays as it is. */
+  /**
+   * Adds deliveries that are due at once. A delivery that exists already, by event and subscription, is not
+   * changed.
+   */
   async add(deliveries: readonly NewDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
     await Promise.all(deliveries.map((delivery) => this.adding.add(delivery)));
     for (const listener of this.listeners) listener();
   }
 
-  /** Calls the listener after this process has added deliveries; returns a function that ends it. */
+  /** Calls the listener after this process has added deliveries; returns a function that unsubscribes it. */
   onAdd(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
   }
 
-  /** Reads the deliveries that have become due since a time, the oldest first. */
+  /** Reads the deliveries that have become due since a time, oldest first. */
   due(
     since: Date,
     { except = [] }: { except?: readonly Types.ObjectId[] } = {},
@@ -115,7 +118,9 @@ export class DeliveryQueue {
     );
   }
 
-  /** Reads the due deliveries of a subscription that have waited longest, also if a worker that has died had claimed them. */
+  /**
+   * Reads a subscription's longest-waiting due deliveries, including those that a crashed worker had claimed.
+   */
   dueOf(subscription: Types.ObjectId, limit: number): Promise<DueDelivery[]> {
     const past = { $lte: new Date() };
     return this.database.call(() =>
@@ -127,8 +132,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * The subscriptions that have due deliveries, or some in flight. Its cost grows with their number, and not with that of the
-   * deliveries.
+   * The subscriptions that have due deliveries, or some in flight. The cost depends on the number of
+   * subscriptions, not on that of deliveries.
    */
   subscriptionsWithDue(): Promise<Types.ObjectId[]> {
     return this.database.call(() =>
@@ -158,8 +163,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Writes the outcome of an attempt, and plans the next one or ends the delivery. It changes nothing if another worker has
-   * claimed the delivery since.
+   * Stores the outcome of an attempt, and plans the next one or ends the delivery. Does nothing if another
+   * worker has claimed the delivery in the meantime.
    */
   async finish(
     { _id, lease, tries }: ClaimedDelivery,
@@ -177,19 +182,19 @@ export class DeliveryQueue {
     await this.change({ _id, lease }, { ...SEEN, $push, $set: { status, tries: tries + 1 }, $unset });
   }
 
-  /** Gives a delivery back without an attempt: another worker may take it at once. */
+  /** Returns a delivery to the queue without an attempt: another worker may take it at once. */
   release({ _id, lease }: ClaimedDelivery): Promise<void> {
     return this.change({ _id, lease }, { $set: { dueAt: new Date() }, $unset: { lease: 1 } });
   }
 
-  /** Removes a delivery whose subscription is no more. */
+  /** Removes a delivery whose subscription no longer exists. */
   async remove({ _id, lease }: ClaimedDelivery): Promise<void> {
     await this.changing.add({ deleteOne: { filter: { _id, lease } } });
   }
 
   /**
-   * Makes a delivery of a subscription due now, at the beginning of the schedule; false if there is none, or if it is delivered
-   * or in flight.
+   * Makes a delivery of a subscription due now and restarts its schedule; returns false if there is none, or
+   * if it is already delivered or in flight.
    */
   async retry(subscription: Types.ObjectId, _id: Types.ObjectId): Promise<boolean> {
     const now = new Date();
@@ -209,7 +214,7 @@ export class DeliveryQueue {
 
   async stats(): Promise<QueueStats> {
     const now = new Date();
-    // A lease ends soon, so that few others are planned for before that.
+    // A lease is short, so few other deliveries are planned before its end.
     const leased = { $gt: now, $lte: new Date(now.getTime() + 2 * LEASE_MS) };
     const [pending, inFlight, dead, oldest] = await Promise.all([
       this.count({ status: 'pending' }, DUE_INDEX),
@@ -231,7 +236,7 @@ export class DeliveryQueue {
     };
   }
 
-  /** From the primary: a secondary does not know yet what has been claimed. */
+  /** Reads from the primary: a secondary may not know the latest claims. */
   private find(filter: QueryFilter<Delivery>) {
     return this.deliveries
       .find(filter, { subscription: 1, tenant: 1, dueAt: 1 }, { ...OPERATION_LIMITS })
@@ -274,12 +279,12 @@ export class DeliveryQueue {
 function ignoreDuplicates(error: unknown): void {
   if (!(error instanceof mongo.MongoBulkWriteError)) return throwCause(error);
   const refused = [error.writeErrors].flat();
-  // The driver wraps what befell the whole command, too: then none was refused, and none may be stored.
+  // The driver also wraps an error of the whole command: then none was refused, and none may be stored.
   const areKnown = refused.length > 0 && refused.every(({ code }) => code === DUPLICATE_KEY);
   if (!areKnown || error.result.getWriteConcernError()) throwCause(error);
 }
 
-/** The driver wraps what befell a command of several writes into an error that keeps its text alone. */
+/** The driver wraps the error of a command with several writes in one that keeps only its text. */
 function throwCause(error: unknown): never {
   const { errorResponse } = error as { errorResponse?: unknown };
   throw errorResponse instanceof Error ? errorResponse : error;

@@ -44,8 +44,8 @@ class DeliveredEvent {
 }
 
 /**
- * A delivery as its tenant can read it. The queue writes the same documents, with more fields, by a model of its own, and
- * increases `__v` with every change that clients see, since the `ETag` comes from it.
+ * A delivery as its tenant can read it. The queue writes the same documents, with more fields, through its
+ * own model, and increases `__v` with every change that clients can see, since the `ETag` is made from it.
  */
 @Schema({ timestamps: { createdAt: true, updatedAt: false } })
 export class Delivery extends DeliveredEvent {
@@ -67,7 +67,7 @@ export class Delivery extends DeliveredEvent {
   nextAttemptAt?: Date;
 }
 
-/** The queue alone makes deliveries: no client sends one. */
+/** Only the queue makes deliveries; clients cannot send any. */
 export class NewDeliveryInput extends DeliveredEvent {}
 
 /** A delivery as clients see it. */

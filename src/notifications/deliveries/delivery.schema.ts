@@ -14,7 +14,7 @@ export class DeliveryAttempt {
   @Prop({ type: Date, required: true })
   at!: Date;
 
-  /** Status of the answer, if there was one. */
+  /** Status of the response, if there was one. */
   @Prop({ type: Number })
   status?: number;
 
@@ -43,7 +43,7 @@ export class Delivery {
   @Prop({ type: String, enum: DELIVERY_STATUSES, default: 'pending' })
   status!: DeliveryStatus;
 
-  /** The latest attempts, the newest last. */
+  /** The latest attempts, newest last. */
   @Prop({ type: [SchemaFactory.createForClass(DeliveryAttempt)], default: [] })
   attempts!: DeliveryAttempt[];
 
@@ -54,28 +54,28 @@ export class Delivery {
   @Prop({ type: Date, required: true, expires: KEPT_S })
   createdAt!: Date;
 
-  /** Attempts of the schedule that were made so far. */
+  /** Number of attempts of the schedule so far. */
   @Prop({ type: Number, default: 0, select: false })
   tries!: number;
 
-  /** When a worker may take it: at its next attempt, or at the end of its lease; absent unless it is pending. */
+  /** When a worker may take it: at its next attempt, or when its lease ends; absent unless it is pending. */
   @Prop({ type: Date, select: false })
   dueAt?: Date;
 
-  /** Names the claim of the worker that attempts it; absent unless one does. */
+  /** Identifies the current claim of a worker; absent if no worker attempts it. */
   @Prop({ type: String, select: false })
   lease?: string;
 }
 
-/** Name of the queue's own model: the connection knows one model of a name, and clients may read deliveries as a resource. */
+/** The queue's model has its own name because a resource may have a model of the same collection. */
 export const QUEUED_DELIVERY = 'QueuedDelivery';
 
-/** Finds what is due, the oldest first, whosever it is. */
+/** Finds due deliveries of all subscriptions, oldest first. */
 export const DUE_INDEX = { status: 1, dueAt: 1, subscription: 1 } as const;
 
 /**
- * Finds what is due of one subscription, in the order in which attempts were planned: a delivery whose worker has died keeps its
- * place. Finds the subscriptions that have something pending, too.
+ * Finds the due deliveries of one subscription, in the order in which attempts were planned, so that a
+ * delivery whose worker crashed keeps its place. Also finds the subscriptions that have something pending.
  */
 export const DUE_OF_SUBSCRIPTION_INDEX = {
   status: 1,
@@ -84,10 +84,10 @@ export const DUE_OF_SUBSCRIPTION_INDEX = {
   dueAt: 1,
 } as const;
 
-/** Counts the dead. */
+/** Counts dead deliveries. */
 export const DEAD_INDEX = { status: 1 } as const;
 
-// What is delivered, nearly all of the collection, is in none of the indexes that the queue works with.
+// Delivered ones, nearly the whole collection, are in none of the indexes that the queue works with.
 const ofStatus = (status: DeliveryStatus) => ({ partialFilterExpression: { status } });
 
 export const DeliverySchema = SchemaFactory.createForClass(Delivery)

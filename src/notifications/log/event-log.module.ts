@@ -3,7 +3,7 @@ import { MongooseModule } from '@nestjs/mongoose';
 import { EventLog } from './event-log.js';
 import { EventRecord, EventRecordSchema } from './event-record.schema.js';
 
-/** The one log of a process: whoever appends to it wakes those who follow it. */
+/** The one log of a process: appending to it wakes everyone who follows it. */
 @Module({
   imports: [
     MongooseModule.forFeature([{ name: EventRecord.name, schema: EventRecordSchema, collection: 'events' }]),

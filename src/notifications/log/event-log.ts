@@ -7,24 +7,24 @@ import { EventRecord } from './event-record.schema.js';
 /** An event that the log has not numbered yet. */
 export type NewEvent = Omit<EventRecord, 'seq'>;
 
-/** Events that one command stores. */
+/** Maximum number of events that one command stores. */
 const MAX_BATCH = 200;
 
-/** Events that one command removes. */
+/** Maximum number of events that one command removes. */
 const REMOVED_AT_ONCE = 1_000;
 
-/** How long the highest place is remembered. Unit: milliseconds. */
+/** How long the highest position is remembered. Unit: milliseconds. */
 const REMEMBERED_MS = 60_000;
 
 const DUPLICATE_KEY = 11_000;
 
-/** Reads nothing that a change of primary could undo. */
+/** Reads only data that a change of primary cannot undo. */
 const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
 
 /**
- * The log of all events, in one order for all tenants. An event takes the place after the highest that its writer knows of, and
- * a unique index has one writer succeed: no place is left out, and none is filled after a later one. Whoever has read up to a
- * place has missed nothing before it.
+ * The log of all events, in one order for all tenants. An event gets the position after the highest that its
+ * writer knows, and a unique index lets only one writer succeed. So no position is left out, and none is
+ * filled after a later one: a reader who has read up to a position has missed nothing before it.
  */
 @Injectable()
 export class EventLog {
@@ -39,12 +39,15 @@ export class EventLog {
     private readonly database: Database,
   ) {}
 
-  /** Stores events and resolves with them as stored; one that the log has already stays as it is and is given back so. */
+  /**
+   * Stores events and resolves with the stored ones. An event that the log already has is not changed, and
+   * returned as stored.
+   */
   append(events: readonly NewEvent[]): Promise<EventRecord[]> {
     return Promise.all(events.map((event) => this.appending.add(event)));
   }
 
-  /** Events after a place, in order: of some tenants, or of all. */
+  /** Events after a position, in order, of some tenants or of all. */
   read(
     after: number,
     { tenants, limit }: { tenants?: readonly string[]; limit: number },
@@ -66,18 +69,21 @@ export class EventLog {
     return (await this.database.call(() => this.events.findOne({ tenant }, newest))) ?? undefined;
   }
 
-  /** The highest place in the log; 0 if it is empty. */
+  /** The highest position in the log; 0 if it is empty. */
   head(): Promise<number> {
     return this.readHighest(LASTING);
   }
 
-  /** Calls the listener after this process has appended events; returns a function that ends it. */
+  /** Calls the listener after this process has appended events; returns a function that unsubscribes it. */
   onAppend(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
   }
 
-  /** Removes the events at the beginning that are older than a time, never the last one, whose place the next one follows. */
+  /**
+   * Removes events older than a time from the beginning, but never the last one, since the next position
+   * follows it.
+   */
   async removeBefore(time: Date): Promise<void> {
     for (;;) {
       const projection = { seq: 1, at: 1 } as const;
@@ -112,7 +118,7 @@ export class EventLog {
         this.highest = { seq: after + records.length, until: Date.now() + REMEMBERED_MS };
         break;
       }
-      // Another process was faster, or has stored one of them.
+      // Another process was faster, or has already stored one of them.
       for (const known of await this.findAll(left)) stored.set(known._id, known);
       left = left.filter(({ _id }) => !stored.has(_id));
     }
@@ -120,12 +126,12 @@ export class EventLog {
     return events.map(({ _id }) => stored.get(_id) as EventRecord);
   }
 
-  /** Stores events up to the first that is refused as a duplicate, of its place or its identifier. */
+  /** Stores events up to the first one that is refused as a duplicate, of its position or its identifier. */
   private async insertAfterHighest(
     events: readonly NewEvent[],
   ): Promise<{ after: number; records: EventRecord[] }> {
     const remembered = this.highest && this.highest.until > Date.now() ? this.highest.seq : undefined;
-    // Whatever fails now, what was remembered may be wrong.
+    // Whatever fails now, the remembered position may be wrong.
     this.highest = undefined;
     const after = remembered ?? (await this.readHighest({ ...OPERATION_LIMITS }));
     const records = events.map((event, i) => ({ ...event, seq: after + 1 + i }));

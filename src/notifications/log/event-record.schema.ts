@@ -1,21 +1,24 @@
 import { Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 
-/** An event as it is told to subscribers: once in the log, so that every delivery and stream has the same bytes. */
+/**
+ * An event as subscribers get it. Stored once, in the log, so that every delivery and stream has the same
+ * bytes.
+ */
 @Schema({ versionKey: false })
 export class EventRecord {
   /** `evt_` and 24 hexadecimal digits. */
   @Prop({ type: String, required: true })
   _id!: string;
 
-  /** Place in the log: dense, and in the order in which events become visible. */
+  /** Position in the log: without gaps, and in the order in which events become visible. */
   @Prop({ type: Number, required: true })
   seq!: number;
 
-  /** Tenant whose subscribers are told: 24 hexadecimal digits. */
+  /** Tenant whose subscribers get the event: 24 hexadecimal digits. */
   @Prop({ type: String, required: true })
   tenant!: string;
 
-  /** Such as `posts.created`. */
+  /** Type, such as `posts.created`. */
   @Prop({ type: String, required: true })
   type!: string;
 

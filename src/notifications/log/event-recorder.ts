@@ -8,10 +8,10 @@ import { eventTypeOf } from '../event-types.js';
 import { EventLog, type NewEvent } from './event-log.js';
 import { Subscribers } from './subscribers.js';
 
-/** Events that are recorded together. */
+/** Maximum number of events to record together. */
 const MAX_BATCH = 200;
 
-/** Makes events lasting: each is in the log, and in the queue for everyone who is to be told. */
+/** Makes events durable: each is stored in the log, and queued for everyone who should get it. */
 @Injectable()
 export class EventRecorder {
   private readonly recording = new Gatherer<NewEvent, unknown>((events) => this.recordAll(events), {
@@ -26,8 +26,8 @@ export class EventRecorder {
   ) {}
 
   /**
-   * Records events; those that are recorded already stay as they are, so that it may be done again after any failure. Once it
-   * has resolved, they can be settled.
+   * Records events. Those that are already recorded are not changed, so a failed call can be repeated. Once
+   * it has resolved, the events can be settled.
    */
   async record(events: readonly EntityEvent[]): Promise<void> {
     await Promise.all(events.flatMap(newEventOf).map((event) => this.recording.add(event)));
@@ -48,9 +48,9 @@ export class EventRecorder {
   }
 }
 
-/** An event as the log keeps it; none if it is no tenant's, so that nobody is to be told. */
+/** An event as the log stores it; none if it belongs to no tenant, since nobody would get it. */
 function newEventOf(event: EntityEvent): NewEvent[] {
-  // Whose the record is, whoever wrote it.
+  // The owner of the record, whoever wrote it.
   const { tenant = event.tenant } = event.record as { tenant?: unknown };
   if (event.id === undefined || !Types.ObjectId.isValid(String(tenant))) return [];
   const type = eventTypeOf(event);

@@ -6,7 +6,9 @@ import { NotificationCounters } from '../metrics/notification-counters.js';
 import { EventLog } from './event-log.js';
 import { EventRecorder } from './event-recorder.js';
 
-/** How often outboxes are looked at, and how old an event must be, to be taken for one that was left behind. Unit: milliseconds. */
+/**
+ * How often outboxes are checked, and the age at which an event counts as left behind. Unit: milliseconds.
+ */
 const SWEEP_MS = 2_000;
 
 /** How often old events are removed. Unit: milliseconds. */
@@ -15,10 +17,13 @@ const TRIM_MS = 60 * 60 * 1_000;
 /** How long events are kept: longer than their deliveries. Unit: milliseconds. */
 const KEPT_MS = 31 * 24 * 60 * 60 * 1_000;
 
-/** Records that are looked at together. */
+/** Number of records to read at a time. */
 const BATCH = 100;
 
-/** Records the events that a killed process, or a failing database, has left in the outboxes; removes those of long ago. */
+/**
+ * Records the events that a killed process, or a failing database, has left in the outboxes, and removes old
+ * events.
+ */
 @Injectable()
 export class OutboxSweep {
   private readonly logger = new Logger('Notifications');
@@ -45,7 +50,7 @@ export class OutboxSweep {
         await this.trim();
         this.isFailing = false;
       } catch (error) {
-        // Once, however long the database is away.
+        // Logged once, however long the database is away.
         if (!this.isFailing && !stopping.aborted) {
           this.logger.warn({ error }, 'Events wait in the outboxes; trying again');
         }

@@ -7,11 +7,14 @@ import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
 export interface Subscriber {
   readonly _id: Types.ObjectId;
   readonly tenant: Types.ObjectId;
-  /** Types of the events that it is told of. */
+  /** Types of events to send to it. */
   readonly events: readonly string[];
 }
 
-/** Who is to be told of events, read anew each time: one that was registered before an event is never left out. */
+/**
+ * The subscriptions that should get events, read each time, so that one registered before an event is never
+ * left out.
+ */
 @Injectable()
 export class Subscribers {
   constructor(

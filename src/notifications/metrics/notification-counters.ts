@@ -3,7 +3,7 @@ import { Counter } from 'prom-client';
 import { Metrics } from '../../common/metrics/index.js';
 import type { AttemptOutcome } from '../deliveries/delivery-queue.js';
 
-/** Counts what this process does for notifications. */
+/** Counts the work of this process for notifications. */
 @Injectable()
 export class NotificationCounters {
   private readonly attempts: Counter<'outcome'>;

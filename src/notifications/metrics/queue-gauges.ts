@@ -3,7 +3,10 @@ import { Gauge } from 'prom-client';
 import { Metrics } from '../../common/metrics/index.js';
 import { DeliveryQueue, type QueueStats } from '../deliveries/delivery-queue.js';
 
-/** How long figures are given again, so that scrapes cost the database no more than one query each. Unit: milliseconds. */
+/**
+ * How long figures are reused, so that scrapes cost the database at most one query in that time. Unit:
+ * milliseconds.
+ */
 const FRESH_MS = 1_000;
 /** How long a scrape waits for the figures. Unit: milliseconds. */
 const PATIENCE_MS = 2_500;
@@ -32,8 +35,9 @@ const GAUGES: readonly { name: string; help: string; of: (stats: QueueStats) => 
 ];
 
 /**
- * Shows the queue of the whole installation, whichever process is asked: figures of several processes are not added up. If the database does not tell, the figures are absent
- * and `notifications_queue_up` is 0.
+ * Figures of the whole installation's queue, whichever process is asked, so the figures of several processes
+ * are not added up. If the database does not answer, the figures are absent and `notifications_queue_up` is
+ * 0.
  */
 @Injectable()
 export class QueueGauges {
@@ -68,7 +72,9 @@ export class QueueGauges {
     }
   }
 
-  /** The figures of the last second; undefined if they cannot be had in time. One query at a time. */
+  /**
+   * The figures of the last second; undefined if they are not available in time. Runs one query at a time.
+   */
   private latest(): Promise<QueueStats | undefined> {
     this.reading ??= this.read();
     return withPatience(this.reading);

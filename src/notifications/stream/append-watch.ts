@@ -3,14 +3,19 @@ import type { Model } from 'mongoose';
 import { pause } from '../../common/database/index.js';
 import type { EventRecord } from '../log/event-record.schema.js';
 
-/** How long until a change stream that failed is tried again; until then the log is polled. Unit: milliseconds. */
+/**
+ * How long to wait before retrying a failed change stream; meanwhile, the log is polled. Unit: milliseconds.
+ */
 const RETRY_MS = 30_000;
-/** How long the server waits for a change before it answers that there is none: well below the socket's time-out. Unit: milliseconds. */
+/**
+ * How long the server waits for a change before it answers that there is none; well below the socket's
+ * time-out. Unit: milliseconds.
+ */
 const WAIT_MS = 1_000;
 
 /**
- * Tells that some process has appended to the log, by a change stream, where the deployment has them. It only wakes up
- * those who read the log by its places, so it may miss changes and needs no resume token.
+ * Notices that some process has appended to the log, through a change stream if the deployment has them. It
+ * only wakes the readers of the log, who go by positions, so it may miss changes and needs no resume token.
  */
 export class AppendWatch {
   private readonly logger = new Logger('EventFeed');
@@ -24,7 +29,7 @@ export class AppendWatch {
     void this.keepWatching(this.closing.signal);
   }
 
-  /** Whether changes are told now. */
+  /** Whether changes are being reported now. */
   get active(): boolean {
     return this.tells;
   }
@@ -53,7 +58,7 @@ export class AppendWatch {
     try {
       while (!closing.aborted) {
         const change = await changes.tryNext();
-        // What was appended before the stream stood was told by nobody.
+        // Appends before the stream was open have not been reported to anyone.
         if (change || !this.tells) this.onChange();
         this.tells = true;
       }

@@ -1,7 +1,7 @@
 import type { EventRecord } from '../log/event-record.schema.js';
 import { eventFrame } from './event-frames.js';
 
-/** Events of one tenant, in order, as bytes that all its streams share. */
+/** Events of one tenant, in order, as bytes that all of its streams share. */
 export class EventBatch {
   readonly bytes: Buffer;
 
@@ -18,7 +18,7 @@ export class EventBatch {
     return this.events.at(-1)?.seq ?? 0;
   }
 
-  /** The events after a place in the log; undefined if there are none. */
+  /** The events after a position in the log; undefined if there are none. */
   after(seq: number): EventBatch | undefined {
     if (seq < this.first) return this;
     const rest = this.events.filter((event) => event.seq > seq);

@@ -9,22 +9,25 @@ import { inTurns } from './in-turns.js';
 import { LogTail } from './log-tail.js';
 import { STREAM_OPTIONS, type StreamOptions } from './stream-options.js';
 
-/** Up to this many tenants are named when the log is read; with more, everything new is read. */
+/** Maximum number of tenants to name when the log is read; with more, everything new is read. */
 const NAMED_TENANTS = 100;
-/** How much rarer the log is polled while a change stream tells of news. */
+/** How many times less often the log is polled while a change stream works. */
 const RARER = 8;
 
-/** Who follows the events of one tenant. */
+/** A follower of one tenant's events. */
 export interface Follower {
-  /** Takes events in their order. One may come again, and those that were stored before `follow` resolved need not come. */
+  /**
+   * Takes events in order. Some may be repeated, and those that were stored before `follow` resolved may be
+   * missing.
+   */
   take(batch: EventBatch): void;
-  /** Another database stands in the place of the first: the log goes on after this place. */
+  /** Another database has replaced the first one: the log continues after this position. */
   restart(head: number): void;
 }
 
 /**
- * Follows the log for everybody in this process who listens: one read, however many they are, and none if there is nobody.
- * It is woken by what this process appends, by a change stream where there is one, and by polling otherwise.
+ * Follows the log for all listeners in this process with a single read, or none if there are no listeners.
+ * Appends of this process wake it, and a change stream if there is one, or polling otherwise.
  */
 @Injectable()
 export class EventFeed {
@@ -38,10 +41,10 @@ export class EventFeed {
   ) {}
 
   /**
-   * Tells a follower of a tenant's events. When this has resolved, every event that is stored is either told or in the
-   * log for whoever reads it from then on.
+   * Passes a tenant's events to a follower. Once this has resolved, every stored event has either been passed
+   * on, or is in the log for anyone who reads it from then on.
    *
-   * @returns a function that ends it
+   * @returns a function that unsubscribes the follower
    * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
    */
   async follow(tenant: string, follower: Follower): Promise<() => void> {
@@ -94,7 +97,7 @@ export class EventFeed {
     return { begun, end };
   }
 
-  /** Hands each tenant's events to its followers. */
+  /** Passes each tenant's events to its followers. */
   private async spread(events: readonly EventRecord[]): Promise<void> {
     for (const [tenant, ofTenant] of byTenant(events)) {
       const batch = new EventBatch(ofTenant);

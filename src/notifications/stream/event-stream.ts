@@ -6,38 +6,41 @@ import type { Follower } from './event-feed.js';
 import { commentFrame } from './event-frames.js';
 import type { StreamOptions } from './stream-options.js';
 
-/** Events of the first page that is read for a client; later pages are as large as {@link PAGE_BYTES} lets them be. */
+/** Number of events on the first page for a client; the size of later pages follows {@link PAGE_BYTES}. */
 const FIRST_PAGE = 10;
 const MAX_PAGE = 200;
-/** Size that a page should not exceed by much, because each client that catches up holds one. Unit: bytes. */
+/** Approximate maximum size of a page, since each client that catches up holds one. Unit: bytes. */
 const PAGE_BYTES = 524_288;
-/** Size of a part that a client gets while it catches up. Unit: characters. */
+/** Size of the chunks that a client gets while it catches up. Unit: characters. */
 const PART = 65_536;
-/** A burst that is larger is left in the log, from where the client takes it at its own pace. Unit: bytes. */
+/** A larger burst is left in the log, and the client reads it from there at its own pace. Unit: bytes. */
 const BURST_BYTES = 524_288;
-/** How long until the log is read again after a failure. Unit: milliseconds. */
+/** How long to wait before reading the log again after a failure. Unit: milliseconds. */
 const RETRY_MS = 1_000;
 
 const HEARTBEAT = Buffer.from(commentFrame('heartbeat'));
 
-/** Reads a tenant's events after a place in the log. */
+/** Reads a tenant's events after a position in the log. */
 export type ReadEvents = (after: number, limit: number) => Promise<EventRecord[]>;
 
 /**
- * The stream of one client: events of the log, and then, without a gap or a repeat, those of the feed. Little waits
- * for the client in memory: it is cut off if it does not keep up, and resumes.
+ * The stream of one client: events of the log, followed without gaps or repeats by those of the feed. Little
+ * data waits in memory for the client: if it does not keep up, it is disconnected, and can resume.
  */
 export class EventStream implements Follower {
-  /** Events of the feed that arrive while older ones are read from the log; undefined when the client is up to date. */
+  /**
+   * Events of the feed that arrive while older ones are read from the log; undefined once the client is up to
+   * date.
+   */
   private held?: EventBatch[] = [];
   private heldBytes = 0;
-  /** Whether more was told than could be held, so that the log has to be read again. */
+  /** Whether more events arrived than could be held, so that the log has to be read again. */
   private overflowed = false;
-  /** Since when the client has not taken all that waits for it. Unit: milliseconds. */
+  /** When the client stopped taking all the data that waits for it. Unit: milliseconds. */
   private stalledSince?: number;
   private onFlow?: () => void;
 
-  /** @param position place in the log up to which the client has the events */
+  /** @param position in the log up to which the client has the events */
   constructor(
     private readonly response: ServerResponse,
     private position: number,
@@ -48,7 +51,7 @@ export class EventStream implements Follower {
       this.stalledSince = undefined;
       this.onFlow?.();
     };
-    // A client that goes away in the middle of a write is no fault.
+    // A client that goes away in the middle of a write is not a fault.
     response.on('drain', flow).on('close', flow).on('error', flow);
   }
 
@@ -57,7 +60,7 @@ export class EventStream implements Follower {
     return this.response.destroyed || this.response.writableEnded;
   }
 
-  /** Sends the opening, and what the log has after the position; goes over to what the feed tells. */
+  /** Sends the opening and the log's events after the position, then switches to the feed. */
   begin(opening: string): Promise<void> {
     this.write(opening);
     return this.catchUp();
@@ -75,13 +78,16 @@ export class EventStream implements Follower {
     this.position = head;
   }
 
-  /** Keeps the connection alive, unless the client has something to take already; cuts it off if it has not for long. */
+  /**
+   * Keeps the connection alive, unless data is already waiting. Disconnects a client that has not taken any
+   * for long.
+   */
   beat(): void {
     if (this.stalledSince === undefined) this.write(HEARTBEAT);
     else if (performance.now() - this.stalledSince > this.limits.maxStallMs) this.response.destroy();
   }
 
-  /** Ends the stream in order, with a comment that says why. */
+  /** Ends the stream properly, with a comment that gives the reason. */
   end(reason: string): void {
     if (!this.ended) this.response.end(commentFrame(reason));
   }
@@ -92,10 +98,10 @@ export class EventStream implements Follower {
     else this.overflowed = true;
   }
 
-  /** Sends what the log has, as the client takes it, and then what was held meanwhile. */
+  /** Sends the log's events as fast as the client takes them, then the events held meanwhile. */
   private async catchUp(): Promise<void> {
     do {
-      // The log has what was told before it is read.
+      // The log contains everything that was passed on before it is read.
       this.held = [];
       this.heldBytes = 0;
       this.overflowed = false;
@@ -123,7 +129,7 @@ export class EventStream implements Follower {
     }
   }
 
-  /** A page; undefined after a failure, and a while. */
+  /** A page; undefined after a failure, and a pause. */
   private async tryRead(limit: number): Promise<EventRecord[] | undefined> {
     try {
       return await this.read(this.position, limit);
@@ -148,14 +154,14 @@ export class EventStream implements Follower {
     else if (!flows) this.stalledSince ??= performance.now();
   }
 
-  /** Resolves when the client has taken what waits for it, or has gone. */
+  /** Resolves when the client has taken all waiting data, or has gone away. */
   private async flowing(): Promise<void> {
     if (this.stalledSince === undefined || this.ended) return;
     await new Promise<void>((resolve) => (this.onFlow = resolve));
   }
 }
 
-/** Events in parts that are no larger than they must be. */
+/** Divides events into chunks that are as small as possible. */
 function* partsOf(events: readonly EventRecord[]): Iterable<EventBatch> {
   let part: EventRecord[] = [];
   let size = 0;
@@ -170,7 +176,7 @@ function* partsOf(events: readonly EventRecord[]): Iterable<EventBatch> {
   if (part.length > 0) yield new EventBatch(part);
 }
 
-/** Size of the next page, by the average size of an event. Unit: events. */
+/** Size of the next page, based on the average size of an event. Unit: events. */
 function pageAfter(eventBytes: number): number {
   return Math.min(Math.max(Math.floor(PAGE_BYTES / eventBytes), 1), MAX_PAGE);
 }

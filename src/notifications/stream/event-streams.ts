@@ -14,9 +14,9 @@ import { type StreamStart, StreamStarts } from './stream-start.js';
 const HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
-  // Nginx would hold events back until it has a buffer full of them.
+  // Nginx would otherwise hold events back until a buffer is full.
   'X-Accel-Buffering': 'no',
-  // The connection is the stream's own: nobody waits behind it, and its end is the end of the connection.
+  // The stream has the connection to itself, and the connection ends with it.
   Connection: 'close',
 };
 
@@ -25,15 +25,15 @@ export interface StreamRequest {
   readonly tenant: string;
   /** `exp` of the token. Unit: seconds since the epoch. */
   readonly expires: number;
-  /** Identifier of the last event that the client has; undefined for new events alone. */
+  /** Identifier of the last event that the client has; undefined if it only wants new events. */
   readonly lastEventId?: string;
 }
 
-/** The open streams of this process: how many there may be, their heartbeats and their ends. */
+/** The open streams of this process: their limits, heartbeats and ends. */
 @Injectable()
 export class EventStreams implements OnModuleInit {
   private readonly streams = new Set<EventStream>();
-  /** Number of streams by tenant, those that are being opened included. */
+  /** Number of streams by tenant, including those being opened. */
   private readonly taken = new Map<string, number>();
   private takenInAll = 0;
   private readonly expiries = new ExpirySchedule();
@@ -48,7 +48,7 @@ export class EventStreams implements OnModuleInit {
     @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
   ) {}
 
-  /** The server waits for its connections when it closes, so that streams have to end before. */
+  /** The server waits for its connections when it closes, so streams have to end before. */
   onModuleInit(): void {
     const fastify = this.adapterHost.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('preClose', (done) => {
@@ -61,14 +61,14 @@ export class EventStreams implements OnModuleInit {
   /**
    * Answers a request with a stream.
    *
-   * @throws TooManyStreamsError, OverloadedError, ShuttingDownError if there can be no other one
+   * @throws TooManyStreamsError, OverloadedError, ShuttingDownError if no other stream can be opened
    * @throws UnknownEventError if the tenant has no event with the identifier
    * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
    */
   async open(request: StreamRequest, reply: FastifyReply): Promise<void> {
     const { tenant, expires } = request;
     const response = reply.raw;
-    // Emitted after an error was answered, too.
+    // Also emitted after an error response.
     response.once('close', this.takePlace(tenant));
     const start = await this.startOf(request);
     const read = (after: number, limit: number) => this.log.read(after, { tenants: [tenant], limit });
@@ -88,7 +88,7 @@ export class EventStreams implements OnModuleInit {
     await stream.begin(openingFrame(start.id));
   }
 
-  /** Answers HEAD as a stream would begin. */
+  /** Answers HEAD with the headers of a stream. */
   async head(request: StreamRequest, reply: FastifyReply): Promise<void> {
     await this.startOf(request);
     begin(reply);
@@ -99,7 +99,7 @@ export class EventStreams implements OnModuleInit {
     return lastEventId === undefined ? this.starts.atEnd(tenant) : this.starts.after(tenant, lastEventId);
   }
 
-  /** @returns a function that gives the place back */
+  /** @returns a function that releases the place */
   private takePlace(tenant: string): () => void {
     if (this.closing) throw new ShuttingDownError();
     const taken = this.taken.get(tenant) ?? 0;
@@ -133,7 +133,7 @@ export class EventStreams implements OnModuleInit {
   }
 }
 
-/** Sends the headers, those of the hooks before included; Fastify leaves the rest of the answer alone. */
+/** Sends the headers, including those of earlier hooks; Fastify does not touch the rest of the response. */
 function begin(reply: FastifyReply): void {
   reply.hijack();
   reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });

@@ -40,7 +40,7 @@ export class EventsController {
     name: 'Last-Event-ID',
     required: false,
     description: 'Begin after this event. Without it, or with an empty one, the stream has new events alone.',
-    // Without an example: the explorer would send it, and no event has it.
+    // No example: the explorer would send it, and no event has it.
     schema: { type: 'string' },
   })
   @ApiOkResponse({
@@ -77,7 +77,10 @@ export class EventsController {
   }
 }
 
-/** When the token expires. A single request may come a little later, for clocks that differ; a stream would end at once. */
+/**
+ * When the token expires. For a single request, clock tolerance makes an expired token acceptable; a stream
+ * would end at once.
+ */
 function expiryOf({ exp }: TenantScope['caller']['claims']): number {
   const expires = Number(exp);
   if (!(expires > Date.now() / 1_000)) throw new InvalidTokenError('ERR_JWT_EXPIRED');

@@ -3,7 +3,7 @@ interface Expiring {
   end(reason: string): void;
 }
 
-/** Ends streams when their tokens expire: one timer for all, which fires at full seconds. */
+/** Ends streams when their tokens expire, using a single timer that fires at full seconds. */
 export class ExpirySchedule {
   private readonly due = new Map<number, Set<Expiring>>();
   private timer?: NodeJS.Timeout;

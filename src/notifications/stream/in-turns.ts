@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** How many items are handled before others get their turn. */
+/** Number of items to handle before other work gets its turn. */
 const ITEMS_A_TURN = 200;
 
-/** Does something with each item; a great many of them do not hold up the rest of the process. */
+/** Does something with each item, without blocking the process if there are very many. */
 export async function inTurns<T>(items: Iterable<T>, act: (item: T) => void): Promise<void> {
   let done = 0;
   for (const item of items) {

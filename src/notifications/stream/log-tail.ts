@@ -2,22 +2,22 @@ import { Logger } from '@nestjs/common';
 import type { EventLog } from '../log/event-log.js';
 import type { EventRecord } from '../log/event-record.schema.js';
 
-/** Maximum number of events that are read at a time. */
+/** Maximum number of events to read at a time. */
 const PAGE = 100;
 
-/** Who is told what a tail reads. */
+/** The reader of a tail's events. */
 export interface TailReader {
-  /** The tenants whose events are wanted; undefined for all. */
+  /** The tenants whose events are wanted; undefined for all tenants. */
   tenants(): readonly string[] | undefined;
-  /** Takes the events that follow; the next are read when it resolves. */
+  /** Takes the next events. More are read when it resolves. */
   take(events: readonly EventRecord[]): Promise<void>;
-  /** The log ends before what was read of it: another database stands in its place. */
+  /** The log ends before the last position read: another database has replaced the first one. */
   restart(head: number): void;
 }
 
 /**
- * Reads the log from its present end on, each time that it is woken. Places in the log are dense and become visible in their
- * order, so that whoever has read up to one has missed nothing before it.
+ * Reads the log from its current end on, each time it is woken. Positions in the log have no gaps and become
+ * visible in order, so a reader who has read up to one has missed nothing before it.
  */
 export class LogTail {
   private readonly logger = new Logger('EventFeed');
@@ -33,14 +33,14 @@ export class LogTail {
     private readonly reader: TailReader,
   ) {}
 
-  /** Finds the end of the log; what is appended after it has resolved will be read. */
+  /** Finds the end of the log. Events that are appended after this has resolved will be read. */
   async begin(): Promise<void> {
     this.position = await this.log.head();
     this.begun = true;
     this.wake();
   }
 
-  /** Has the log read: now, or again after the present read. */
+  /** Reads the log now, or again after the current read. */
   wake(): void {
     this.woken = true;
     if (this.reading || !this.begun) return;
@@ -59,7 +59,7 @@ export class LogTail {
         await this.advance();
         this.failing = false;
       } catch (error) {
-        // The place is kept: the next wake-up goes on from it.
+        // The position is kept: the next wake-up continues from it.
         if (!this.failing && !this.closed)
           this.logger.warn({ error }, 'The log of events cannot be read; trying on');
         this.failing = true;
@@ -78,7 +78,7 @@ export class LogTail {
       const events = await this.log.read(this.position, { tenants: this.reader.tenants(), limit: PAGE });
       await this.reader.take(events);
       const last = events.length < PAGE ? head : (events.at(-1)?.seq ?? head);
-      // No further than the end that was seen before: a tenant that joins during the read is told what comes after that.
+      // Not beyond the end seen before: a tenant that joins during the read gets the events after that.
       this.position = Math.min(head, last);
     }
   }

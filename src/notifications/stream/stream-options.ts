@@ -1,16 +1,28 @@
-/** How live streams behave. */
+/** Settings of live streams. */
 export interface StreamOptions {
   /** Time between two heartbeats. Unit: milliseconds. @default 15000 */
   readonly heartbeatMs: number;
-  /** How often the log is looked at while a client listens and no change stream tells of news. Unit: milliseconds. @default 250 */
+  /**
+   * How often the log is polled while a client listens without a change stream. Unit: milliseconds.
+   *
+   * @default 250
+   */
   readonly pollMs: number;
   /** Maximum number of streams of one tenant in this process. @default 1000 */
   readonly maxPerTenant: number;
   /** Maximum number of streams in this process. @default 10000 */
   readonly maxInAll: number;
-  /** Maximum size of the data that waits for one client, before it is disconnected. Unit: bytes. @default 1048576 */
+  /**
+   * Maximum amount of data that may wait for one client before it is disconnected. Unit: bytes.
+   *
+   * @default 1048576
+   */
   readonly maxWaitingBytes: number;
-  /** How long a client may take nothing of what waits for it before it is cut off. Unit: milliseconds. @default 30000 */
+  /**
+   * How long a client may take none of the waiting data before it is disconnected. Unit: milliseconds.
+   *
+   * @default 30000
+   */
   readonly maxStallMs: number;
 }
 

@@ -4,18 +4,18 @@ import { InstallationKey } from '../../common/database/index.js';
 import { UnknownEventError } from '../../common/errors/index.js';
 import { EventLog } from '../log/event-log.js';
 
-/** Where a stream begins. */
+/** The start of a stream. */
 export interface StreamStart {
-  /** Place in the log: the stream has what follows it. */
+  /** Position in the log: the stream starts after it. */
   readonly seq: number;
-  /** The `Last-Event-ID` that begins at the same place. */
+  /** The `Last-Event-ID` for the same position. */
   readonly id: string;
 }
 
 /** Form of the identifier of an event. */
 const EVENT_ID = /^evt_[0-9a-f]{24}$/;
 
-/** Finds where streams begin. */
+/** Finds the start of a stream. */
 @Injectable()
 export class StreamStarts {
   constructor(
@@ -23,7 +23,10 @@ export class StreamStarts {
     private readonly key: InstallationKey,
   ) {}
 
-  /** After the tenant's newest event; a tenant without events has an identifier of the place before its first. */
+  /**
+   * After the tenant's newest event. A tenant without events gets an identifier for the position before its
+   * first.
+   */
   async atEnd(tenant: string): Promise<StreamStart> {
     const newest = await this.log.newest(tenant);
     return newest ? { seq: newest.seq, id: newest._id } : { seq: 0, id: await this.originOf(tenant) };
@@ -32,7 +35,7 @@ export class StreamStarts {
   /**
    * After an event of the tenant.
    *
-   * @throws UnknownEventError if the tenant has no such event, whether another tenant has it or not
+   * @throws UnknownEventError if the tenant has no such event, whether or not another tenant has it
    */
   async after(tenant: string, id: string): Promise<StreamStart> {
     if (!EVENT_ID.test(id)) throw new UnknownEventError();
@@ -42,7 +45,7 @@ export class StreamStarts {
     throw new UnknownEventError();
   }
 
-  /** Signed, so that it says nothing of other tenants and cannot be guessed. */
+  /** Signed, so that it reveals nothing about other tenants and cannot be guessed. */
   private async originOf(tenant: string): Promise<string> {
     const signature = createHmac('sha256', await this.key.get()).update(`events of ${tenant}`);
     return `evt_${signature.digest('hex').slice(0, 24)}`;

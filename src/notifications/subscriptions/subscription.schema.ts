@@ -32,16 +32,16 @@ export class SubscriptionChanges extends SubscriptionInput {
   enabled!: boolean;
 }
 
-/** A secret that a rotation has replaced, with which webhooks are signed, too, for a while. */
+/** A secret that a rotation has replaced, but that still signs webhooks for a while. */
 export interface PreviousSecret {
   readonly secret: string;
-  /** End of its validity. */
+  /** When it stops signing. */
   readonly until: Date;
-  /** Names the rotation that was asked for with an `Idempotency-Key`. */
+  /** Identifies the rotation, if it was requested with an `Idempotency-Key`. */
   readonly rotation?: Types.ObjectId;
 }
 
-/** Where the events of a tenant are sent. */
+/** A target for the events of a tenant. */
 @Schema({ timestamps: true })
 export class Subscription extends SubscriptionChanges {
   @Prop({ type: Types.ObjectId, required: true, select: false })
@@ -55,7 +55,7 @@ export class Subscription extends SubscriptionChanges {
   })
   secret!: string;
 
-  /** Those that were replaced lately, the newest first. */
+  /** The recently replaced secrets, newest first. */
   @Prop({
     type: [
       new MongooseSchema(

@@ -6,7 +6,7 @@ import { DeliveryView } from '../deliveries/delivery.entity.js';
 import { subscriptionsCrud } from './subscriptions.crud.js';
 import { SubscriptionsService } from './subscriptions.service.js';
 
-/** The answer to a rotation; a repetition with the same `Idempotency-Key` has no secret. */
+/** The response to a rotation. When it is repeated with the same `Idempotency-Key`, it has no secret. */
 class RotatedSecret {
   @ApiProperty({
     required: false,

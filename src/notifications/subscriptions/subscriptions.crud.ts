@@ -2,7 +2,7 @@ import { crudOptions } from '../../common/crud/index.js';
 import { currentTenant } from '../../common/tenancy/index.js';
 import { Subscription, SubscriptionChanges, SubscriptionInput } from './subscription.schema.js';
 
-/** Subscriptions: each tenant's own in every action; the secret is shown once. */
+/** Subscriptions: every action is limited to the caller's tenant, and the secret is shown once. */
 export const subscriptionsCrud = crudOptions({
   entity: Subscription,
   input: { create: SubscriptionInput, update: SubscriptionChanges },

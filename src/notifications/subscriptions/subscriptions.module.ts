@@ -10,7 +10,7 @@ import { subscriptionsCrud } from './subscriptions.crud.js';
 import { SubscriptionsService } from './subscriptions.service.js';
 import { TARGET_CHECK, type TargetCheck } from './target-check.js';
 
-/** The API of subscriptions and of their deliveries. */
+/** The API of subscriptions and their deliveries. */
 @Module({})
 export class SubscriptionsModule {
   static forRoot({ checkTarget }: { checkTarget: TargetCheck }): DynamicModule {

@@ -27,18 +27,18 @@ import { Subscription, type SubscriptionChanges, type SubscriptionInput } from '
 import { subscriptionsCrud } from './subscriptions.crud.js';
 import { testEvent, testEventId } from './test-event.js';
 
-/** How long a secret still signs after it was replaced. Unit: milliseconds. */
+/** How long a secret still signs after it has been replaced. Unit: milliseconds. */
 const OVERLAP_MS = 24 * 60 * 60 * 1_000;
 
-/** How many replaced secrets are kept, so that the header of the signatures stays short. */
+/** Maximum number of replaced secrets to keep, so that the signature header stays short. */
 const MAX_PREVIOUS = 10;
 
-/** How often a rotation is decided anew because the subscription changed in between. */
+/** How often a rotation is retried because the subscription changed in between. */
 const MAX_ATTEMPTS = 10;
 
 type Secrets = Pick<Subscription, 'secret' | 'previousSecrets'> & { readonly __v?: number };
 
-/** The generated verbs, with the check of targets, and what is done with secrets and tests. */
+/** The generated verbs, plus the check of targets and the actions on secrets and tests. */
 @Injectable()
 export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   constructor(
@@ -51,7 +51,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     super();
   }
 
-  /** Gives the record back with its secret, which no other verb does. */
+  /** Returns the record with its secret, which no other verb does. */
   override async create(
     scope: TenantScope,
     input: SubscriptionInput,
@@ -59,7 +59,8 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   ): Promise<Stored<Subscription>> {
     await this.checkTarget(input.url);
     const record = await super.create(scope, { ...input, secret: newSecret() }, options);
-    // Read, not remembered: the record of an earlier attempt with the same key has the secret of that attempt.
+    // Read rather than remembered: the record of an earlier attempt with the same key has that attempt's
+    // secret.
     const { secret } = await this.secretsOf(scope, record._id);
     return { ...record, secret };
   }
@@ -74,7 +75,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     return super.update(scope, id, changes, options);
   }
 
-  /** Removes its deliveries, too: those of a removed subscription can be reached by nobody. */
+  /** Also removes its deliveries, since nobody could reach them after the subscription is gone. */
   override async del(
     scope: TenantScope,
     id: string | Types.ObjectId,
@@ -86,8 +87,8 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   }
 
   /**
-   * Gives a subscription a new secret. The one before signs beside it for 24 hours, however often the secret is rotated
-   * until then; of many in a day, the last ten do.
+   * Gives a subscription a new secret. The previous one keeps signing for 24 hours, however often the secret
+   * is rotated in that time; after many rotations in a day, only the last ten do.
    *
    * @throws RecordNotFoundError if no subscription of the scope has the id
    */
@@ -95,7 +96,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     const reservation = reservationOf(scope);
     if (!reservation) return this.rotate(scope, id);
     return reservation.once('secrets', {
-      // An attempt that was cut off has rotated: what it gave is the secret after the one that it replaced.
+      // An interrupted attempt may have rotated: its result is the secret after the one that it replaced.
       find: async (rotation) => {
         const { secret, previousSecrets = [] } = await this.secretsOf(scope, id);
         const index = previousSecrets.findIndex((previous) => previous.rotation?.equals(rotation));
@@ -106,7 +107,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   }
 
   /**
-   * Sends a test event to one subscription and gives its delivery back.
+   * Sends a test event to one subscription and returns its delivery.
    *
    * @throws RecordNotFoundError if no subscription of the scope has the id
    */
@@ -115,7 +116,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     const send = async (number = new Types.ObjectId()) => {
       await this.log.append([testEvent(number)]);
       const delivery = await this.deliveries.test(scope, subscription._id, testEventId(number));
-      // Its subscription was deleted in this moment.
+      // Its subscription has just been deleted.
       if (!delivery) throw new RecordNotFoundError(Subscription.name);
       return delivery;
     };
@@ -126,7 +127,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
 
   /** @throws ValidationError if webhooks may not be sent to the URL */
   private async checkTarget(url: unknown): Promise<void> {
-    // Anything but a text is for the validation of the input.
+    // Values other than strings are left to the validation of the input.
     const fault = typeof url === 'string' ? await this.faultOf(url) : undefined;
     if (fault !== undefined) throw new ValidationError([{ pointer: '/url', detail: fault }]);
   }

@@ -1,14 +1,17 @@
 import { lookup, Resolver } from 'node:dns/promises';
 
-/** Gives every address of a name; rejects if it has none. */
+/** Returns every address of a name; rejects if it has none. */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
-/** Codes that leave it to the operating system, which knows other names: its own, and those of its search domains. */
+/**
+ * Error codes that leave the name to the operating system, which also knows its own names and those of its
+ * search domains.
+ */
 const UNKNOWN_TO_DNS = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED']);
 
 /**
- * Asks the DNS itself: the operating system's lookup blocks one of the few threads that the process has for it, and a name
- * whose server never answers would hold up all others.
+ * Queries the DNS directly: the operating system's lookup blocks one of the process's few threads for it, and
+ * a name whose server never answers would delay all others.
  */
 export const resolveName: ResolveName = async (name) => {
   const resolver = new Resolver({ timeout: 1_000, tries: 2 });

@@ -2,7 +2,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How long to wait after the first, the second … failed attempt. Unit: milliseconds. */
+/** How long to wait after the first, second, and later failed attempts. Unit: milliseconds. */
 const DELAYS = [
   5 * SECOND,
   5 * MINUTE,
@@ -15,10 +15,10 @@ const DELAYS = [
   24 * HOUR,
 ];
 
-/** The part of a delay that chance may add, so that deliveries that failed together do not come back together. */
+/** Maximum random part of a delay, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
 
-/** Attempts of a delivery: the one at once, and those after the delays. */
+/** Number of attempts of a delivery: one at once, and one after each delay. */
 export const MAX_ATTEMPTS = DELAYS.length + 1;
 
 /**

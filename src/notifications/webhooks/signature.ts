@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/** The headers by which a receiver verifies a webhook. */
+/** The headers with which a receiver verifies a webhook. */
 export interface SignedHeaders {
   readonly 'webhook-id': string;
   readonly 'webhook-timestamp': string;
@@ -10,7 +10,7 @@ export interface SignedHeaders {
 }
 
 /**
- * Signs a message as Standard Webhooks says, once with each secret, so that secrets can be rotated.
+ * Signs a message according to Standard Webhooks, once with each secret, so that secrets can be rotated.
  *
  * @param at when it is sent
  * @param secrets each `whsec_` and base64

@@ -2,21 +2,21 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type ResolveName, resolveName } from './resolve-name.js';
 
-/** Refuses or allows a webhook's URL. */
+/** Decides which webhook URLs are allowed. */
 export interface TargetPolicy {
-  /** Whether private and loopback addresses may be dialled. */
+  /** Whether webhooks may be sent to private and loopback addresses. */
   readonly allowPrivate: boolean;
   /** Whether only https is allowed. */
   readonly httpsOnly: boolean;
 }
 
-/** A URL is refused as a target; its message is a sentence for the client. */
+/** A URL is not allowed as a target. The message is a sentence for the client. */
 export class TargetError extends Error {}
 
-/** Global addresses by their range that are not: metadata of Azure, and assignments of the IETF. */
+/** Addresses in global ranges that are not global: Azure's metadata, and assignments of the IETF. */
 const NOT_GLOBAL = ['168.63.129.16/32', '2001::/23'].map((range) => ipaddr.parseCIDR(range));
 
-/** All global unicast addresses of IPv6 that have been handed out (RFC 4291, section 2.4). */
+/** All global unicast addresses of IPv6 that have been assigned (RFC 4291, section 2.4). */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
 /**
@@ -25,7 +25,7 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
  * @throws TargetError
  */
 export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
-  // The URL parser drops line breaks and white space without a word.
+  // The URL parser silently drops line breaks and white space.
   if (/[\s\p{Cc}]|%0[ad]/iu.test(text)) {
     throw new TargetError('The URL must have no white space and no line breaks.');
   }
@@ -42,9 +42,9 @@ export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
 }
 
 /**
- * The addresses of a target, all of which may be dialled.
+ * The addresses of a target, all of which are allowed.
  *
- * @throws TargetError if its name has no address, or one that is not allowed
+ * @throws TargetError if the name has no address, or one that is not allowed
  */
 export async function addressesOf(
   { hostname }: URL,
@@ -54,14 +54,16 @@ export async function addressesOf(
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
   if (addresses.length === 0) throw new TargetError('The name in the URL cannot be resolved.');
-  // One bad address is enough to refuse: which of them is dialled is up to chance.
+  // One bad address is enough to reject the target, since any of them may be used.
   if (!allowPrivate && !addresses.every(isGlobal)) {
     throw new TargetError('The URL must lead to a public address.');
   }
   return addresses;
 }
 
-/** Reason why a URL cannot be a target, as a sentence for the client; undefined if it can. Resolves names. */
+/**
+ * Returns why a URL cannot be a target, as a sentence for the client; undefined if it can. Resolves names.
+ */
 export async function targetFault(
   text: string,
   policy: TargetPolicy,
@@ -76,7 +78,7 @@ export async function targetFault(
   }
 }
 
-/** Whether an address is a global unicast one, and not one that stands for an address of IPv4. */
+/** Whether an address is a global unicast address that does not represent an IPv4 address. */
 export function isGlobal(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);

@@ -5,19 +5,19 @@ import { type ResolveName, resolveName } from './resolve-name.js';
 import { signedHeaders } from './signature.js';
 import { addressesOf, readTarget, TargetError, type TargetPolicy } from './targets.js';
 
-/** How long an attempt may take, from the question for the address to the last byte. Unit: milliseconds. */
+/** How long an attempt may take, from the lookup of the address to the last byte. Unit: milliseconds. */
 export const ATTEMPT_MS = 15_000;
 
-/** How much of an answer's body is read, so that a receiver can end it in peace. Unit: bytes. */
+/** How much of a response body is read, so that the receiver can finish it. Unit: bytes. */
 const MAX_BODY = 64 * 1_024;
 
 /** How long that may take. Unit: milliseconds. */
 const DRAIN_MS = 1_000;
 
-/** Size of an answer's header. Unit: bytes. */
+/** Maximum size of a response header. Unit: bytes. */
 const MAX_HEADER = 16 * 1_024;
 
-/** Interim answers (1xx) before the answer itself. */
+/** Maximum number of interim responses (1xx) before the final one. */
 const MAX_INTERIM = 10;
 
 const USER_AGENT = 'posts-and-todos-webhooks/1';
@@ -33,25 +33,25 @@ export interface WebhookMessage {
   readonly body: string;
 }
 
-/** The result of a message. */
+/** The result of sending a message. */
 export interface SendResult {
-  /** Status of the answer, if there was one. */
+  /** Status of the response, if there was one. */
   readonly status?: number;
-  /** Why the message counts as not delivered, as a sentence. */
+  /** Why the message does not count as delivered, as a sentence. */
   readonly error?: string;
 }
 
-/** Further options of a sender. */
+/** Additional options of a sender. */
 export interface SenderOptions {
   /** Resolves the names of targets. @default the DNS */
   readonly resolve?: ResolveName;
-  /** Certificate authorities that are trusted. @default those of Node */
+  /** Trusted certificate authorities. @default those of Node */
   readonly ca?: string;
   /** How long an attempt may take. Unit: milliseconds. @default 15000 */
   readonly attemptMs?: number;
 }
 
-/** Sends webhooks: to checked addresses only, each over a connection of its own, whatever the receiver does. */
+/** Sends webhooks to checked addresses only, each over its own connection, whatever the receiver does. */
 export class WebhookSender {
   constructor(
     private readonly policy: TargetPolicy,
@@ -61,7 +61,7 @@ export class WebhookSender {
   /**
    * Sends a message once. Only a 2xx counts as delivered; redirects are not followed.
    *
-   * @throws the signal's reason, if that is aborted meanwhile
+   * @throws the signal's reason if it is aborted meanwhile
    */
   async send(message: WebhookMessage, stopping?: AbortSignal): Promise<SendResult> {
     const attemptMs = this.options.attemptMs ?? ATTEMPT_MS;
@@ -71,7 +71,8 @@ export class WebhookSender {
     stopping?.addEventListener('abort', end);
     try {
       const url = readTarget(message.url, this.policy);
-      // Looked up here and handed to the socket: nobody asks again between the check and the dialling.
+      // Looked up here and passed to the socket, so that nothing looks it up again between the check and the
+      // connection.
       const looking = addressesOf(url, this.policy, this.options.resolve ?? resolveName);
       const addresses = await unlessAborted(looking, ending.signal);
       return resultOf(await this.post(url, addresses, message, ending.signal));
@@ -85,7 +86,7 @@ export class WebhookSender {
     }
   }
 
-  /** Resolves with the status as soon as that is known and the body has been read or cut off. */
+  /** Resolves with the status as soon as it is known and the body has been read or cut off. */
   private post(
     url: URL,
     addresses: readonly string[],
@@ -103,11 +104,11 @@ export class WebhookSender {
           'user-agent': USER_AGENT,
           ...signedHeaders({ id, body, at: new Date() }, secrets),
         },
-        // A connection of its own: a kept one may belong to an address that the name no longer has.
+        // A new connection: a kept one may belong to an address that the name no longer has.
         agent: false,
         lookup: lookupOf(addresses),
         maxHeaderSize: MAX_HEADER,
-        // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+        // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
         rejectUnauthorized: true,
         ca: this.options.ca,
         signal,
@@ -123,9 +124,9 @@ export class WebhookSender {
       });
       request.on('response', (answer) => {
         const { statusCode: status = 0 } = answer;
-        // Node reads 099, too, which is no status (RFC 9110, section 15).
+        // Node also accepts 099, which is not a status (RFC 9110, section 15).
         if (status < 100) return void request.destroy(new AnswerError(NOT_HTTP));
-        // The status alone counts: what becomes of the body, such as chunks that are none, is no failure.
+        // Only the status counts: errors in the body, such as invalid chunks, are not failures.
         request.off('error', reject).on('error', () => undefined);
         drain(answer, () => {
           resolve(status);
@@ -139,10 +140,10 @@ export class WebhookSender {
 
 const NOT_HTTP = 'The answer is not HTTP.';
 
-/** The receiver's answer is not one. */
+/** The receiver's response is not valid HTTP. */
 class AnswerError extends Error {}
 
-/** Reads a body to its end, or as far as the limits go: the status says all there is to know. */
+/** Reads a body to its end, or as far as the limits allow. Only the status matters. */
 function drain(answer: http.IncomingMessage, done: () => void): void {
   const timer = setTimeout(done, DRAIN_MS);
   let read = 0;
@@ -150,7 +151,7 @@ function drain(answer: http.IncomingMessage, done: () => void): void {
     read += chunk.length;
     if (read > MAX_BODY) done();
   });
-  // Every way in which a body ends: its last byte, a reset, our own deadline.
+  // Every way in which a body can end: its last byte, a reset, our own deadline.
   answer.on('error', () => undefined);
   answer.on('close', () => {
     clearTimeout(timer);
@@ -158,7 +159,7 @@ function drain(answer: http.IncomingMessage, done: () => void): void {
   });
 }
 
-/** Gives a socket the addresses that were checked, whatever name it asks for. */
+/** Makes a socket use the checked addresses, whatever name it asks for. */
 function lookupOf(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_name, { all: wantsAll }, callback) => {
@@ -185,7 +186,7 @@ function resultOf(status: number): SendResult {
   return { status, error: `The answer has the status ${status}.` };
 }
 
-/** Sentences for the codes of Node that a receiver's owner is likely to meet. */
+/** Sentences for the Node error codes that a receiver's owner is likely to see. */
 const SENTENCES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The connection was refused.',
   ECONNRESET: 'The connection was closed before the answer.',
@@ -198,7 +199,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 function sentenceOf(error: unknown): string {
   if (error instanceof TargetError || error instanceof AnswerError) return error.message;
-  // With several addresses, each has an error of its own.
+  // With several addresses, each has its own error.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code = String((first as { code?: unknown } | undefined)?.code ?? '');
   if (SENTENCES[code]) return SENTENCES[code];

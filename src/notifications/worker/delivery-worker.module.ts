@@ -6,7 +6,7 @@ import { type SenderOptions, WebhookSender } from '../webhooks/webhook-sender.js
 import { DeliveryWorker } from './delivery-worker.js';
 import { Receivers } from './receivers.js';
 
-/** A worker that makes the deliveries while the process runs. */
+/** A worker that makes deliveries while the process runs. */
 @Module({})
 export class DeliveryWorkerModule {
   static forRoot(policy: TargetPolicy, options?: SenderOptions): DynamicModule {

@@ -13,16 +13,16 @@ import { DueDeliveries } from './due-deliveries.js';
 import { Lanes } from './lanes.js';
 import { type Receiver, Receivers, secretsOf } from './receivers.js';
 
-/** How often other processes' deliveries are looked for. Unit: milliseconds. */
+/** How often to look for the deliveries of other processes. Unit: milliseconds. */
 const POLL_MS = 200;
 
-/** How soon a failed command is tried again. Unit: milliseconds. */
+/** How soon to retry a failed command. Unit: milliseconds. */
 const AGAIN_MS = 500;
 
-/** How long attempts in flight may take when the process stops. Unit: milliseconds. */
+/** How long running attempts may take when the process stops. Unit: milliseconds. */
 const DRAIN_MS = 5_000;
 
-/** How long writing what came of them may take then. Unit: milliseconds. */
+/** How long storing their outcomes may take after that. Unit: milliseconds. */
 const WRITE_MS = 1_000;
 
 const GONE = 410;
@@ -36,11 +36,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private readonly lanes = new Lanes(LIMITS);
   private readonly due: DueDeliveries;
   private readonly running = new Set<Promise<void>>();
-  /** Aborted when nothing more is to be claimed. */
+  /** Aborted when no more deliveries may be claimed. */
   private readonly stopping = new AbortController();
-  /** Aborted when attempts in flight are to end. */
+  /** Aborted when running attempts must end. */
   private readonly cuttingOff = new AbortController();
-  /** Aborted when nothing more is to be written. */
+  /** Aborted when nothing more may be stored. */
   private readonly givingUp = new AbortController();
   private waking = new AbortController();
   private stopped?: Promise<void>;
@@ -54,11 +54,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     private readonly counters: NotificationCounters,
   ) {
     this.due = new DueDeliveries(queue, this.lanes);
-    // Each attempt in flight listens.
+    // Each running attempt adds a listener.
     setMaxListeners(0, this.cuttingOff.signal, this.givingUp.signal);
   }
 
-  /** Deliveries that this worker attempts at the moment, for metrics. */
+  /** Number of deliveries that this worker is attempting, for metrics. */
   get inFlight(): number {
     return this.lanes.inFlight;
   }
@@ -75,7 +75,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     return this.stop();
   }
 
-  /** Claims nothing more, waits up to 5 s for what is in flight, and gives back what has not ended by then. */
+  /** Stops claiming, waits up to 5 s for running attempts, and returns the unfinished ones to the queue. */
   stop(): Promise<void> {
     this.stopped ??= this.drain();
     return this.stopped;
@@ -98,7 +98,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       this.waking = new AbortController();
       const claimed = await this.claim();
       if (claimed.length > 0) await this.attemptAll(claimed);
-      // A kick that came meanwhile has aborted the signal already.
+      // If it was kicked meanwhile, the signal is already aborted.
       else await pause(POLL_MS, this.waking.signal);
     }
     endListening();
@@ -118,7 +118,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  /** Begins the attempts of a batch; resolves as soon as they have begun. */
+  /** Starts the attempts of a batch; resolves as soon as they have started. */
   private async attemptAll(claimed: readonly ClaimedDelivery[]): Promise<void> {
     try {
       const [receivers, bodies] = await Promise.all([
@@ -168,7 +168,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     if (!result) return this.write(delivery, () => this.queue.release(delivery));
     this.counters.attempted(result);
     this.lanes.record(delivery, result.error !== undefined);
-    // The receiver is free again: writing the outcome is not its affair.
+    // The receiver is free again: storing the outcome does not involve it.
     this.leave(delivery);
     const isGone = result.status === GONE;
     if (isGone) await this.write(delivery, () => this.receivers.disable(receiver));
@@ -183,7 +183,10 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     return this.write(delivery, () => this.queue.finish(delivery, outcome));
   }
 
-  /** Writes, again and again until the lease ends: what was sent must not be sent anew because the database was away. */
+  /**
+   * Retries a write until the lease ends: a sent message must not be sent again because the database was
+   * away.
+   */
   private async write({ dueAt }: ClaimedDelivery, command: () => Promise<void>): Promise<void> {
     const { signal } = this.givingUp;
     for (;;) {

@@ -2,23 +2,23 @@ import type { Types } from 'mongoose';
 import type { DueDelivery } from '../deliveries/delivery-queue.js';
 
 /**
- * How long a failure is remembered: longer than any delivery waits for its next attempt, so that what is forgotten is due no
- * more, such as a subscription that was deleted. Unit: milliseconds.
+ * How long a failure is remembered: longer than any delivery waits for its next attempt, so that by then
+ * nothing of the subscription, which may have been deleted, is due. Unit: milliseconds.
  */
 const REMEMBERED_MS = 27 * 60 * 60 * 1_000;
 
-/** How many deliveries a worker attempts at a time. */
+/** Maximum number of deliveries that a worker attempts at a time. */
 export interface LaneLimits {
-  /** Of one subscription. */
+  /** Per subscription. */
   readonly perSubscription: number;
-  /** Of one tenant. */
+  /** Per tenant. */
   readonly perTenant: number;
-  /** Of all subscriptions whose last attempt failed. */
+  /** For all subscriptions together whose last attempt failed. */
   readonly failing: number;
   readonly total: number;
 }
 
-/** Whose deliveries a place is asked for. */
+/** The subscription and tenant that a place is for. */
 export interface Lane {
   readonly subscription: Types.ObjectId;
   /** Undefined if it is not known yet. */
@@ -26,21 +26,22 @@ export interface Lane {
 }
 
 /**
- * The places for deliveries in flight, shared so that no subscription and no tenant delays others. A subscription whose last
- * attempt failed has one place until one succeeds: an endpoint that hangs would otherwise hold several for seconds.
+ * The places for deliveries in flight, shared so that no subscription and no tenant delays others. A
+ * subscription whose last attempt failed has one place until an attempt succeeds: an endpoint that hangs
+ * would otherwise occupy several for seconds.
  */
 export class Lanes {
   private readonly ofSubscription = new Counter();
   private readonly ofTenant = new Counter();
-  /** When the last attempt of each failing subscription ended, the longest ago first. Unit: milliseconds. */
+  /** When the last attempt of each failing subscription ended, oldest first. Unit: milliseconds. */
   private readonly failing = new Map<string, number>();
   private failingInFlight = 0;
-  /** The deliveries in flight, and whether each has a place of those that fail. */
+  /** The deliveries in flight, and whether each uses a place for failing ones. */
   private readonly taken = new Map<string, boolean>();
 
   constructor(private readonly limits: LaneLimits) {}
 
-  /** Deliveries in flight. */
+  /** Number of deliveries in flight. */
   get inFlight(): number {
     return this.taken.size;
   }
@@ -63,7 +64,7 @@ export class Lanes {
     );
   }
 
-  /** Takes a place for a delivery; false if there is none, or if it has one already. */
+  /** Takes a place for a delivery; returns false if there is none, or if the delivery already has one. */
   take({ _id, subscription, tenant }: DueDelivery): boolean {
     if (this.taken.has(String(_id)) || this.roomOf({ subscription, tenant }) === 0) return false;
     const isFailing = this.failing.has(String(subscription));
@@ -74,7 +75,7 @@ export class Lanes {
     return true;
   }
 
-  /** Gives the place of a delivery back, if it has one. */
+  /** Releases the place of a delivery, if it has one. */
   leave({ _id, subscription, tenant }: DueDelivery): void {
     const isFailing = this.taken.get(String(_id));
     if (isFailing === undefined) return;
@@ -87,7 +88,7 @@ export class Lanes {
   /** Remembers how the last attempt of a subscription ended. */
   record({ subscription }: Lane, hasFailed: boolean): void {
     const now = Date.now();
-    // Removed first, so that it stands at the end.
+    // Removed first, so that it moves to the end.
     this.failing.delete(String(subscription));
     if (hasFailed) this.failing.set(String(subscription), now);
     for (const [id, failedAt] of this.failing) {
@@ -97,7 +98,7 @@ export class Lanes {
   }
 }
 
-/** Counts by identifier, without those that have none. */
+/** Counts by identifier, ignoring items without one. */
 class Counter {
   private readonly counts = new Map<string, number>();
 

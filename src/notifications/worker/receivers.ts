@@ -4,25 +4,27 @@ import type { Connection, mongo, Types } from 'mongoose';
 import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
 import type { EventRecord } from '../log/event-record.schema.js';
 
-/** A subscription as far as its deliveries go. */
+/** The part of a subscription that deliveries need. */
 export interface Receiver {
   readonly _id: Types.ObjectId;
   readonly url: string;
   readonly enabled: boolean;
   readonly secret: string;
-  /** Secrets that rotations have replaced; each signs, too, until its time is over. */
+  /** Replaced secrets, each of which still signs until its time is over. */
   readonly previousSecrets?: readonly { readonly secret: string; readonly until: Date }[];
 }
 
 const RECEIVER = { url: 1, enabled: 1, secret: 1, previousSecrets: 1 } as const;
 
-/** The secrets that sign a message to a receiver now, the newest first. */
+/** The secrets that currently sign messages to a receiver, newest first. */
 export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] {
   const valid = previousSecrets.filter(({ until }) => until.getTime() > Date.now());
   return [secret, ...valid.map((previous) => previous.secret)];
 }
 
-/** Reads the parts of many deliveries at once; from the primary, because a secondary may not have them yet. */
+/**
+ * Reads the parts of many deliveries at once, from the primary, because a secondary may not have them yet.
+ */
 @Injectable()
 export class Receivers {
   constructor(
@@ -30,19 +32,19 @@ export class Receivers {
     private readonly database: Database,
   ) {}
 
-  /** Subscriptions by their identifiers; those that were deleted are not among them. */
+  /** Subscriptions by identifier, without deleted ones. */
   async find(ids: readonly Types.ObjectId[]): Promise<Map<string, Receiver>> {
     const found = await this.read<Receiver>('subscriptions', ids, RECEIVER);
     return new Map(found.map((receiver) => [String(receiver._id), receiver]));
   }
 
-  /** The bodies of events by their identifiers; those that are no longer kept are not among them. */
+  /** The bodies of events by identifier, without those that are no longer stored. */
   async bodies(ids: readonly string[]): Promise<Map<string, string>> {
     const found = await this.read<EventRecord>('events', ids, { body: 1 });
     return new Map(found.map(({ _id, body }) => [_id, body]));
   }
 
-  /** Disables a subscription, unless it has another URL by now. */
+  /** Disables a subscription, unless its URL has changed. */
   async disable({ _id, url }: Receiver): Promise<void> {
     const change = { $set: { enabled: false, updatedAt: new Date() }, $inc: { __v: 1 } };
     await this.database.call(() =>

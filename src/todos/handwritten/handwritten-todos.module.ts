@@ -7,13 +7,13 @@ import { Todo } from '../todo.schema.js';
 import { TodosController } from './todos.controller.js';
 import { TodosService } from './todos.service.js';
 
-/** Serves every list of todos, and its count. */
+/** An index for every list of todos, and its count. */
 const schema = schemaOf(Todo).index({ createdAt: -1, _id: -1 });
 
 @Module({
   imports: [IdempotencyModule, MongooseModule.forFeature([{ name: Todo.name, schema, collection: 'todos' }])],
   controllers: [TodosController],
-  // The generated form searches by words that this one does not keep.
+  // The generated form searches by words that this one does not store.
   providers: [TodosService, forgetsWords('todos')],
 })
 export class HandwrittenTodosModule {}

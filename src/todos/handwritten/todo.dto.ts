@@ -16,7 +16,7 @@ export class TodoRecord extends TodoInput {
   @ApiProperty({ pattern: OBJECT_ID_PATTERN, example: '665f1c2ab7e3a90d4c8b4567' })
   _id!: string;
 
-  // Every todo has it: a create that leaves it out gets the default.
+  // Every todo has it: a create without it gets the default.
   @ApiProperty({ required: true })
   override completed?: boolean = false;
 
@@ -26,7 +26,7 @@ export class TodoRecord extends TodoInput {
   @ApiProperty({ format: 'date-time' })
   updatedAt?: Date;
 
-  /** Picks what a client may see. */
+  /** Picks the fields that a client may see. */
   static from({
     _id,
     title,

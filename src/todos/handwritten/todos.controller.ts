@@ -60,11 +60,11 @@ const PATH = 'todos';
 const ANSWERS = { record: TodoRecord, page: TodoPage };
 const FIELDS = ['_id', ...fieldsOf(TodoInput).map(({ name }) => name), 'createdAt', 'updatedAt'];
 
-/** The texts about a todo in the examples of errors. */
+/** Texts about todos in the examples of errors. */
 const EXAMPLES = { label: 'Todo' };
 const UPDATE_EXAMPLES = { ...EXAMPLES, contentTypes: ['application/merge-patch+json', 'application/json'] };
 
-/** The todo API, written by hand: the same answers as the generated one, without the generator. */
+/** The todo API written by hand: the same responses as the generated one, without the generator. */
 @ApiTags('Todos')
 @Controller(PATH)
 export class TodosController {

@@ -15,7 +15,7 @@ import type { Reservation } from '../../common/idempotency/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import { Todo } from '../todo.schema.js';
 
-/** Values that null gives back to a field instead of removing it. */
+/** Defaults that null restores instead of removing the field. */
 const DEFAULTS = new Map(fieldsOf(TodoInput).map((field) => [field.name, field.default]));
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 
@@ -33,7 +33,7 @@ export class TodosService {
     return this.database.iterate(() => query.cursor({ batchSize: STREAM_BATCH }));
   }
 
-  /** One page of the list, and how many todos there are in all. */
+  /** One page of the list, and the total number of todos. */
   async page({ offset, limit }: PagePosition): Promise<{ results: Stored<Todo>[]; count: number }> {
     const [results, count] = await Promise.all([
       this.database.call(() =>
@@ -45,7 +45,8 @@ export class TodosService {
           .lean<Stored<Todo>[]>()
           .exec(),
       ),
-      // Without a condition the server would read every record; told so, it counts the keys of the index.
+      // Without a condition, the server would read every record. With this hint, it counts the keys of the
+      // index.
       this.database.call(() =>
         this.todos.countDocuments({}, { ...OPERATION_LIMITS, hint: NEWEST_FIRST }).exec(),
       ),
@@ -53,7 +54,7 @@ export class TodosService {
     return { results, count };
   }
 
-  /** @throws RecordNotFoundError where no todo has the id */
+  /** @throws RecordNotFoundError if no todo has the id */
   async get(id: string): Promise<Stored<Todo>> {
     const todo = await this.find(id);
     if (!todo) throw new RecordNotFoundError(Todo.name);
@@ -65,7 +66,7 @@ export class TodosService {
     return (await this.database.call(() => query.exec())) ?? undefined;
   }
 
-  /** Stores a todo; once, if the request has a key. */
+  /** Stores a todo; only once if the request has a key. */
   async create(input: TodoInput, reservation?: Reservation): Promise<Stored<Todo>> {
     const insert = (id?: Types.ObjectId) => this.insert(input, id);
     return reservation ? reservation.once('todos', { find: (id) => this.find(id), insert }) : insert();
@@ -78,9 +79,9 @@ export class TodosService {
   }
 
   /**
-   * Sets the supplied fields, and gives back the todo as it is then. Null removes a field, or gives it its default back.
+   * Sets the given fields and returns the updated todo. Null removes a field or resets it to its default.
    *
-   * @param ifMatch tags one of which the todo must have. @default any
+   * @param ifMatch tags, one of which the todo must have. @default any
    * @throws RecordNotFoundError if no todo has the id, PreconditionFailedError if it has none of the tags
    */
   async update(id: string, changes: Changes<TodoInput>, ifMatch: EntityTags = '*'): Promise<Stored<Todo>> {
@@ -106,7 +107,7 @@ export class TodosService {
   /**
    * Removes the todo for good.
    *
-   * @param ifMatch tags one of which the todo must have. @default any
+   * @param ifMatch tags, one of which the todo must have. @default any
    * @throws RecordNotFoundError if no todo has the id, PreconditionFailedError if it has none of the tags
    */
   async del(id: string, ifMatch: EntityTags = '*'): Promise<void> {
@@ -116,14 +117,14 @@ export class TodosService {
     if (deletedCount === 0) await this.refuseUnmatched(id);
   }
 
-  /** A todo that is there but has none of the tags is stale. */
+  /** A todo that exists but has none of the tags is stale. */
   private async refuseUnmatched(id: string): Promise<never> {
     await this.get(id);
     throw new PreconditionFailedError();
   }
 }
 
-/** The check of the revision and the write are one operation. */
+/** Makes the check of the revision and the write one operation. */
 function matching(id: string, tags: EntityTags): object {
   const revisions = revisionsOf(tags);
   return { _id: id, ...(revisions && { __v: { $in: revisions } }) };

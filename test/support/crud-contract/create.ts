@@ -8,7 +8,7 @@ export function describeCreate(contract: CrudContract): void {
     app().post(path, body, writer(contract, headers));
 
   describe(`POST ${path}`, () => {
-    it('answers with the id alone, the path and the revision of the new record', async () => {
+    it('answers with only the id, and with the path and revision of the new record', async () => {
       const { status, body, headers } = await post(full);
       expect(status).toBe(201);
       expect(body).toEqual({ _id: expect.stringMatching(ID) });
@@ -44,7 +44,7 @@ export function describeCreate(contract: CrudContract): void {
       },
     );
 
-    it('takes application/json with a charset of UTF-8, in any case', async () => {
+    it('accepts application/json with a charset of UTF-8, in upper or lower case', async () => {
       const response = await post(
         { title: 'Ünïcödé' },
         { 'Content-Type': 'Application/JSON; Charset="UTF-8"' },

@@ -10,7 +10,7 @@ export function describePages(contract: CrudContract): void {
   const at = (offset: number, limit: number) => `${path}?offset=${offset}&limit=${limit}`;
 
   describe(`GET ${path} with offset or limit`, () => {
-    it('gives whole records and the count of all', async () => {
+    it('returns whole records and the total count', async () => {
       await create(contract, { title: 'Older' });
       const id = await create(contract, full);
       const { status, body } = await page('offset=0&limit=1');
@@ -18,13 +18,13 @@ export function describePages(contract: CrudContract): void {
       expect(body).toEqual(whole([recordOf(contract, full, id)], 2, null, expect.any(String)));
     });
 
-    it('starts at the first record where only limit is given', async () => {
+    it('starts at the first record if only limit is given', async () => {
       const ids = await createMany(contract, 3);
       const { body } = await page('limit=2');
       expect({ ids: idsOf(body.results), count: body.count }).toEqual({ ids: ids.slice(0, 2), count: 3 });
     });
 
-    it('holds at most 20 records where only offset is given; offset 20 is the second page', async () => {
+    it('holds at most 20 records if only offset is given; offset 20 is the second page', async () => {
       const ids = await createMany(contract, 23);
       expect(idsOf((await page('offset=0')).body.results)).toEqual(ids.slice(0, 20));
       expect(idsOf((await page('offset=20')).body.results)).toEqual(ids.slice(20));
@@ -70,7 +70,7 @@ export function describePages(contract: CrudContract): void {
       },
     );
 
-    it('names both parameters where both are out of bounds', async () => {
+    it('names both parameters if both are out of bounds', async () => {
       expectInvalid(
         await page('limit=101&offset=-1'),
         path,
@@ -87,7 +87,7 @@ export function describePages(contract: CrudContract): void {
       },
     );
 
-    it('takes the greatest offset that a number holds', async () => {
+    it('accepts the greatest offset that a number can hold', async () => {
       await createMany(contract, 1);
       expect((await page('offset=9007199254740991')).body).toEqual(whole([], 1, expect.any(String), null));
     });
@@ -123,7 +123,7 @@ export function describePages(contract: CrudContract): void {
         });
       });
 
-      it('where the last page is full: no next', async () => {
+      it('if the last page is full: no next', async () => {
         await createMany(contract, 4);
         expect(await linksOf('offset=2&limit=2')).toEqual({
           first: at(0, 2),

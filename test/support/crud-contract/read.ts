@@ -6,7 +6,7 @@ export function describeList(contract: CrudContract): void {
   const { app, path, full, parameters } = contract;
 
   describe(`GET ${path}`, () => {
-    it('is an empty array where there is no record', async () => {
+    it('is an empty array if there are no records', async () => {
       const { status, body, headers } = await app().get(path);
       expect(status).toBe(200);
       expect(body).toEqual([]);
@@ -48,7 +48,7 @@ export function describeList(contract: CrudContract): void {
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     });
 
-    it('refuses parameters that it does not have, and lists those it has', async () => {
+    it('refuses unknown parameters, and lists the known ones', async () => {
       expectInvalid(await app().get(`${path}?page=2`), path, {
         parameter: 'page',
         detail: `"page" is not a parameter here. Allowed: ${parameters.list.join(', ')}.`,
@@ -75,7 +75,7 @@ export function describeCount(contract: CrudContract): void {
       expect({ status, text }).toEqual({ status: 200, text: '' });
     });
 
-    it('refuses parameters that it does not have, and lists those it has', async () => {
+    it('refuses unknown parameters, and lists the known ones', async () => {
       expectInvalid(await app().get(`${path}/count?limit=1`), `${path}/count`, {
         parameter: 'limit',
         detail: `"limit" is not a parameter here. Allowed: ${parameters.count.join(', ')}.`,
@@ -88,7 +88,7 @@ export function describeGet(contract: CrudContract): void {
   const { app, path, full, label } = contract;
 
   describe(`GET ${path}/:id`, () => {
-    it('gives the whole record and its revision', async () => {
+    it('returns the whole record and its revision', async () => {
       const id = await create(contract, full);
       const { status, body, headers } = await app().get(`${path}/${id}`);
       expect(status).toBe(200);
@@ -138,7 +138,7 @@ export function describeGet(contract: CrudContract): void {
       },
     );
 
-    it('shows the fields that are asked for, and the identifier', async () => {
+    it('shows the requested fields, and the identifier', async () => {
       const id = await create(contract, full);
       const whole = await app().get(`${path}/${id}`);
       const { _id, title, createdAt } = whole.body as Record<string, unknown>;
@@ -174,7 +174,7 @@ export function describeGet(contract: CrudContract): void {
       expect(allowed?.replace('.', '').split(', ')).toEqual(expect.arrayContaining(shown));
     });
 
-    it('refuses parameters that it does not have, and lists those it has', async () => {
+    it('refuses unknown parameters, and lists the known ones', async () => {
       const id = await create(contract, full);
       expectInvalid(await app().get(`${path}/${id}?title=x`), `${path}/${id}`, {
         parameter: 'title',

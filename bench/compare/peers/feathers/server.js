@@ -50,7 +50,7 @@ const dueAtAsDate = ({ dueAt, ...data }) => ({ ...data, ...(dueAt && { dueAt: ne
 
 app.service('todos').hooks({
   before: {
-    // The service keeps the words of its search, and the revision, in the same records.
+    // The service stores the words of its search, and the revision, in the same records.
     all: [({ params }) => void (params.mongodb = { projection: { _words: 0, __v: 0 } })],
     find: [hooks.validateQuery(getValidator(querySchema, queries))],
     create: [

@@ -1,7 +1,7 @@
 /**
- * The limit that the others are measured against: the todo API as an engineer writes it who wants it fast. Fastify, compiled JSON
- * schemas in both directions, the native driver, nothing between them. Its bodies and queries are checked as strictly as those of
- * the service, its count is exact, and its errors are problems (RFC 9457).
+ * The upper limit that the others are measured against: the todo API as an engineer would write it for speed.
+ * Fastify, compiled JSON schemas in both directions, the native driver, nothing in between. It checks bodies
+ * and queries as strictly as the service, its count is exact, and its errors are problems (RFC 9457).
  */
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
@@ -10,16 +10,22 @@ import { MongoClient, ObjectId } from 'mongodb';
 import * as schemas from './schemas.js';
 
 const NEWEST_FIRST = { createdAt: -1, _id: -1 };
-/** The service keeps the words of its search in the same records; this one has no search, and leaves them in the database. */
+/**
+ * The service stores the words of its search in the same records. This server has no search, and does not
+ * read them.
+ */
 const PROJECTION = { _words: 0 };
-/** The server gives up by itself what takes longer, which is long: 64 counts of a large collection at a time take seconds on few cores. */
+/**
+ * Time limit of the server, which is long: on few cores, 64 concurrent counts of a large collection take
+ * seconds.
+ */
 const LIMITS = { maxTimeMS: 20_000 };
 
 const client = new MongoClient(process.env.MONGODB_URI, { socketTimeoutMS: 30_000 });
 const todos = client.db().collection('todos');
 const app = Fastify();
 
-// Fastify's own compiler coerces and drops what does not fit.
+// Fastify's own compiler coerces values and drops unknown ones.
 const bodies = new Ajv({ allErrors: true });
 const queries = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true });
 addFormats.default(bodies);
@@ -97,7 +103,7 @@ await client.connect();
 console.log(`Listening on ${await app.listen({ port: Number(process.env.PORT), host: process.env.HOST })}`);
 process.on('SIGTERM', () => void app.close().then(() => process.exit(0)));
 
-/** A merge patch (RFC 7396): null removes an optional field, and gives `completed` its default back. */
+/** A merge patch (RFC 7396): null removes an optional field, and resets `completed` to its default. */
 function changesOf({ title, description, completed, dueAt }) {
   const [$set, $unset] = [{}, {}];
   if (title !== undefined) $set.title = title;

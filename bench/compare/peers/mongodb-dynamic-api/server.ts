@@ -1,6 +1,7 @@
 /**
- * The todo API as mongodb-dynamic-api generates it. Its list has no pages; a page with its count is its `Aggregate` route with the
- * pipeline that its own builder makes. Its cache is off: it keeps what another process has changed since.
+ * The todo API as mongodb-dynamic-api generates it. Its list has no pages; a page with its count is its
+ * `Aggregate` route with the pipeline that its own builder makes. Its cache is off, because it would return
+ * records that another process has changed.
  */
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
@@ -44,7 +45,7 @@ class Todo extends BaseEntity {
   @Prop({ type: Date })
   dueAt?: Date;
 
-  /** The service keeps the words of its search in the same records. */
+  /** The service stores the words of its search in the same records. */
   @Prop({ type: Object, select: false })
   _words?: object;
 }

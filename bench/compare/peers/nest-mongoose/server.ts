@@ -1,6 +1,6 @@
 /**
- * The todo API as most NestJS projects have it: Express, a ValidationPipe over class-validator, and Mongoose models whose documents
- * are hydrated.
+ * The todo API as in most NestJS projects: Express, a ValidationPipe with class-validator, and Mongoose
+ * models with hydrated documents.
  */
 import 'reflect-metadata';
 import {
@@ -48,7 +48,7 @@ class Todo {
   @Prop()
   dueAt?: Date;
 
-  /** The service keeps the words of its search in the same records. */
+  /** The service stores the words of its search in the same records. */
   @Prop({ type: Object, select: false })
   _words?: object;
 }

@@ -2,9 +2,9 @@ import type { BsonValue } from '../bson/types.js';
 import { Registry } from '../registry.js';
 import type { Result } from './scope.js';
 
-/** What gathers the values of one field of one group. */
+/** Gathers the values of one field of one group. */
 export interface Accumulator {
-  /** Set when no further value would change the result; then none is computed. */
+  /** Set once no further value would change the result; then no more are computed. */
   readonly settled?: boolean;
   add(value: Result): void;
   result(): BsonValue;
@@ -14,7 +14,7 @@ export interface Accumulator {
 export interface AccumulatorOperator {
   /** Starts a group. */
   create(): Accumulator;
-  /** Reads the argument where it is not an expression; gives the expression in its place. */
+  /** Reads an argument that is not an expression, and returns the expression to use instead. */
   operand?(argument: BsonValue): BsonValue;
 }
 

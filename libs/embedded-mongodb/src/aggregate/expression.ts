@@ -40,7 +40,7 @@ function compileObject(fields: BsonDocument): Expression {
   );
 }
 
-/** An array or a document, which is a constant where all of its parts are. */
+/** An array or a document, which is constant if all of its parts are. */
 function composed(parts: readonly Expression[], evaluate: Expression): Expression {
   return parts.every((each) => each.constant) ? constant(evaluate(new Map())) : evaluate;
 }
@@ -57,7 +57,7 @@ function compileOperator(name: string, expression: BsonDocument): Expression {
   return (document) => operator.apply(inTurn(operands, document));
 }
 
-/** MongoDB computes such constants beforehand, and that may decide about types, rounding and which errors show. */
+/** MongoDB computes such constants in advance, which may affect types, rounding and which errors appear. */
 function refuseComputable(name: string, operands: readonly Expression[]): void {
   const sideBySide = operands.some((each, position) => each.constant && operands[position + 1]?.constant);
   if (sideBySide || operands.every((each) => each.constant))
@@ -81,7 +81,10 @@ function compilePath(text: string): Expression {
   throw failureAt(17276, `Use of undefined variable: ${variable}`);
 }
 
-/** The value at a path; through an array it is the array of what its documents have there. Numbers in it are names. */
+/**
+ * The value at a path. Through an array, it is the array of its documents' values. Numbers in the path are
+ * names.
+ */
 function valueAt(value: Result, names: readonly string[], depth = 0): Result {
   if (depth === names.length) return value;
   if (isDocument(value)) return valueAt(value.get(names[depth] as string), names, depth + 1);

@@ -1,9 +1,9 @@
 import { failureAt } from '../errors.js';
 
 /**
- * The names of a dotted path to a field.
+ * The names in a dotted path to a field.
  *
- * @throws CommandError 40352, 40353, 15998 or 16410 where it is none
+ * @throws CommandError 40352, 40353, 15998 or 16410 if it is not such a path
  */
 export function fieldPath(path: string): string[] {
   if (path === '') throw failureAt(40352, 'FieldPath cannot be constructed with empty string');

@@ -5,9 +5,9 @@ import type { Expression, Result } from './scope.js';
 
 /** An operator over the values of its arguments. */
 export interface Operator {
-  /** How many arguments it takes. @default any number */
+  /** Number of arguments. @default any number */
   arity?: number;
-  /** Takes the values one by one: what it has not asked for when it is done is never evaluated. */
+  /** Takes the values one by one: those that it does not ask for are never evaluated. */
   apply(operands: Iterable<Result>): Result;
 }
 
@@ -22,7 +22,7 @@ export interface SpecialOperator {
 /** An operator of expressions. */
 export type ExpressionOperator = Operator | SpecialOperator;
 
-/** `{ $add: [1, 2] }`, wherever an expression may stand. */
+/** `{ $add: [1, 2] }`, anywhere an expression is allowed. */
 export const expressions = new Registry<ExpressionOperator>('The expression');
 
 export function unary(apply: (operand: Result) => Result): Operator {
@@ -46,7 +46,7 @@ export function isNullish(value: Result): value is null | undefined {
   return value === undefined || value === null;
 }
 
-/** An argument that is absent makes the whole expression null, whatever the others are. */
+/** Makes the whole expression null if any argument is absent. */
 export function nullable(operator: Operator): Operator {
   return {
     ...operator,
@@ -57,7 +57,7 @@ export function nullable(operator: Operator): Operator {
   };
 }
 
-/** Values that are present; only for use inside {@link nullable}. */
+/** Asserts that a value is present; only for use inside {@link nullable}. */
 export function present(value: Result): BsonValue {
   return value as BsonValue;
 }

@@ -1,6 +1,6 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 
-/** A value of an expression: `undefined` stands for a missing one. */
+/** A value of an expression; `undefined` means that it is missing. */
 export type Result = BsonValue | undefined;
 
 /** A compiled expression, which is evaluated over a document. */
@@ -10,7 +10,7 @@ export interface Expression {
   readonly constant?: true;
 }
 
-/** An expression that always gives the same. */
+/** An expression that always has the same value. */
 export function constant(value: Result): Expression {
   return Object.assign(() => value, { constant: true as const });
 }

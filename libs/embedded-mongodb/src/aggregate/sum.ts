@@ -3,8 +3,8 @@ import { asLong, integerValue, plainNumber, toInteger } from '../bson/numbers.js
 import type { BsonNumber } from '../bson/types.js';
 
 /**
- * Adds numbers up the way MongoDB does: whole numbers exactly, and together with the doubles in a sum of about twice a double's
- * precision. The sum has the widest type of its parts.
+ * Adds numbers up as MongoDB does: whole numbers exactly, and doubles with about twice a double's precision.
+ * The sum has the widest type of its parts.
  */
 export class NumberSum {
   private integers = 0n;
@@ -39,14 +39,14 @@ export class NumberSum {
 }
 
 /**
- * A sum of doubles kept as two: the nearest double, and what is missing from it. The order of the steps decides about the last
- * digit, and is MongoDB's: Fast2Sum, then 2Sum (Boldo, Graillat, Muller: On the robustness of the 2Sum and Fast2Sum
- * algorithms, 2016).
+ * A sum of doubles stored as two: the nearest double, and the remainder. The order of the steps affects the
+ * last digit, and is the same as in MongoDB: Fast2Sum, then 2Sum (Boldo, Graillat, Muller: On the robustness
+ * of the 2Sum and Fast2Sum algorithms, 2016).
  */
 class DoubleDouble {
   private sum = 0;
   private rest = 0;
-  /** The plain sum, which alone knows about NaN and the infinities. */
+  /** The plain sum, the only one that handles NaN and the infinities. */
   private plain = 0;
 
   add(value: number): void {
@@ -59,7 +59,7 @@ class DoubleDouble {
     this.sum = sum;
   }
 
-  /** In two parts, as a double alone may not hold all digits; a part of zero still carries over what was missing. */
+  /** In two parts, as one double may not hold all digits. A part of zero still carries over the remainder. */
   addLong(value: bigint): void {
     const high = (value / 2n ** 32n) * 2n ** 32n;
     this.add(Number(value - high));

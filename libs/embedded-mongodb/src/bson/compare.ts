@@ -11,17 +11,23 @@ export function typeRank(value: BsonValue): number {
   return rankOfType(BsonType[typeName(value)]);
 }
 
-/** The total order over BSON values: by type first, then by value. It is that of their keys, and so the one of every index. */
+/**
+ * The total order of BSON values: by type, then by value. It is the order of their keys, and so of every
+ * index.
+ */
 export function compareValues(a: BsonValue, b: BsonValue): number {
   return compareAlike(a, b) ?? (typeRank(a) - typeRank(b) || encodeKey(a).compare(encodeKey(b)));
 }
 
-/** Whether two values are the same to MongoDB: numbers by value across their types, documents with their field order. */
+/**
+ * Whether two values are the same to MongoDB: numbers by value across types, documents including their field
+ * order.
+ */
 export function valuesEqual(a: BsonValue, b: BsonValue): boolean {
   return compareValues(a, b) === 0;
 }
 
-/** A shorter way for two values of the commonest types. */
+/** A shortcut for two values of the most common types. */
 function compareAlike(a: BsonValue, b: BsonValue): number | undefined {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
@@ -36,7 +42,10 @@ function compareAlike(a: BsonValue, b: BsonValue): number | undefined {
   return undefined;
 }
 
-/** The order of the strings' UTF-8 bytes; JavaScript's own differs where surrogate pairs meet U+E000 to U+FFFF. */
+/**
+ * The order of the strings' UTF-8 bytes. JavaScript's own differs between surrogate pairs and U+E000 to
+ * U+FFFF.
+ */
 function compareStrings(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);

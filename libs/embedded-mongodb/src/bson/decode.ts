@@ -91,7 +91,7 @@ function arrayAt(bytes: Buffer, start: number): BsonArray {
 
 function binaryAt(bytes: Buffer, at: number): Binary {
   const subtype = bytes[at + 4] as number;
-  // The old subtype 2 has its length a second time.
+  // The old subtype 2 repeats its length.
   const start = subtype === Binary.SUBTYPE_BYTE_ARRAY ? at + 9 : at + 5;
   return new Binary(copy(bytes, start, valueEnd(bytes, BsonType.binData, at) - start), subtype);
 }
@@ -108,7 +108,7 @@ function textAt(bytes: Buffer, start: number, end: number): string {
   return bytes.toString('utf8', start, end);
 }
 
-/** In memory of its own, since storage may reuse that behind the bytes it handed out. */
+/** A copy with its own memory, since the storage may reuse the memory of the bytes that it returned. */
 function copy(bytes: Buffer, at: number, length: number): Buffer {
   return Buffer.from(bytes.subarray(at, at + length));
 }

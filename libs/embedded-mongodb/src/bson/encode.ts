@@ -3,15 +3,15 @@ import { badValue, failure } from '../errors.js';
 import { messageLevels } from './validate.js';
 import { type BsonArray, type BsonDocument, BsonType, type BsonValue, typeName } from './types.js';
 
-/** Where documents are written before their bytes are cut out; grown when one does not fit. */
+/** Documents are written here before their bytes are copied; grows if one does not fit. */
 let scratch = Buffer.allocUnsafe(64 * 1024);
 let at = 0;
 let depthLimit = messageLevels;
 
 /**
- * Encodes a document; `decodeDocument` gives back an equal one.
+ * Encodes a document; `decodeDocument` returns an equal one.
  *
- * @param limit Deepest nesting. @default that of a message
+ * @param limit Maximum nesting. @default that of a message
  * @throws CommandError Overflow (15) on nesting beyond the limit.
  * @see https://bsonspec.org/spec.html
  */

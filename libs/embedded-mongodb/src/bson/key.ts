@@ -6,7 +6,7 @@ import { asBuffer, elements, type RawElement, valueEnd } from './raw.js';
 /**
  * BSON values as bytes whose order is the order of the values, so that LMDB's own order serves comparisons, ranges and sorts.
  *
- * No value's bytes are the beginning of another's; a descending component is therefore just its bytes inverted.
+ * No value's bytes are a prefix of another's, so a descending component is simply its bytes inverted.
  *
  * @see https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/
  */
@@ -51,18 +51,18 @@ const ranks = new Map<number, number>([
   [BsonType.maxKey, rank.maxKey],
 ]);
 
-/** Bytes that a value of this many bytes can need: every zero of a string is doubled. */
+/** Maximum number of bytes for a value of this size: every zero of a string is doubled. */
 const worstCase = (size: number): number => size * 2 + 2048;
 
 let target = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * Collects the bytes of one key. There is one buffer for all: finish a key before the next is begun.
+ * Collects the bytes of one key. All writers share one buffer: finish a key before you begin the next.
  */
 export class KeyWriter {
   private at = 0;
 
-  /** Begins a key anew. */
+  /** Begins a new key. */
   begin(): this {
     this.at = 0;
     return this;
@@ -83,7 +83,7 @@ export class KeyWriter {
     return this.raw(bytes, { type: bytes[4] as number, at: 6 }, descending);
   }
 
-  /** The key, in memory of its own. */
+  /** The key, with its own memory. */
   finish(): Buffer {
     return Buffer.from(target.subarray(0, this.at));
   }
@@ -105,7 +105,7 @@ export function encodeKey(value: BsonValue, descending = false): Buffer {
   return new KeyWriter().value(value, descending).finish();
 }
 
-/** The byte that the keys of a type begin with; numbers of all four types have the same. */
+/** The first byte of the keys of a type; all four numeric types share one. */
 export function rankOfType(type: number): number {
   return ranks.get(type & 0xff) as number;
 }
@@ -115,7 +115,7 @@ function writeValue(bytes: Buffer, element: RawElement, to: number): number {
   return writeBody(bytes, element, to + 1);
 }
 
-/** What follows the type's rank. */
+/** Writes the part after the type's rank. */
 function writeBody(bytes: Buffer, { type, at }: RawElement, to: number): number {
   switch (type) {
     case BsonType.int:
@@ -151,7 +151,7 @@ function writeBody(bytes: Buffer, { type, at }: RawElement, to: number): number 
   }
 }
 
-/** A zero inside becomes 00 FF, the end 00 00: the shorter text sorts first. */
+/** A zero byte inside becomes 00 FF, the end 00 00, so that the shorter text sorts first. */
 function writeText(bytes: Buffer, start: number, end: number, to: number): number {
   const zero = bytes.indexOf(0, start);
   if (zero < 0 || zero >= end) {
@@ -197,7 +197,7 @@ function writeBinary(bytes: Buffer, at: number, to: number): number {
   return next + bytes.copy(target, next, start, end);
 }
 
-/** A nested number can need far more bytes than its document has, so containers make room for each element. */
+/** A nested number can need far more bytes than in its document, so containers make room for each element. */
 function ensure(size: number): void {
   if (size <= target.length) return;
   const larger = Buffer.allocUnsafeSlow(Math.max(target.length * 2, size));

@@ -2,14 +2,14 @@ import { Decimal128 } from 'bson';
 import { BsonType } from './types.js';
 
 /**
- * Numbers as sortable bytes: the nearest double first, then what the double leaves over. Equal numbers of different types
- * get equal bytes, and no two different numbers do.
+ * Numbers as sortable bytes: the nearest double first, then the remainder. Equal numbers of different types
+ * have equal bytes, and different numbers have different bytes.
  */
 
 const sign = 0x8000_0000_0000_0000n;
 const scratch = Buffer.alloc(8);
 
-/** Marks of what follows the double. */
+/** Marks of the part after the double. */
 const remainder = { negative: 0x40, none: 0x80, positive: 0xc0 } as const;
 
 /** Appends the number that begins at `at` to `target`, from `to` on, and returns where it ends there. */
@@ -55,7 +55,8 @@ function writeDecimal(value: Decimal128, target: Buffer, to: number): number {
   if (!exact) return writeExact(number, target, to);
   const nearest = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, number));
   const end = writeDouble(nearest, target, to);
-  // Beyond the doubles the whole number stands as the remainder: a difference would have thousands of digits.
+  // Beyond the range of doubles, the remainder is the whole number: a difference would have thousands of
+  // digits.
   const base = Number.isFinite(number) ? exactDecimal(nearest) : { digits: 0n, exponent: exact.exponent };
   const exponent = Math.min(exact.exponent, base.exponent);
   return writeRemainder(scale(exact, exponent) - scale(base, exponent), exponent, target, end);
@@ -93,8 +94,8 @@ function scale(value: Digits, exponent: number): bigint {
 }
 
 /**
- * Sign, then the place of the first digit, then the digits; a negative remainder has its bytes inverted. The digits are
- * shifted by one so that their end sorts below every further digit.
+ * Sign, then the place of the first digit, then the digits; a negative remainder has its bytes inverted. The
+ * digits are shifted by one so that their end sorts before every further digit.
  */
 function writeRemainder(digits: bigint, exponent: number, target: Buffer, to: number): number {
   if (digits === 0n) {

@@ -3,7 +3,7 @@ import { unsupported } from '../errors.js';
 import { compareValues } from './compare.js';
 import { type BsonNumber, type BsonValue, isNumber } from './types.js';
 
-/** A number that this server reckons with. */
+/** A number that this server can calculate with. */
 export type PlainNumber = Exclude<BsonNumber, Decimal128>;
 
 /** The nearest JavaScript number. */
@@ -12,17 +12,17 @@ export function toDouble(value: BsonNumber): number {
   return value instanceof Decimal128 ? Number(value.toString()) : value.value;
 }
 
-/** Whether a value is a NaN of either floating type. */
+/** Whether a value is NaN in either floating type. */
 export function isNaNValue(value: BsonValue | undefined): boolean {
   return (value instanceof Double || value instanceof Decimal128) && Number.isNaN(toDouble(value));
 }
 
-/** Whether a number is zero of either sign; a decimal too small for a double is none. */
+/** Whether a number is zero of either sign; a decimal that is too small for a double is not. */
 export function isZero(value: BsonNumber): boolean {
   return compareValues(value, new Int32(0)) === 0;
 }
 
-/** @throws CommandError CommandNotSupported (115) for a decimal, with which this server only compares */
+/** @throws CommandError CommandNotSupported (115) for a decimal, which this server can only compare */
 export function plainNumber(value: BsonNumber): PlainNumber {
   if (value instanceof Decimal128) throw unsupported('Arithmetic with Decimal128');
   return value;
@@ -50,7 +50,7 @@ export function subtract(a: PlainNumber, b: PlainNumber): PlainNumber | undefine
   return inRange(toInteger(a) - toInteger(b), a, b);
 }
 
-/** A whole number as an Int32, or as a Long where it does not fit or an operand was one already. */
+/** A whole number as an Int32, or as a Long if it does not fit or if an operand was a Long. */
 export function integerValue(value: bigint, long: boolean): Int32 | Long {
   return long || BigInt.asIntN(32, value) !== value ? Long.fromBigInt(value) : new Int32(Number(value));
 }
@@ -60,12 +60,12 @@ export function asLong(value: bigint): bigint | undefined {
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
-/** The value of a number of a whole type. */
+/** The value of a number of an integer type. */
 export function toInteger(value: Int32 | Long): bigint {
   return value instanceof Long ? value.toBigInt() : BigInt(value.value);
 }
 
-/** A number without a fraction that a Long holds, as one of JavaScript's; undefined for any other. */
+/** A whole number that fits a Long as a JavaScript number; undefined for any other value. */
 export function wholeNumber(value: BsonValue | undefined): number | undefined {
   if (!isNumber(value)) return undefined;
   const number = toDouble(value);

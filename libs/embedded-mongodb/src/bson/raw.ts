@@ -1,8 +1,8 @@
 import { BsonType } from './types.js';
 
 /**
- * One element of a document, by its place in the document's bytes: storage, indexes and sorts read single fields of many
- * documents, and decoding them whole would cost far more than what is asked for.
+ * One element of a document, by its position in the document's bytes. Storage, indexes and sorts read single
+ * fields of many documents, and decoding whole documents would cost far more.
  */
 export interface RawElement {
   /** Number of the BSON type, 0 to 255 (MinKey is 255). */
@@ -11,10 +11,10 @@ export interface RawElement {
   at: number;
 }
 
-/** What a missing field counts as in an index or a sort. */
+/** The value of a missing field in an index or a sort. */
 export const rawNull: RawElement = { type: BsonType.null, at: 0 };
 
-/** What an empty array counts as in an index or a sort. */
+/** The value of an empty array in an index or a sort. */
 export const rawUndefined: RawElement = { type: BsonType.undefined, at: 0 };
 
 /** A view of the same memory with Buffer's methods. */
@@ -22,7 +22,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Where the value that begins at `at` ends. The bytes must have passed `validateDocument`. */
+/** Returns where the value that begins at `at` ends. The bytes must have passed `validateDocument`. */
 export function valueEnd(bytes: Buffer, type: number, at: number): number {
   switch (type) {
     case BsonType.double:

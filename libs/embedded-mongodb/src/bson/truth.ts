@@ -1,7 +1,7 @@
 import { isZero } from './numbers.js';
 import { type BsonValue, isNumber } from './types.js';
 
-/** Whether MongoDB takes a value for true where it expects a boolean. */
+/** Whether MongoDB considers a value true if it expects a boolean. */
 export function isTruthy(value: BsonValue | undefined): boolean {
   if (isNumber(value)) return !isZero(value);
   return value !== undefined && value !== null && value !== false;

@@ -13,8 +13,8 @@ import {
 } from 'bson';
 
 /**
- * What an empty array counts as in an index or a sort. As a value of documents the deprecated type 6 is refused; JavaScript's
- * `undefined` stays free to mean "no such field".
+ * The value of an empty array in an index or a sort. The deprecated type 6 is rejected as a value of
+ * documents; JavaScript's `undefined` means "no such field".
  */
 export class BsonUndefined {
   static readonly value = new BsonUndefined();
@@ -22,7 +22,7 @@ export class BsonUndefined {
   readonly bsonType = 'undefined';
 }
 
-/** The four numeric types of BSON. A plain JavaScript number never stands for one: its type would be lost. */
+/** The four numeric types of BSON. Plain JavaScript numbers are not used, since they would lose the type. */
 export type BsonNumber = Int32 | Double | Long | Decimal128;
 
 /** Every value a field of a document can hold, decoded. */
@@ -74,7 +74,7 @@ export const BsonType = {
   maxKey: 127,
 } as const;
 
-/** A type's alias, as `$type` takes and gives it. */
+/** A type's alias, as `$type` accepts and returns it. */
 export type BsonTypeName = keyof typeof BsonType;
 
 const classNames = new Map<unknown, BsonTypeName>([
@@ -110,7 +110,7 @@ export function isDocument(value: BsonValue | undefined): value is BsonDocument 
   return value instanceof Map;
 }
 
-/** Whether a value is one of the four numeric types; a Timestamp extends Long and is none. */
+/** Whether a value has one of the four numeric types; a Timestamp extends Long but is not a number. */
 export function isNumber(value: BsonValue | undefined): value is BsonNumber {
   if (value instanceof Int32 || value instanceof Double || value instanceof Decimal128) return true;
   return value instanceof Long && !(value instanceof Timestamp);
@@ -125,7 +125,7 @@ export function toBson(plain: Record<string, unknown>): BsonDocument {
   );
 }
 
-/** One value of {@link toBson}; values that are BSON already are left as they are. */
+/** One value of {@link toBson}; values that are already BSON are returned unchanged. */
 export function toBsonValue(value: unknown): BsonValue {
   if (typeof value === 'number') {
     return Number.isInteger(value) && value === (value | 0) && !Object.is(value, -0)

@@ -5,19 +5,20 @@ import { valueEnd } from './raw.js';
 import { type BsonDocument, BsonType } from './types.js';
 
 /**
- * Deepest nesting of a stored document; the rest of {@link messageLevels} is room for the command around it. Unit: levels.
+ * Maximum nesting of a stored document. The rest of {@link messageLevels} is room for the command around it.
+ * Unit: levels.
  *
  * @see https://www.mongodb.com/docs/manual/reference/limits/#mongodb-limit-Nested-Depth-for-BSON-Documents
  */
 export const storedLevels = 180;
 
-/** Deepest nesting of a message. Unit: levels. */
+/** Maximum nesting of a message. Unit: levels. */
 export const messageLevels = 200;
 
-/** Milliseconds from 1970 that a JavaScript Date can hold, either way. */
+/** Largest distance from 1970 that a JavaScript Date can hold. Unit: milliseconds. */
 const maxDate = 8_640_000_000_000_000n;
 
-/** The types that BSON calls deprecated, by their numbers. */
+/** The deprecated types of BSON, by number. */
 const deprecated = new Map<number, string>([
   [BsonType.undefined, 'undefined'],
   [BsonType.dbPointer, 'DBPointer'],
@@ -26,12 +27,12 @@ const deprecated = new Map<number, string>([
 ]);
 
 /**
- * Checks that bytes from outside are a well-formed document, so that everything behind it may read without checks.
+ * Checks that bytes from outside are a well-formed document, so that later code can read them without checks.
  *
- * @param levels Deepest nesting allowed.
- * @throws CommandError InvalidBSON (22) on malformed bytes, Overflow (15) on deeper nesting,
- *   CommandNotSupported (115) for what this server lacks: a field that is named twice, an empty timestamp, a date that
- *   JavaScript cannot hold, and deprecated types.
+ * @param levels Maximum nesting.
+ * @throws CommandError InvalidBSON (22) for malformed bytes, Overflow (15) for deeper nesting,
+ * CommandNotSupported (115) for features that this server lacks: a repeated field name, an empty timestamp, a
+ * date that JavaScript cannot hold, and deprecated types.
  * @see https://bsonspec.org/spec.html
  */
 export function validateDocument(bytes: Buffer, levels: number): void {
@@ -71,7 +72,7 @@ function validateElements(bytes: Buffer, type: number, start: number, limit: num
   return end;
 }
 
-/** Fields are found by their names, so the elements of an array must have those of their positions. */
+/** Fields are found by name, so the elements of an array must be named by their positions. */
 function checkPosition(name: string, position: number): void {
   if (name !== String(position)) throw unsupported('An array whose elements are not numbered from 0');
 }
@@ -84,7 +85,7 @@ function validateValue(bytes: Buffer, type: number, at: number, limit: number, l
       return at + 8;
     case BsonType.timestamp:
       within(at + 8, limit);
-      // MongoDB stores the time of the server in its place.
+      // MongoDB replaces it with the time of the server.
       if (bytes.readBigInt64LE(at) === 0n) throw unsupported('An empty timestamp');
       return at + 8;
     case BsonType.double:
@@ -124,7 +125,7 @@ function checkDate(millis: bigint): void {
   if (millis > maxDate || millis < -maxDate) throw unsupported('A date beyond the years -271821 to 275760');
 }
 
-/** The class that holds a regular expression knows these options, and puts them in order. */
+/** The class of regular expressions knows the options, and sorts them. */
 function checkOptions(options: string): void {
   if (!/^i?l?m?s?u?x?$/.test(options))
     throw unsupported(`A regular expression with the options '${options}'`);
@@ -163,7 +164,10 @@ function binaryEnd(bytes: Buffer, at: number, limit: number): number {
   return end;
 }
 
-/** Short texts, most of all field names, are ASCII: a loop over them beats the call into native code. */
+/**
+ * Short texts, especially field names, are usually ASCII: a loop over them is faster than a call into native
+ * code.
+ */
 function checkUtf8(bytes: Buffer, start: number, end: number): void {
   let at = start;
   const quick = Math.min(end, start + 32);

@@ -19,12 +19,12 @@ const keyOf = {
   nextTable: () => Buffer.from('t'),
 };
 
-/** Keys of a dropped table that are removed in one transaction, so that other writers get their turn. */
+/** Number of a dropped table's keys to remove in one transaction, so that other writers get their turn. */
 const purgeBatch = 5_000;
 
 /**
- * Which collections and indexes there are, with their options and counters: read once at the start, without a look at the
- * documents, so that starting takes no longer with a million of them.
+ * The collections and indexes with their options and counters. Read once at the start without looking at the
+ * documents, so that the start takes no longer with a million of them.
  */
 export class Catalog {
   private collections = new Map<string, Collection>();
@@ -64,7 +64,7 @@ export class Catalog {
     return collection;
   }
 
-  /** Drops a collection; inside `Store.write`. Its documents go in the background. */
+  /** Drops a collection; inside `Store.write`. Its documents are removed in the background. */
   drop(collection: Collection): void {
     collection.dropped = true;
     collection.dirty = false;
@@ -77,7 +77,7 @@ export class Catalog {
       this.discard(table);
   }
 
-  /** Gives a collection another name; inside `Store.write`. */
+  /** Renames a collection; inside `Store.write`. */
   rename(collection: Collection, namespace: string): void {
     this.remove(keyOf.collection(collection.namespace));
     this.collections.delete(collection.namespace);
@@ -87,8 +87,8 @@ export class Catalog {
   }
 
   /**
-   * Adds an empty index; inside `Store.write`. From now on writes keep it up to date, and once the documents that were there
-   * before are in it too, {@link Catalog.publish} lets queries use it.
+   * Adds an empty index; inside `Store.write`. From now on, writes keep it up to date. Once it also contains
+   * the existing documents, {@link Catalog.publish} lets queries use it.
    */
   addIndex(collection: Collection, definition: IndexDefinition): Index {
     const traits: IndexTraits = { arrays: definition.fields.map(() => false), cut: false };
@@ -114,8 +114,8 @@ export class Catalog {
   }
 
   /**
-   * Reads the catalog. What is known already stays the same object, since after a rollback a command under way goes on with
-   * it: only its contents are those of the store again.
+   * Reads the catalog. Known objects are kept, since running commands continue with them after a rollback;
+   * only their contents are reset to those of the store.
    */
   private load(): void {
     const known = new Map(
@@ -154,7 +154,7 @@ export class Catalog {
       const index = known.get(table) ?? this.indexOf(collection, table, entry);
       Object.assign(index.traits, traitsOf(entry));
       index.ready = entry.get('ready') === true;
-      // An index whose building was cut short by the end of the process is gone with it.
+      // An index whose build was interrupted by the end of the process is dropped.
       if (index.ready || known.has(table)) collection.indexes.push(index);
       else this.store.write(() => this.discard(table)).catch(ignore);
     }
@@ -195,7 +195,7 @@ export class Catalog {
     return table;
   }
 
-  /** Remembers that a table is to be emptied, and begins with it. */
+  /** Remembers that a table is to be emptied, and starts to do so. */
   private discard(table: number): void {
     this.put(keyOf.dropped(table), Buffer.alloc(0));
     setImmediate(() => void this.purge());
@@ -255,7 +255,7 @@ function traitsOf(entry: BsonDocument): IndexTraits {
   };
 }
 
-/** For what can wait until the next start or the next drop. */
+/** Ignores errors of work that can wait until the next start or the next drop. */
 function ignore(): void {}
 
 function integer(value: BsonValue | undefined): number {

@@ -3,13 +3,13 @@ import type { Index } from '../index/index.js';
 import { recordKey, recordOf, tableRange } from '../storage/layout.js';
 import type { Store, StoreCursor } from '../storage/store.js';
 
-/** A document with the number it is stored under; numbers grow in the order of insertion. */
+/** A document with the number that it is stored under. Numbers increase in the order of insertion. */
 export interface StoredDocument {
   record: number;
   bytes: Buffer;
 }
 
-/** What is counted of a collection. */
+/** Counters of a collection. */
 export interface Counters {
   documents: number;
   /** Unit: bytes of BSON. */
@@ -17,14 +17,14 @@ export interface Counters {
 }
 
 /**
- * The documents of one collection and their index entries, kept in agreement. Methods that change something are called
- * inside `Store.write`, and check everything before they write anything.
+ * The documents of one collection and their index entries, kept consistent. Methods that change something are
+ * called inside `Store.write`, and check everything before they write anything.
  */
 export class Collection {
   private nextRecord: number | undefined;
   /** Set while the counters differ from the stored ones. */
   dirty = false;
-  /** Set when the collection is dropped: cursors and waiting writes find it out. */
+  /** Set when the collection is dropped, which cursors and waiting writes notice. */
   dropped = false;
 
   constructor(
@@ -38,7 +38,7 @@ export class Collection {
     readonly counters: Counters,
   ) {}
 
-  /** Sets everything that changes to what the store has; the indexes are to be added again. */
+  /** Resets all mutable state to that of the store; the indexes have to be added again. */
   reset(namespace: string, counters: Counters): void {
     this.namespace = namespace;
     Object.assign(this.counters, counters);
@@ -57,7 +57,7 @@ export class Collection {
     return this.store.walk(tableRange(this.table), reverse);
   }
 
-  /** Walks over the records of the documents that are there now, without those that are yet to come. */
+  /** Walks over the documents that exist now, without those that are inserted later. */
   walkPresent(): StoreCursor {
     const high = recordKey(this.table, this.takeRecord());
     return this.store.walk({ ...tableRange(this.table), high }, false, false);
@@ -95,7 +95,10 @@ export class Collection {
     this.count(-1, -bytes.length);
   }
 
-  /** The index entries of a document, all of them before any is written: what one index refuses leaves no trace in others. */
+  /**
+   * The index entries of a document, all of them before any is written, so that a rejection by one index
+   * leaves no trace in others.
+   */
   private admit(bytes: Buffer, record: number): [Index, Buffer[]][] {
     return this.indexes.map((index) => [index, index.admit(bytes, record, this.namespace)]);
   }

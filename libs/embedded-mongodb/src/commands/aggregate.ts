@@ -18,7 +18,9 @@ export interface Aggregation {
   pipeline: Pipeline;
   /** Answers the pipeline's head. */
   query: Query;
-  /** Whether nothing but the count of the query's matches is asked for: `{ $group: { _id: 1, n: { $sum: 1 } } }`. */
+  /**
+   * Whether only the number of the query's matches is requested: `{ $group: { _id: 1, n: { $sum: 1 } } }`.
+   */
   counts: boolean;
 }
 
@@ -36,7 +38,7 @@ export function aggregation(command: Command, { store, catalog }: Engine): Aggre
     filter: head.filter ?? new Map(),
     sort: head.sort,
     skip: head.skip,
-    // A limit of the pipeline stands behind its skip, as a query's does.
+    // In a pipeline the limit comes after the skip, as in a query.
     limit: head.limit,
     hint: hintOf(command),
   });
@@ -79,7 +81,7 @@ function batchSizeOf({ name }: Command, cursor: BsonDocument): number {
   return Math.trunc(toDouble(size));
 }
 
-/** Whether a pipeline is what drivers send for `countDocuments`. */
+/** Whether a pipeline is the one that drivers send for `countDocuments`. */
 function isCount(stages: readonly BsonValue[]): boolean {
   const [last] = stages.slice(-1);
   const group = isDocument(last) ? last.get('$group') : undefined;

@@ -8,7 +8,7 @@ import { type Reply, replyOf } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine, isSimple, namespaceOf } from './context.js';
 import { cursorReply } from './cursors.js';
 
-/** Options of `create` that change nothing here. */
+/** Options of `create` that have no effect here. */
 const harmlessOptions = new Set(['autoIndexId', 'storageEngine', 'indexOptionDefaults']);
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/create/ */
@@ -22,13 +22,13 @@ export async function create(command: Command, engine: Engine): Promise<Reply> {
     }
   }
   await engine.store.write(() => {
-    // All collections have the same options here, so one that exists is the one asked for, as in MongoDB.
+    // All collections have the same options here, so an existing one is the requested one, as in MongoDB.
     collectionFor(engine, namespace);
   });
   return new Map();
 }
 
-/** Fields that any command may carry. */
+/** Fields that any command may have. */
 export const genericFields = new Set([
   'lsid',
   'writeConcern',

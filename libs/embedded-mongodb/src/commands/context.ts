@@ -9,17 +9,19 @@ import type { Reply } from '../wire/reply.js';
 import type { Cursors } from './cursors.js';
 import { Pauses } from './pauses.js';
 
-/** What all commands work on. */
+/** The parts of the server that commands work on. */
 export interface Engine {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly cursors: Cursors;
 }
 
-/** A command's handler; what it throws is answered as an error. */
+/** A command's handler. Exceptions become error replies. */
 export type Handler = (command: Command, engine: Engine) => Reply | Promise<Reply>;
 
-/** One command, with typed access to its fields; what has another type is refused in MongoDB's words. */
+/**
+ * One command with typed access to its fields. A field of another type is rejected with MongoDB's message.
+ */
 export class Command {
   readonly name: string;
   readonly database: string;
@@ -36,7 +38,7 @@ export class Command {
     this.pauses = new Pauses(this.timeLimit());
   }
 
-  /** The namespace of the collection that the command names as its first value. */
+  /** The namespace of the collection that the command's first value names. */
   get namespace(): string {
     const collection = this.body.get(this.name);
     if (typeof collection !== 'string') {
@@ -69,13 +71,13 @@ export class Command {
     return value;
   }
 
-  /** A boolean of a command where, in MongoDB, numbers count by being zero or not. */
+  /** A boolean for which MongoDB also accepts numbers: zero is false. */
   looseFlag(field: string): boolean {
     const value = this.present(field);
     return isNumber(value) ? toDouble(value) !== 0 : this.flag(field);
   }
 
-  /** A whole number of at least 0. */
+  /** A non-negative whole number. */
   integer(field: string): number | undefined {
     const value = this.present(field);
     if (value === undefined) return undefined;
@@ -91,7 +93,7 @@ export class Command {
     return Math.trunc(number) || 0;
   }
 
-  /** Unit: milliseconds; 0 is none. */
+  /** Unit: milliseconds; 0 means no limit. */
   private timeLimit(): number {
     const value = this.body.get('maxTimeMS');
     if (value === undefined) return 0;
@@ -110,7 +112,7 @@ export class Command {
     });
   }
 
-  /** Refuses options that would change the result, when they are given. */
+  /** Rejects options that would change the result, if they are given. */
   refuse(...fields: string[]): void {
     for (const field of fields) {
       const value = this.present(field);
@@ -120,7 +122,7 @@ export class Command {
     }
   }
 
-  /** Refuses every collation but the simple one, which compares as this server always does. */
+  /** Rejects every collation except the simple one, which compares as this server always does. */
   refuseCollation(): void {
     const value = this.document('collation');
     if (value && !isSimple(value)) throw unsupported(`The option collation of ${this.name}`);
@@ -139,7 +141,7 @@ export class Command {
   }
 }
 
-/** Whether a collation is the one that compares strings by their bytes; an empty one stands for none. */
+/** Whether a collation compares strings by their bytes; an empty one means no collation. */
 export function isSimple(collation: BsonDocument): boolean {
   return collation.size === 0 || (collation.size === 1 && collation.get('locale') === 'simple');
 }
@@ -173,9 +175,9 @@ function databaseName(value: BsonValue | undefined): string {
 }
 
 /**
- * The collection of a namespace, which is created where it is missing; inside `Store.write`.
+ * The collection of a namespace, which is created if it is missing; inside `Store.write`.
  *
- * @throws CommandError InvalidNamespace (73) for the names that MongoDB keeps for itself.
+ * @throws CommandError InvalidNamespace (73) for names that MongoDB reserves.
  */
 export function collectionFor({ catalog }: Engine, namespace: string): Collection {
   const existing = catalog.find(namespace);

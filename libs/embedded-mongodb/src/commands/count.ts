@@ -20,7 +20,7 @@ export function countQuery(command: Command, { store, catalog }: Engine): Query 
   return new Query(store, catalog.find(command.namespace), {
     filter: command.document('query') ?? new Map(),
     skip: command.integer('skip'),
-    // A negative limit counts as its positive.
+    // A negative limit counts as positive.
     limit: limit === null ? 0 : Math.abs(wholeLimit(limit)),
     hint: hintOf(command),
   });
@@ -37,7 +37,7 @@ export async function count(command: Command, engine: Engine): Promise<Reply> {
   return new Map([['n', await counted(command, countQuery(command, engine))]]);
 }
 
-/** Runs a query to its number of matches. */
+/** Runs a query and returns the number of matches. */
 export async function counted({ pauses }: Command, query: Query): Promise<BsonValue> {
   let total = 0;
   for (const step of query.count()) {
@@ -85,7 +85,7 @@ function distinctPath(command: Command): string[] {
   return fieldPath(key);
 }
 
-/** The values on a path, elements of arrays one by one. */
+/** The values at a path, elements of arrays one by one. */
 function valuesAt(value: BsonValue | undefined, path: readonly string[]): BsonValue[] {
   const [name, ...rest] = path;
   if (name === undefined) return Array.isArray(value) ? value : value === undefined ? [] : [value];

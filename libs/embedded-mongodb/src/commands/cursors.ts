@@ -6,14 +6,19 @@ import type { Pausable, Pauses } from './pauses.js';
 
 /** How long an unused cursor is kept. Unit: milliseconds. */
 const idleMs = 10 * 60_000;
-/** Most bytes of one batch: a document's limit, so that any reply holds at least one document. Unit: bytes. */
+/**
+ * Maximum size of one batch: that of a document, so that any reply holds at least one document. Unit: bytes.
+ */
 const maxBatchBytes = 16 * 1024 * 1024;
-/** Largest document of an answer: a stored one, with room for what a pipeline adds. Unit: bytes. */
+/**
+ * Maximum size of a returned document: that of a stored one, with room for additions by a pipeline. Unit:
+ * bytes.
+ */
 const maxResultBytes = maxBatchBytes + 16 * 1024;
-/** Documents of a first batch when the client names no size. */
+/** Number of documents in a first batch if the client gives no size. */
 export const defaultBatch = 101;
 
-/** Documents one after another, `undefined` as a chance to pause. */
+/** Documents one after another, with `undefined` as an opportunity to pause. */
 export type Results = Iterator<Uint8Array | undefined>;
 
 /** A query whose results are fetched in batches. */
@@ -26,16 +31,17 @@ export class Cursor {
     readonly namespace: string,
     results: Iterable<Uint8Array | undefined>,
     private readonly scan: Pausable & { end(): void },
-    /** Documents after which the cursor is known to be done. */
+    /** Number of documents after which the cursor is known to be done. */
     private left = Infinity,
   ) {
     this.results = results[Symbol.iterator]();
   }
 
   /**
-   * The next documents; fewer than asked for only when they would be too many bytes, or were the last.
+   * The next documents; fewer than requested only if they would be too many bytes, or were the last.
    *
-   * @throws CommandError QueryPlanKilled (175) where the collection or an index in use was dropped since the last batch
+   * @throws CommandError QueryPlanKilled (175) if the collection or an index in use was dropped since the
+   * last batch
    */
   async batch(size: number, pauses: Pauses): Promise<{ documents: Uint8Array[]; done: boolean }> {
     const documents: Uint8Array[] = [];
@@ -85,7 +91,7 @@ export class Cursor {
 export class Cursors {
   private readonly open = new Map<bigint, Cursor>();
 
-  /** Answers a first batch, and keeps the cursor where more is to come. */
+  /** Answers a first batch, and keeps the cursor if there is more to come. */
   async first(cursor: Cursor, size: number, single: boolean, pauses: Pauses): Promise<Reply> {
     try {
       const { documents, done } = await cursor.batch(size, pauses);
@@ -107,7 +113,7 @@ export class Cursors {
         `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.namespace}`,
       );
     }
-    // Out of the table while it runs, so that nobody else uses or closes it.
+    // Removed from the table while it runs, so that nobody else uses or closes it.
     this.open.delete(id);
     try {
       const { documents, done } = await cursor.batch(size, pauses);
@@ -120,13 +126,13 @@ export class Cursors {
     }
   }
 
-  /** Closes a cursor; false where there is none. */
+  /** Closes a cursor; returns false if there is none. */
   kill(id: bigint): boolean {
     this.open.get(id)?.close();
     return this.open.delete(id);
   }
 
-  /** Closes the cursors that nobody has used for long. */
+  /** Closes cursors that have been unused for long. */
   closeIdle(): void {
     for (const [id, cursor] of this.open) if (Date.now() - cursor.usedAt > idleMs) this.kill(id);
   }
@@ -142,7 +148,7 @@ export class Cursors {
   }
 }
 
-/** The error for a document of an answer that is larger than a document may be. */
+/** The error for a returned document that is larger than allowed. */
 function tooLarge(length: number): Error {
   return failure(
     'BSONObjectTooLarge',
@@ -150,7 +156,7 @@ function tooLarge(length: number): Error {
   );
 }
 
-/** The reply of a command that answers with a cursor. */
+/** The reply of a command that returns a cursor. */
 export function cursorReply(
   name: 'firstBatch' | 'nextBatch',
   documents: readonly Uint8Array[],

@@ -22,8 +22,8 @@ interface Explained {
 }
 
 /**
- * Says how a command would be carried out, in the shape of MongoDB's classic engine: `queryPlanner.winningPlan` with its
- * stages, and `executionStats` unless the verbosity is `queryPlanner`.
+ * Describes how a command would be carried out, in the format of MongoDB's classic engine:
+ * `queryPlanner.winningPlan` with its stages, and `executionStats` unless the verbosity is `queryPlanner`.
  *
  * @see https://www.mongodb.com/docs/manual/reference/command/explain/
  */
@@ -33,7 +33,7 @@ export async function explain(command: Command, engine: Engine): Promise<Reply> 
   return explanation(command, inner, command.body.get('verbosity') !== 'queryPlanner', engine);
 }
 
-/** The answer to an `aggregate` command with `explain: true`: its plan, and none of its documents. */
+/** The reply to an `aggregate` command with `explain: true`: its plan, without documents. */
 export function explainAggregate(command: Command, engine: Engine): Promise<Reply> {
   return explanation(command, command.body, false, engine);
 }

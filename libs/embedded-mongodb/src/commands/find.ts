@@ -9,10 +9,10 @@ import { type Reply, replyOf } from '../wire/reply.js';
 import { type Command, type Engine, namespaceOf } from './context.js';
 import { Cursor, defaultBatch } from './cursors.js';
 
-/** Options of `find` that would need what this server lacks. */
+/** Options of `find` that need features this server lacks. */
 const refusedOptions = ['returnKey', 'showRecordId', 'min', 'max'];
 
-/** Options of `find` that null does not leave out. */
+/** Options of `find` for which null does not mean absent. */
 const notNull = ['filter', 'sort', 'projection', 'collation', 'min', 'max', 'singleBatch'];
 
 /** The query of a `find` command. */
@@ -70,7 +70,7 @@ function limitOf(command: Command): number {
   return command.integer('limit') ?? 0;
 }
 
-/** The index that a command or a statement asks for; an empty document asks for none. */
+/** The index hint of a command or a statement; an empty document means none. */
 export function hintOf({ body }: Pick<Command, 'body'>): BsonValue | undefined {
   const hint = body.get('hint');
   if (hint === null) throw failure('FailedToParse', 'Hint must be a string or an object');

@@ -4,16 +4,17 @@ import { type Reply, replyOf } from '../wire/reply.js';
 import type { Command, Engine } from './context.js';
 import { maxBatch, maxDocumentBytes } from './insert.js';
 
-/** The version of MongoDB whose answers these are, and its wire version. */
+/** The version of MongoDB that this server behaves like, and its wire version. */
 const version = [7, 0, 15, 0];
 const maxWireVersion = 21;
-/** How long a session lives without being used. Unit: minutes. */
+/** How long an unused session lives. Unit: minutes. */
 const sessionMinutes = 30;
 
 const startedAt = Date.now();
 
 /**
- * Introduces the server as a standalone: without `topologyVersion`, so that drivers poll, and without a set's name.
+ * Introduces the server as a standalone: without `topologyVersion`, so that drivers poll, and without the
+ * name of a set.
  *
  * @see https://www.mongodb.com/docs/manual/reference/command/hello/
  */
@@ -54,7 +55,9 @@ export function buildInfo(): Reply {
   });
 }
 
-/** What a monitor looks at. @see https://www.mongodb.com/docs/manual/reference/command/serverStatus/ */
+/**
+ * The figures that monitors read. @see https://www.mongodb.com/docs/manual/reference/command/serverStatus/
+ */
 export function serverStatus(_command: Command, { cursors }: Engine): Reply {
   return replyOf({
     host: 'localhost',

@@ -11,10 +11,13 @@ import { type Reply, replyOf } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
 import { cursorReply } from './cursors.js';
 
-/** Documents put into a new index in one turn of the writer. */
+/** Number of documents to add to a new index in one turn of the writer. */
 const chunk = 500;
 
-/** Documents whose admission a build puts off at most: what is still refused then ends it, so that one write stays small. */
+/**
+ * Maximum number of documents that a build defers. Those that are still rejected then end the build, so that
+ * one write stays small.
+ */
 const mostDeferred = 1_000;
 
 /** The indexes that are being built. */
@@ -64,7 +67,7 @@ async function addIndex(
   if (!index || index.ready) return undefined;
   const others = builds.get(index);
   if (others) {
-    // Another command is building it: what becomes of it shows when that is done.
+    // Another command is building it: the outcome shows when that is done.
     await others.catch(() => undefined);
     return addIndex(engine, collection, definition);
   }
@@ -80,7 +83,7 @@ async function addIndex(
   }
 }
 
-/** Puts the documents that are there into a new index, in turns; writes in between keep it up to date themselves. */
+/** Adds the existing documents to a new index, in turns; writes in between keep the index up to date. */
 async function fill({ store, catalog }: Engine, collection: Collection, index: Index): Promise<void> {
   const cursor = collection.walkPresent();
   for (let more = true; more;) {
@@ -121,20 +124,20 @@ function add(collection: Collection, index: Index, record: number): void {
   index.insert(index.admit(bytes, record, collection.namespace), record);
 }
 
-/** Admits what was deferred and is still there, after all; it has no entries yet, or all of them. */
+/** Finally adds the deferred documents that still exist; each has no entries yet, or all of them. */
 function addDeferred(collection: Collection, index: Index): void {
   const left = [...index.deferred].flatMap((record) => {
     const bytes = collection.get(record);
     return bytes ? [{ record, bytes }] : [];
   });
-  // As in MongoDB, what can have no keys is reported before what has another's.
+  // As in MongoDB, documents that cannot have keys are reported before duplicates.
   for (const { record, bytes } of left) index.entries(bytes, record);
   for (const { record, bytes } of left)
     index.insert(index.admitAtOnce(bytes, record, collection.namespace), record);
   index.deferred.clear();
 }
 
-/** @throws CommandError IndexBuildAborted (276) where the index or its collection was dropped in the meantime */
+/** @throws CommandError IndexBuildAborted (276) if the index or its collection was dropped in the meantime */
 function checkWanted(collection: Collection, index: Index): void {
   if (collection.dropped || !collection.indexes.includes(index)) throw aborted(collection);
 }

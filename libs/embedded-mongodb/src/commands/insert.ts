@@ -10,11 +10,11 @@ import type { Reply } from '../wire/reply.js';
 import { type Command, collectionFor, type Engine } from './context.js';
 import { batchReply, writeError } from './write-result.js';
 
-/** Largest document. Unit: bytes. */
+/** Maximum size of a document. Unit: bytes. */
 export const maxDocumentBytes = 16 * 1024 * 1024;
-/** Most statements of one batch. */
+/** Maximum number of statements in one batch. */
 export const maxBatch = 100_000;
-/** Documents inserted in one turn of the writer. */
+/** Number of documents to insert in one turn of the writer. */
 const chunk = 500;
 
 /** @see https://www.mongodb.com/docs/manual/reference/command/insert/ */
@@ -43,7 +43,7 @@ export async function insert(command: Command, engine: Engine): Promise<Reply> {
   return batchReply({ n: inserted }, errors);
 }
 
-/** @throws CommandError InvalidLength (16) on a batch that is empty or too large */
+/** @throws CommandError InvalidLength (16) if a batch is empty or too large */
 export function checkBatch<T>(batch: readonly T[] | undefined, field: string): readonly T[] {
   if (!batch) throw missingField(`${field}`);
   if (batch.length === 0 || batch.length > maxBatch) {
@@ -56,7 +56,7 @@ export function checkBatch<T>(batch: readonly T[] | undefined, field: string): r
   return batch;
 }
 
-/** Checks a document from outside and puts its `_id` first, making one where it has none. */
+/** Checks a document from outside and puts its `_id` first, adding one if it is missing. */
 export function prepare(bytes: Buffer): Buffer {
   validateDocument(bytes, storedLevels);
   checkSize(bytes.length);
@@ -73,7 +73,7 @@ export function prepare(bytes: Buffer): Buffer {
 
 const idName = Buffer.from('_id');
 
-/** Puts an element first; `cut` bytes at `from` leave the place where it was. */
+/** Puts an element first; `cut` bytes at `from` are removed from its old place. */
 function withElement(bytes: Buffer, element: Uint8Array, from: number, cut: number): Buffer {
   const result = Buffer.concat([
     bytes.subarray(0, 4),

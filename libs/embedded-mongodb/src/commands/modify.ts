@@ -13,23 +13,23 @@ import { collectionFor, type Engine } from './context.js';
 import { checkSize } from './insert.js';
 import type { Pauses } from './pauses.js';
 
-/** Documents changed in one turn of the writer. */
+/** Number of documents to change in one turn of the writer. */
 const chunk = 200;
 
-/** What a change of one document did. */
+/** The result of changing one document. */
 export interface ChangeResult {
   before?: Buffer;
   after?: Buffer;
-  /** Set where the document was inserted by an upsert. */
+  /** Set if an upsert inserted the document. */
   upserted?: BsonValue;
-  /** Whether the update left the document as it was. */
+  /** Whether the update did not change the document. */
   unchanged?: boolean;
 }
 
 /**
- * Finds the first match and changes it, in one transaction: nobody sees or changes it in between.
+ * Finds the first match and changes it in one transaction: nobody sees or changes it in between.
  *
- * @param change What to make of a match; undefined removes it.
+ * @param change Returns the new document for a match; undefined removes it.
  */
 export function changeOne(
   engine: Engine,
@@ -56,15 +56,15 @@ function first(query: Query): StoredDocument | undefined {
   return undefined;
 }
 
-/** What a change of many documents did. */
+/** The result of changing many documents. */
 export interface Tally {
   matched: number;
   modified: number;
 }
 
 /**
- * Changes every document that matches. They are found first and then changed in turns, so that other writers get theirs,
- * and each is looked at again before it is changed: in between it may have become another.
+ * Changes every document that matches. They are found first and then changed in turns, so that other writers
+ * get theirs. Each is checked again before it is changed, since it may have changed in between.
  */
 export async function changeMany(
   engine: Engine,
@@ -92,7 +92,10 @@ export async function changeMany(
   return tally;
 }
 
-/** Takes records from the end of a list and changes them. A failure is given back, not thrown: what was changed stays changed. */
+/**
+ * Takes records from the end of a list and changes them. A failure is returned, not thrown: earlier changes
+ * are kept.
+ */
 function changeSome(
   { store }: Engine,
   collection: Collection,
@@ -135,7 +138,7 @@ function apply(
   return { before: bytes, after };
 }
 
-/** The bytes of a document about to be stored. */
+/** The bytes of a document that is about to be stored. */
 function encoded(document: BsonDocument): Buffer {
   const bytes = asBuffer(encodeDocument(document, storedLevels));
   checkSize(bytes.length);

@@ -3,20 +3,23 @@ import { failure } from '../errors.js';
 /** How long a command may run before other connections get their turn. Unit: milliseconds. */
 const turnMs = 5;
 
-/** What can be interrupted. */
+/** A scan that can be interrupted. */
 export interface Pausable {
-  /** Lets go of the store's cursors. */
+  /** Releases the store's cursors. */
   release(): void;
-  /** @throws CommandError where it cannot go on */
+  /** @throws CommandError if it cannot continue */
   resume(): void;
 }
 
-/** Runs generators that yield `undefined` as a chance to pause, so that a long scan does not hold up the others. */
+/**
+ * Runs generators that yield `undefined` as an opportunity to pause, so that a long scan does not block other
+ * connections.
+ */
 export class Pauses {
   private turnEnds = performance.now() + turnMs;
   private readonly deadline: number;
 
-  /** @param maxTimeMs Time limit of the command; 0 is none. */
+  /** @param maxTimeMs Time limit of the command; 0 means no limit. */
   constructor(maxTimeMs: number) {
     this.deadline = maxTimeMs > 0 ? performance.now() + maxTimeMs : Infinity;
   }
@@ -24,7 +27,8 @@ export class Pauses {
   /**
    * Pauses when the turn is over.
    *
-   * @throws CommandError MaxTimeMSExpired (50), or QueryPlanKilled (175) where what is read was dropped in the pause
+   * @throws CommandError MaxTimeMSExpired (50), or QueryPlanKilled (175) if the data being read was dropped
+   * in the pause
    */
   async breathe(scan: Pausable): Promise<void> {
     const now = performance.now();

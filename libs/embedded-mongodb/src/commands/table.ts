@@ -18,10 +18,10 @@ import { createIndexes, dropIndexes, listIndexes } from './indexes.js';
 import { insert } from './insert.js';
 import { del, update } from './update.js';
 
-/** A command: who carries it out, and the fields it may have besides those that any command may carry. */
+/** A command: its handler, and its fields besides those that any command may have. */
 interface CommandEntry {
   handler: Handler;
-  /** Undefined: any, for commands whose options are read in no other place. */
+  /** Undefined: any, for commands whose options are not read anywhere else. */
   fields?: ReadonlySet<string>;
 }
 
@@ -29,7 +29,7 @@ function entry(handler: Handler, fields?: string): CommandEntry {
   return { handler, fields: fields === undefined ? undefined : new Set(fields.split(' ')) };
 }
 
-/** The fields of a command that has none of its own. */
+/** The fields of a command without any of its own. */
 const NO_FIELDS = '';
 const write = 'ordered bypassDocumentValidation let stmtId stmtIds';
 const query = 'collation hint';
@@ -86,7 +86,7 @@ const commands = new Map<string, CommandEntry>(
   }),
 );
 
-/** Commands of real MongoDB that this server lacks. */
+/** MongoDB commands that this server lacks. */
 const refused = new Set(
   (
     'abortTransaction authenticate saslStart saslContinue getnonce bulkWrite cloneCollectionAsCapped collMod collStats commitTransaction ' +
@@ -96,10 +96,10 @@ const refused = new Set(
   ).split(' '),
 );
 
-/** The names of all commands, and of those that are refused. */
+/** The names of all commands, and of the rejected ones. */
 export const commandNames = { supported: [...commands.keys()], refused: [...refused] };
 
-/** Carries out commands; whatever goes wrong becomes `{ ok: 0, errmsg, code, codeName }`. */
+/** Carries out commands. Any exception becomes `{ ok: 0, errmsg, code, codeName }`. */
 export function dispatcher(engine: Engine): Dispatch {
   return async (request, connectionId) => {
     try {
@@ -114,7 +114,7 @@ export function dispatcher(engine: Engine): Dispatch {
   };
 }
 
-/** Whether the client waits until the write is on the disk: `writeConcern: { j: true }`. */
+/** Whether the client waits until the write is on disk: `writeConcern: { j: true }`. */
 function isJournaled({ body }: Command): boolean {
   const concern = body.get('writeConcern');
   return isDocument(concern) && concern.get('j') === true;
@@ -149,7 +149,7 @@ function handlerOf(command: Command): Handler {
   return known.handler;
 }
 
-/** One server cannot promise what takes several. */
+/** A single server cannot guarantee a concern that requires several. */
 function checkWriteConcern(concern: BsonValue | undefined): void {
   const acknowledged = isDocument(concern) ? concern.get('w') : undefined;
   if (isNumber(acknowledged) && toDouble(acknowledged) > 1) {

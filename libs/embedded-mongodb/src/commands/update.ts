@@ -18,7 +18,7 @@ import { checkBatch } from './insert.js';
 import { changeMany, changeOne } from './modify.js';
 import { batchReply, writeError } from './write-result.js';
 
-/** The fields of a statement: those that it must have, those that are true or false, and all others. */
+/** The fields of a statement: the required ones, the booleans, and all others. */
 const shapes = {
   updates: {
     required: ['q', 'u'],
@@ -40,7 +40,8 @@ export interface UpdateStatement {
 /**
  * The statements of a batch, from the command's body or from a sequence of the message.
  *
- * @throws CommandError 9, 14, 40414 or 40415 where one has not the shape of a statement; the whole batch is then refused.
+ * @throws CommandError 9, 14, 40414 or 40415 if one does not have the shape of a statement; the whole batch
+ * is then rejected.
  */
 export function statementsOf(command: Command, field: 'updates' | 'deletes'): readonly BsonDocument[] {
   const given = command.sequences.get(field)?.map(readDocument) ?? command.documents(field);
@@ -50,7 +51,7 @@ export function statementsOf(command: Command, field: 'updates' | 'deletes'): re
   return statements;
 }
 
-/** @throws CommandError where the statement is none, or needs what this server lacks */
+/** @throws CommandError if the statement is invalid, or needs features that this server lacks */
 export function readUpdate(statement: BsonDocument): UpdateStatement {
   refuseCollation(statement);
   const multi = statement.get('multi') === true;
@@ -108,12 +109,12 @@ export async function update(command: Command, engine: Engine): Promise<Reply> {
 /** One statement of a `delete` command. */
 export interface DeleteStatement {
   filter: BsonDocument;
-  /** Whether every match is removed, or the first alone. */
+  /** Whether to remove every match, or only the first. */
   all: boolean;
   hint?: BsonValue;
 }
 
-/** @throws CommandError where the statement needs what this server lacks */
+/** @throws CommandError if the statement needs features that this server lacks */
 export function readDelete(statement: BsonDocument): DeleteStatement {
   refuseCollation(statement);
   const all = toDouble(statement.get('limit') as BsonNumber) === 0;

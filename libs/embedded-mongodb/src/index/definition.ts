@@ -7,16 +7,16 @@ import { CommandError, badValue, failure, typeMismatch, unsupported } from '../e
 import { compileFilter, type Filter } from '../query/filter.js';
 import type { KeyField } from './keys.js';
 
-/** An index as `createIndexes` describes it, checked and understood. */
+/** An index as `createIndexes` describes it, validated and parsed. */
 export interface IndexDefinition {
   name: string;
-  /** What {@link parseIndex} was given. */
+  /** The argument of {@link parseIndex}. */
   given: BsonDocument;
   /** As `listIndexes` shows it. */
   spec: BsonDocument;
-  /** The key pattern as it was given. */
+  /** The key pattern as given. */
   key: BsonDocument;
-  /** The components, in their order. */
+  /** The components, in order. */
   fields: KeyField[];
   unique: boolean;
   sparse: boolean;
@@ -26,7 +26,9 @@ export interface IndexDefinition {
   expireAfterSeconds?: number;
 }
 
-/** The options of an index; the last four change nothing here, and are kept so that listIndexes shows them. */
+/**
+ * The options of an index. The last four have no effect here, and are kept so that listIndexes shows them.
+ */
 const knownOptions = new Set(
   'v key name unique sparse expireAfterSeconds partialFilterExpression collation background storageEngine dropDups ns'.split(
     ' ',
@@ -36,7 +38,7 @@ const knownOptions = new Set(
 const partialOperators = new Set('$eq $gt $gte $lt $lte $in $type $exists $and $or'.split(' '));
 
 /**
- * @throws CommandError CannotCreateIndex (67), FailedToParse (9) and others, as MongoDB words them.
+ * @throws CommandError CannotCreateIndex (67), FailedToParse (9) and others, with MongoDB's messages.
  * @see https://www.mongodb.com/docs/manual/reference/command/createIndexes/
  */
 export function parseIndex(given: BsonDocument): IndexDefinition {
@@ -51,7 +53,7 @@ export function parseIndex(given: BsonDocument): IndexDefinition {
   }
 }
 
-/** An index that has been parsed before, and is not refused for what is checked only since then. */
+/** Parses an index that was accepted before, without checks that were added since. */
 export function storedIndex(given: BsonDocument): IndexDefinition {
   const stray = [...given].find(([option, value]) => !knownOptions.has(option) && value !== false);
   if (stray) throw unsupported(`The index option ${stray[0]}`);
@@ -77,13 +79,13 @@ export function storedIndex(given: BsonDocument): IndexDefinition {
   return definition;
 }
 
-/** Whether a key pattern is that of the index that every collection has. */
+/** Whether a key pattern is that of the `_id` index, which every collection has. */
 export function isIdKey(key: BsonDocument): boolean {
   const order = key.get('_id');
   return key.size === 1 && isNumber(order) && toDouble(order) === 1;
 }
 
-/** The index that every collection has. */
+/** The `_id` index, which every collection has. */
 export function idIndex(): IndexDefinition {
   const key: BsonDocument = new Map([['_id', new Int32(1)]]);
   const spec = toBson({ v: 2, key, name: '_id_' });
@@ -99,9 +101,10 @@ export function idIndex(): IndexDefinition {
 }
 
 /**
- * Whether a requested index exists already.
+ * Whether a requested index already exists.
  *
- * @throws CommandError IndexOptionsConflict (85) or IndexKeySpecsConflict (86) when it contradicts an existing one.
+ * @throws CommandError IndexOptionsConflict (85) or IndexKeySpecsConflict (86) if it contradicts an existing
+ * one.
  */
 export function alreadyExists(wanted: IndexDefinition, existing: readonly IndexDefinition[]): boolean {
   const other =
@@ -128,7 +131,7 @@ function both(wanted: IndexDefinition, other: IndexDefinition): string {
   return `Requested index: ${describeDocument(wanted.spec)}, existing index: ${describeDocument(other.spec)}`;
 }
 
-/** What tells two indexes of one collection apart. */
+/** Whether two indexes have the same signature, so that a collection can have only one of them. */
 function sameSignature(a: IndexDefinition, b: IndexDefinition): boolean {
   const part = (index: IndexDefinition): BsonValue => index.spec.get('partialFilterExpression') ?? null;
   return (
@@ -183,7 +186,7 @@ function checkIdIndex(key: BsonDocument, given: BsonDocument): void {
   );
 }
 
-/** The error for an option that every index has, where it is missing or has another type. */
+/** The error for a required option that is missing or has another type. */
 function wrongOption(option: string, value: BsonValue | undefined, type: string): CommandError {
   if (value === undefined)
     return failure('FailedToParse', `The '${option}' field is a required property of an index specification`);
@@ -250,7 +253,7 @@ function checkPartial(expression: BsonDocument): void {
   }
 }
 
-/** In the order in which listIndexes shows it. */
+/** Sorts the options as listIndexes shows them. */
 function normalize(given: BsonDocument): BsonDocument {
   const placed = ['v', 'key', 'name', 'ns', 'unique', 'collation'];
   const rest = [...given].filter(([option]) => !placed.includes(option));

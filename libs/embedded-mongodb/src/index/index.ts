@@ -7,21 +7,21 @@ import type { Store } from '../storage/store.js';
 import type { IndexDefinition } from './definition.js';
 import { KeyExtractor } from './keys.js';
 
-/** What an index has learned about its documents; it only ever grows, and lives in the catalog. */
+/** What an index has learned about its documents. It only ever grows, and is stored in the catalog. */
 export interface IndexTraits {
-  /** Per component, whether some document has an array on its path. */
+  /** For each component, whether some document has an array on its path. */
   arrays: boolean[];
-  /** Whether some key was cut to LMDB's limit: the index's order then means nothing. */
+  /** Whether some key was cut to LMDB's limit, so that the order of the index is not reliable. */
   cut: boolean;
 }
 
 /** One index of a collection, in its own table of the store. */
 export class Index {
-  /** Whether all documents are in it, so that queries may use it. */
+  /** Whether the index contains all documents, so that queries may use it. */
   ready = false;
   /**
-   * Records that could not be admitted while the index is being built, and have no entries in it. As in MongoDB this is
-   * nobody's failure yet: what counts is whether they can be admitted when the build ends.
+   * Records that could not be admitted while the index is being built, and have no entries in it. As in
+   * MongoDB, this is not an error yet: they must be admitted when the build ends.
    */
   readonly deferred = new Set<number>();
   private readonly extractor: KeyExtractor;
@@ -51,10 +51,10 @@ export class Index {
   }
 
   /**
-   * The store's keys of the entries of a document that is about to be stored. An index that is being built defers a document
-   * that it has to refuse.
+   * The store's keys of the entries of a document that is about to be stored. While an index is being built,
+   * it defers a document that it would have to reject.
    *
-   * @throws CommandError as {@link Index.admitAtOnce} does, where the index is ready
+   * @throws CommandError as {@link Index.admitAtOnce} does, if the index is ready
    */
   admit(bytes: Buffer, record: number, namespace: string): Buffer[] {
     if (this.ready) return this.admitAtOnce(bytes, record, namespace);
@@ -67,8 +67,8 @@ export class Index {
   /**
    * The store's keys of the entries of a document.
    *
-   * @throws CommandError DuplicateKey (11000) when the index is unique and another document has one of the keys; another code
-   *   where the document can have no keys.
+   * @throws CommandError DuplicateKey (11000) if the index is unique and another document has one of the
+   * keys; another code if the document cannot have keys.
    */
   admitAtOnce(bytes: Buffer, record: number, namespace: string): Buffer[] {
     const keys = this.keys(bytes);
@@ -76,7 +76,7 @@ export class Index {
     return keys.map((key) => this.entry(key, record));
   }
 
-  /** Adds the entries of a document that was admitted. */
+  /** Adds the entries of an admitted document. */
   insert(entries: readonly Buffer[], record: number): void {
     for (const key of entries) this.store.put(key, this.valueOf(record));
   }
@@ -95,8 +95,8 @@ export class Index {
   }
 
   /**
-   * The entries of a stored document. While the index is being built it may have none yet, and under its keys there may be
-   * those of another document.
+   * The entries of a stored document. While the index is being built, the document may have none yet, and its
+   * keys may belong to another document.
    */
   private stored(bytes: Buffer, record: number): Buffer[] {
     if (this.ready) return this.entries(bytes, record);
@@ -118,7 +118,7 @@ export class Index {
   }
 
   private checkUnique(bytes: Buffer, record: number, keys: readonly Buffer[], namespace: string): void {
-    // Of several duplicates the first in the index's order is reported, as in MongoDB.
+    // Of several duplicates, the first one in the index's order is reported, as in MongoDB.
     const inOrder = [...keys.entries()].sort(([, a], [, b]) => a.compare(b));
     for (const [position, key] of inOrder) {
       const owner = this.store.get(uniqueKey(this.table, key));
@@ -126,7 +126,7 @@ export class Index {
     }
   }
 
-  /** What an entry holds: of a unique index the record, which other indexes have in the key. */
+  /** The value of an entry: for a unique index the record, which other indexes have in the key. */
   private valueOf(record: number): Buffer {
     return this.definition.unique ? recordValue(record) : noValue;
   }
@@ -135,7 +135,7 @@ export class Index {
     return this.definition.unique ? uniqueKey(this.table, key) : sharedKey(this.table, key, record);
   }
 
-  /** The fitted keys of a document; none when it does not belong into the index. */
+  /** The fitted keys of a document; none if it does not belong in the index. */
   private keys(bytes: Buffer): Buffer[] {
     const { partial } = this.definition;
     if (partial && !partial.matches(decodeDocument(bytes))) return [];

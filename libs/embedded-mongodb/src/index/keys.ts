@@ -15,30 +15,30 @@ export interface KeyField {
 export interface DocumentKeys {
   /** Sortable bytes, one entry per distinct key. */
   keys: Buffer[];
-  /** Per component, whether an array lies on its path in this document. */
+  /** For each component, whether there is an array on its path in this document. */
   arrays: boolean[];
 }
 
-/** A component on its way through a document: what is found, or the names that are still to go. */
+/** A component on its way through a document: the value found, or the remaining names. */
 interface Component {
   /** The value, once the path has been walked to its end. */
   found?: RawElement;
-  /** Names still to be walked. */
+  /** Names still to be followed. */
   rest: Buffer[];
 }
 
 const writer = new KeyWriter();
 
 /**
- * Extracts the index keys (or, least of them first, the sort keys) of documents, as MongoDB does: an array on the way yields
- * one key per element, an empty one `undefined`, a missing field null. Two arrays side by side are refused, and so is a number in
- * a path that leads into an array: there it may mean a position or a name.
+ * Extracts the index keys (or, smallest first, the sort keys) of documents, as MongoDB does: an array on the
+ * way yields one key per element, an empty array `undefined`, a missing field null. Two parallel arrays are
+ * rejected, and so is a number in a path into an array, where it may mean a position or a name.
  */
 export class KeyExtractor {
   private readonly names: Buffer[][];
   private readonly simple: boolean;
 
-  /** @param sparse Whether keys without a single component found are left out. */
+  /** @param sparse Whether to leave out keys without a single component found. */
   constructor(
     private readonly fields: readonly KeyField[],
     private readonly sparse = false,
@@ -48,14 +48,14 @@ export class KeyExtractor {
   }
 
   /**
-   * @throws CommandError CannotIndexParallelArrays (171) when two components are arrays of their own; CommandNotSupported (115) for
-   *   a number behind an array.
+   * @throws CommandError CannotIndexParallelArrays (171) if two components are separate arrays;
+   * CommandNotSupported (115) for a number after an array.
    */
   extract(bytes: Buffer): DocumentKeys {
     return (this.simple && this.extractSimple(bytes)) || this.extractAny(bytes);
   }
 
-  /** Without dots and arrays a component is one look-up; most documents end here. */
+  /** Without dots and arrays, a component takes one look-up, which is enough for most documents. */
   private extractSimple(bytes: Buffer): DocumentKeys | undefined {
     let missing = true;
     const found: RawElement[] = [];
@@ -74,7 +74,7 @@ export class KeyExtractor {
     return { keys: rows.map(({ key }) => key), arrays };
   }
 
-  /** The values that the key at `position` of {@link KeyExtractor.extract} was made of. */
+  /** The values from which the key at `position` of {@link KeyExtractor.extract} was made. */
   values(bytes: Buffer, position: number): RawElement[] {
     return this.collect(bytes).rows[position]?.values ?? [];
   }
@@ -99,7 +99,7 @@ export class KeyExtractor {
   }
 }
 
-/** The walk of all components through one document, arrays expanded in step. */
+/** Walks all components through one document, expanding arrays in step. */
 class Collector {
   readonly rows: RawElement[][] = [];
   readonly arrays: boolean[];
@@ -113,7 +113,8 @@ class Collector {
   }
 
   /**
-   * @param start Where the document begins whose fields are looked up; undefined for an array's element that is none.
+   * @param start Where the document with the fields begins; undefined for an array element that is not a
+   * document.
    * @param notFound Components that were missing on the way here.
    */
   walk(start: number | undefined, components: readonly Component[], notFound: number): void {

@@ -6,8 +6,8 @@ import { CommandError } from '../errors.js';
 import { type KeyField, KeyExtractor } from './keys.js';
 
 /**
- * Makes the key that decides a document's place in a sort, in sortable bytes and without decoding it; an array counts with its
- * first element in the sort's order.
+ * Makes the key that determines a document's position in a sort, as sortable bytes and without decoding it.
+ * For an array, the first element in the sort's order counts.
  */
 export function sortKeys(fields: readonly KeyField[]): (bytes: Buffer) => Buffer {
   const extractor = new KeyExtractor(fields);
@@ -31,7 +31,7 @@ export function sortDocuments(
 
 function documentKeys(fields: readonly KeyField[]): (document: BsonDocument) => Buffer {
   const [first, ...others] = fields;
-  // In a sort by _id alone an array, which a pipeline may put there, counts as a whole.
+  // In a sort by `_id` only, an array, which a pipeline may put there, counts as a whole.
   if (first?.path === '_id' && others.length === 0)
     return (document) => encodeKey(document.get('_id') ?? null, first.descending);
   const keyOf = sortKeys(fields);

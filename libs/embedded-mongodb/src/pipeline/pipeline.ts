@@ -7,7 +7,7 @@ export type { PipelineHead } from './stage.js';
 /** A compiled pipeline. */
 export interface Pipeline {
   readonly head: PipelineHead;
-  /** Runs the stages after the head over the documents that the head left. */
+  /** Runs the stages after the head on the documents from the head. */
   run(documents: DocumentFlow): DocumentFlow;
 }
 
@@ -25,9 +25,9 @@ export function compilePipeline(given: readonly BsonValue[]): Pipeline {
 }
 
 /**
- * The stages without a head, for documents that are at hand.
+ * The stages without a head, for documents that are already there.
  *
- * @param check Throws for the name of a stage that may not be used here.
+ * @param check Throws for the name of a stage that is not allowed here.
  */
 export function compilePipelineStages(given: readonly BsonValue[], check: (name: string) => void): Stage {
   const compiled = given.map((each) => {
@@ -39,13 +39,13 @@ export function compilePipelineStages(given: readonly BsonValue[], check: (name:
   return (documents) => chain(compiled, documents);
 }
 
-/** A stage, its argument not yet read. */
+/** A stage whose argument has not been read. */
 export interface NamedStage {
   name: string;
   argument: BsonValue;
 }
 
-/** @throws CommandError 40323 where it is none */
+/** @throws CommandError 40323 if it is not a stage */
 export function readStage(stage: BsonValue): NamedStage {
   if (!isDocument(stage)) {
     throw typeMismatch(`Each element of the 'pipeline' array must be an object`);

@@ -5,7 +5,7 @@ import { compileExpression } from '../aggregate/expression.js';
 import type { Result } from '../aggregate/scope.js';
 import { eachDocument, type Stage } from './stage.js';
 
-/** A stage that puts what an expression gives in place of each document. */
+/** A stage that replaces each document with the result of an expression. */
 export function replaceBy(expression: BsonValue, what: string): Stage {
   const evaluate = compileExpression(expression);
   return eachDocument((document) => {

@@ -1,7 +1,7 @@
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 import { Registry } from '../registry.js';
 
-/** Documents on their way; `undefined` is a chance to pause, which every stage passes on at once. */
+/** A stream of documents; `undefined` is an opportunity to pause, which every stage passes on at once. */
 export type DocumentFlow = Iterable<BsonDocument | undefined>;
 
 /** A compiled stage: documents in, documents out. */
@@ -19,16 +19,16 @@ export interface PipelineHead {
 export interface StageOperator {
   /** Reads the stage's argument. */
   parse(argument: BsonValue): Stage;
-  /** Whether it may stand in an update: it makes one document of one. @default false */
+  /** Whether it is allowed in an update, because it makes one document from one. @default false */
   updates?: boolean;
-  /** Moves the stage into the head, where a query would apply it in its turn: match, sort, skip, limit. */
+  /** Moves the stage into the head if a query can apply it in its fixed order: match, sort, skip, limit. */
   intoHead?(head: PipelineHead, argument: BsonValue): boolean;
 }
 
 /** Stages of pipelines. */
 export const stages = new Registry<StageOperator>('The stage');
 
-/** A stage that looks at one document after the other. */
+/** A stage that handles documents one by one. */
 export function eachDocument(handle: (document: BsonDocument) => Iterable<BsonDocument>): Stage {
   return function* each(documents) {
     for (const document of documents) {

@@ -10,7 +10,7 @@ export interface ByteInterval {
   highInclusive: boolean;
 }
 
-/** What a filter demands of one path, in sortable bytes. */
+/** A filter's requirement for one path, in sortable bytes. */
 export interface PathBounds {
   path: string;
   /** In ascending order, without overlap. */
@@ -19,20 +19,20 @@ export interface PathBounds {
   includesMissing: boolean;
 }
 
-/** Whether an interval holds one value only. */
+/** Whether an interval holds only one value. */
 export function isPoint({ low, high, lowInclusive, highInclusive }: ByteInterval): boolean {
   return lowInclusive && highInclusive && low.equals(high);
 }
 
 /**
- * All bounds that a filter gives, those of `$or` included: branches that all bound one path bound it together.
+ * All bounds of a filter, including those of `$or`: branches that all bound one path bound it together.
  */
 export function filterBounds(filter: Filter): PathBounds[] {
   const own = filter.predicates.map(toBounds);
   return [...own, ...filter.alternatives.flatMap(unionOfBranches)];
 }
 
-/** The intervals in which both demands can be met by one value. */
+/** The intervals in which a single value can meet both requirements. */
 export function intersect(a: readonly ByteInterval[], b: readonly ByteInterval[]): ByteInterval[] {
   return a.flatMap((left) => b.flatMap((right) => overlap(left, right) ?? []));
 }
@@ -41,7 +41,7 @@ function toBounds({ path, intervals, includesMissing }: Predicate): PathBounds {
   return { path, intervals: intervals.flatMap(toBytes), includesMissing };
 }
 
-/** The nulls are two values next to each other, and as points they leave the rest of a compound index sorted. */
+/** The nulls are two adjacent values. As points, they leave the rest of a compound index sorted. */
 function toBytes(interval: Interval): ByteInterval[] {
   const { low, high } = interval;
   if (low instanceof BsonUndefined && high === null) return [point(encodeKey(low)), point(encodeKey(high))];

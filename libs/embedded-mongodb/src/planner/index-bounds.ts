@@ -3,23 +3,23 @@ import { after, boundFits, fitBound, keyRange } from '../storage/layout.js';
 import type { KeyRange } from '../storage/store.js';
 import { type ByteInterval, intersect, isPoint, type PathBounds } from './bounds.js';
 
-/** Most ranges that one scan is made of; beyond that, later components of the index stay unbounded. */
+/** Maximum number of ranges in one scan; beyond that, later components of the index stay unbounded. */
 const maxRanges = 1_000;
 
-/** What a scan of an index covers. */
+/** The part of an index that a scan covers. */
 export interface IndexBounds {
   ranges: KeyRange[];
-  /** Per bounded component of the index, its intervals; what follows is unbounded. */
+  /** The intervals of each bounded component of the index; later components are unbounded. */
   components: ByteInterval[][];
   /** Number of leading components that are bounded to single values. */
   points: number;
-  /** Per range, how many bytes the components up to each one take, as long as they are single values. */
+  /** For each range, how many bytes the components up to each one take, as long as they are single values. */
   ends: number[][];
-  /** Whether a key lies in the ranges if and only if it fulfils all bounds given. */
+  /** Whether a key is in the ranges if and only if it meets all given bounds. */
   exact: boolean;
 }
 
-/** The least part of an index that holds every document within the bounds. */
+/** The smallest part of an index that holds every document within the bounds. */
 export function indexBounds(index: Index, bounds: readonly PathBounds[]): IndexBounds {
   const components: ByteInterval[][] = [];
   let used = 0;
@@ -39,15 +39,15 @@ export function indexBounds(index: Index, bounds: readonly PathBounds[]): IndexB
     ranges,
     ends,
     components,
-    // Ranges that were merged hold more than one value, so that they give no order by themselves.
+    // Merged ranges hold more than one value, so they do not imply an order.
     points: overlapped ? 0 : components.filter((intervals) => intervals.every(isPoint)).length,
     exact: used === bounds.length && !index.traits.cut && components.every((each) => each.every(fits)),
   };
 }
 
 /**
- * One array may meet two demands with two elements, so over arrays only one of them bounds the scan: the one with the
- * fewest values.
+ * Two elements of an array may each meet one of two requirements, so only one of them bounds the scan over
+ * arrays: the one with the fewest values.
  */
 function componentIntervals(bounds: readonly PathBounds[], isArray: boolean): ByteInterval[] | undefined {
   const [first, ...others] = [...bounds].sort((a, b) => weight(a) - weight(b));
@@ -84,7 +84,7 @@ function toRanges(index: Index, components: readonly ByteInterval[][]): Ranges {
   };
 }
 
-/** Bounds that were cut may overlap, in their order; each key is to be visited once. */
+/** Cut bounds may overlap, in order; each key must be visited once. */
 function withoutOverlap(parts: readonly Part[]): Part[] {
   const apart: Part[] = [];
   for (const part of parts) {
@@ -95,7 +95,7 @@ function withoutOverlap(parts: readonly Part[]): Part[] {
   return apart;
 }
 
-/** A range in the making. */
+/** A range under construction. */
 interface Part {
   low: Buffer;
   high: Buffer;

@@ -5,9 +5,9 @@ import { badValue } from '../errors.js';
 import type { QueryRequest } from './query.js';
 
 /**
- * The request with a sort by `$natural` as what it is: a hint to walk the collection itself, in that direction.
+ * Treats a sort by `$natural` as a hint to walk the collection itself in that direction.
  *
- * @throws CommandError BadValue (2) for a direction other than 1 and -1, or another hint or field beside it
+ * @throws CommandError BadValue (2) for a direction other than 1 and -1, or if another hint or field is given
  */
 export function naturalOrder(request: QueryRequest): QueryRequest {
   const { sort, hint } = request;

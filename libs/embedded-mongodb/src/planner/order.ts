@@ -4,21 +4,21 @@ import type { SortField } from '../query/sort.js';
 import type { StoredDocument } from '../catalog/collection.js';
 import type { Scan } from './scan.js';
 
-/** Most memory that the documents of one sort may take, as in MongoDB without the disk. Unit: bytes. */
+/** Maximum memory for the documents of one sort, as in MongoDB without disk use. Unit: bytes. */
 const maxSortBytes = 100 * 1024 * 1024;
 
-/** A document that is sorted, as it was when it was read. */
+/** A document to sort, as it was when it was read. */
 interface Sorted extends StoredDocument {
   /** Sortable bytes. */
   key: Buffer;
 }
 
 /**
- * Sorts what a scan finds. With a limit only that many documents are held at a time.
+ * Sorts the documents that a scan finds. With a limit, only that many documents are held at a time.
  *
- * @param keep How many documents of the sorted order are wanted.
- * @param most Memory for the documents. Unit: bytes. @default 100 MiB
- * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed (292) when they outgrow it
+ * @param keep Number of documents that are wanted from the sorted order.
+ * @param most Maximum memory for the documents. Unit: bytes. @default 100 MiB
+ * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed (292) if they exceed it
  */
 export function* sortMatches(
   scan: Scan,
@@ -45,7 +45,7 @@ export function* sortMatches(
   yield* inOrder(found, keep);
 }
 
-/** A document that moved within the index that finds it may have come twice. */
+/** Removes repetitions: a document that moved within the index during the scan may be found twice. */
 function inOrder(found: Sorted[], keep: number): Sorted[] {
   const seen = new Set<number>();
   return found

@@ -28,37 +28,39 @@ export interface IndexScan {
   index: Index;
   bounds: IndexBounds;
   reverse: boolean;
-  /** When set, the ranges are merged by what follows this many components, so that together they are in order. */
+  /**
+   * If set, the ranges are merged by the part after this many components, so that together they are in order.
+   */
   mergeFrom?: number;
 }
 
 /** How a query is answered. */
 export interface Plan {
   access: Access;
-  /** Whether the access delivers documents in the order asked for. */
+  /** Whether the access returns documents in the requested order. */
   sorted: boolean;
-  /** Whether every candidate matches, so that none needs a second look. */
+  /** Whether every candidate matches, so that none has to be checked. */
   exact: boolean;
 }
 
-/** What a query asks for, as far as it decides the plan. */
+/** The parts of a query that determine the plan. */
 export interface PlanRequest {
   given: BsonDocument;
   filter: Filter;
   sort: readonly SortField[];
   /** An index's name or key pattern, or `{ $natural: ±1 }`. */
   hint?: BsonValue;
-  /** The index to walk, whether or not it holds all that match. */
+  /** The index to walk, whether or not it contains all matches. */
   within?: Index;
 }
 
-/** Most ranges that are merged into one order; beyond that, sorting is cheaper. */
+/** Maximum number of ranges to merge into one order; beyond that, sorting is cheaper. */
 const maxMerged = 64;
 
-/** A scan that reads no more keys than this beats one that delivers the order. */
+/** A scan of no more keys than this is better than one that returns the order. */
 const smallScan = 500;
 
-/** Decides how to answer a query: the index that narrows it down the most, and among equals the one that sorts. */
+/** Decides how to answer a query: with the most selective index, and among equals the one that sorts. */
 export function plan(store: Store, collection: Collection, request: PlanRequest): Plan {
   const { filter, hint, within } = request;
   if (within) return toPlan(candidate(within, filterBounds(filter), request), filter);
@@ -70,7 +72,8 @@ export function plan(store: Store, collection: Collection, request: PlanRequest)
   const indexes =
     hint === undefined ? usable(collection, request, bounds) : [hinted(collection, request, hint, bounds)];
   const candidates = indexes.map((index) => candidate(index, bounds, request));
-  // Without either, the order of insertion is MongoDB's, and the documents themselves are the shortest way to it.
+  // Without either, the order is that of insertion, as in MongoDB, and reading the documents themselves is
+  // the fastest.
   const worthwhile = candidates.filter(
     ({ scan, sorted }) =>
       hint !== undefined || scan.bounds.components.length > 0 || (sorted && request.sort.length > 0),
@@ -97,7 +100,7 @@ function scanAll({ sort, given }: PlanRequest, reverse: boolean): Plan {
   return { access: { kind: 'collscan', reverse }, sorted: sort.length === 0, exact: given.size === 0 };
 }
 
-/** The `_id` of a filter that asks for nothing else. */
+/** The `_id` of a filter that has no other condition. */
 function idPoint(given: BsonDocument): BsonValue | undefined {
   if (given.size !== 1) return undefined;
   let id = given.get('_id');
@@ -127,7 +130,7 @@ function candidate(index: Index, bounds: readonly PathBounds[], { sort }: PlanRe
   };
 }
 
-/** Whether `a` is to be preferred to `b`. */
+/** Whether `a` is preferable to `b`. */
 function better(store: Store, a: Candidate, b: Candidate): boolean {
   const [pointsA, pointsB] = [rank(a), rank(b)];
   if (a.sorted !== b.sorted) {
@@ -140,7 +143,7 @@ function better(store: Store, a: Candidate, b: Candidate): boolean {
   return a.scan.bounds.ranges.length < b.scan.bounds.ranges.length;
 }
 
-/** Single values first, a range after them; a unique index with all its values given cannot be beaten. */
+/** Single values count most, then a range. A unique index with all its values given is the best. */
 function rank({ scan: { index, bounds } }: Candidate): number {
   const { fields, unique } = index.definition;
   if (unique && bounds.points === fields.length) return Infinity;
@@ -156,7 +159,7 @@ function isSmall(store: Store, { bounds }: IndexScan): boolean {
   return true;
 }
 
-/** The direction in which a scan delivers a sort, if it does. */
+/** The direction in which a scan returns a sort's order, if it does. */
 function sortOrder(
   index: Index,
   { components, points }: IndexBounds,
@@ -189,7 +192,7 @@ function sortOrder(
   return { reverse: reverse ?? false, mergeFrom: merged > 1 ? first : undefined };
 }
 
-/** Indexes that hold every document the filter can match. */
+/** Indexes that contain every document that the filter can match. */
 function usable(collection: Collection, request: PlanRequest, bounds: readonly PathBounds[]): Index[] {
   return collection.indexes.filter((index) => {
     const { partial, sparse, fields } = index.definition;
@@ -201,7 +204,7 @@ function usable(collection: Collection, request: PlanRequest, bounds: readonly P
   });
 }
 
-/** Whether every document that the query matches is one of a partial index. */
+/** Whether a partial index contains every document that the query matches. */
 function implies({ given }: PlanRequest, bounds: readonly PathBounds[], { definition }: Index): boolean {
   const expression = definition.spec.get('partialFilterExpression') as BsonDocument;
   const asGiven = [...expression].every(([name, value]) => {
@@ -260,7 +263,7 @@ function plannerError({ given }: PlanRequest, codeName: string, code: number, re
   );
 }
 
-/** When each branch of an `$or` has an index, their scans together beat a look at every document. */
+/** If each branch of an `$or` has an index, scanning them is better than reading every document. */
 function orPlan(store: Store, collection: Collection, request: PlanRequest): Plan | undefined {
   for (const branches of request.filter.alternatives) {
     const scans = branches.map((filter): IndexScan | undefined => {

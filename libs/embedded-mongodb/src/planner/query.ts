@@ -9,15 +9,15 @@ import { sortMatches } from './order.js';
 import { naturalOrder } from './natural.js';
 import { plan, type Plan } from './plan.js';
 
-/** What is asked of a collection. */
+/** A query of a collection. */
 export interface QueryRequest {
   filter: BsonDocument;
   sort?: BsonDocument;
   skip?: number;
-  /** 0 or absent: all. */
+  /** 0 or absent means no limit. */
   limit?: number;
   hint?: BsonValue;
-  /** Only the documents in this index are meant: it is walked whether or not it holds all that match. */
+  /** Only the documents in this index are wanted: it is walked whether or not it contains all matches. */
   within?: Index;
 }
 
@@ -26,10 +26,10 @@ export class Query {
   readonly filter: Filter;
   readonly plan: Plan;
   readonly scan: Scan;
-  /** What was asked for, a natural order being a hint. */
+  /** The request, with a natural order turned into a hint. */
   readonly request: QueryRequest;
 
-  /** @throws CommandError where filter, sort or hint are wrong, or the store is closed */
+  /** @throws CommandError if filter, sort or hint are invalid, or if the store is closed */
   constructor(
     store: Store,
     readonly collection: Collection | undefined,
@@ -52,7 +52,7 @@ export class Query {
     this.scan = new Scan(store, collection, this.plan, this.filter);
   }
 
-  /** The matches in order, without those skipped and behind the limit; `undefined` is a chance to pause. */
+  /** The matches in order, after the skip and up to the limit; `undefined` is an opportunity to pause. */
   *matches(): Generator<StoredDocument | undefined> {
     const { skip = 0, limit = 0 } = this.request;
     let toSkip = skip;
@@ -68,12 +68,12 @@ export class Query {
         if (match && --left === 0) break;
       }
     } finally {
-      // Also where the reader stops early: what is left open slows down every write from then on.
+      // Also if the reader stops early: an open cursor slows down every later write.
       this.scan.end();
     }
   }
 
-  /** How many documents match, with as little reading as the plan allows. */
+  /** The number of matching documents, with as little reading as the plan allows. */
   *count(): Generator<number | undefined> {
     const { skip = 0, limit = 0 } = this.request;
     const bounded = (count: number): number => {

@@ -13,38 +13,39 @@ export interface Work {
   docsExamined: number;
 }
 
-/** A place in an index, or a document's record. */
+/** A position in an index, or a document's record. */
 interface Found {
   record: number;
-  /** The document, when the access read it anyway. */
+  /** The document, if the access has read it anyway. */
   bytes?: Buffer;
 }
 
-/** One of several ranges that are walked at once, with the entry that it comes next with. */
+/** One of several ranges that are walked together, with its next entry. */
 interface Head {
   cursor: StoreCursor;
   entry: Entry;
-  /** How many bytes of a key do not count for the order. */
+  /** Number of leading bytes of a key that do not affect the order. */
   from: number;
 }
 
-/** What a generator yields after work without a result. */
+/** Yielded by a generator after work without a result. */
 const chanceToPause = undefined;
 
-/** Steps without a result after which a chance to pause is given. */
+/** Number of steps without a result before an opportunity to pause. */
 const patience = 64;
 
 /**
  * Finds the documents that a plan's access leads to and the filter accepts, in the order of the access.
  *
- * Runs in steps: a step yields a match, or `undefined` as a chance to pause. {@link Scan.release} must be called before a pause and
- * {@link Scan.resume} behind it; the walk then goes on where it was. What it finds is what is stored at that moment.
+ * Runs in steps: a step yields a match, or `undefined` as an opportunity to pause. Call {@link Scan.release}
+ * before a pause and {@link Scan.resume} after it; the walk then continues from its position. It returns what
+ * is stored at that moment.
  */
 export class Scan {
   readonly work: Work = { keysExamined: 0, docsExamined: 0 };
   private readonly open = new Set<StoreCursor>();
   private readonly namespace: string | undefined;
-  /** Pauses so far: what was read before the last one may have changed. */
+  /** Number of pauses: data read before the last one may have changed. */
   private pauses = 0;
   private ended = false;
 
@@ -57,26 +58,26 @@ export class Scan {
     this.namespace = collection?.namespace;
   }
 
-  /** Lets go of the store's cursors for a pause. */
+  /** Releases the store's cursors for a pause. */
   release(): void {
     this.pauses++;
     for (const cursor of this.open) cursor.release();
   }
 
-  /** @throws CommandError as {@link Scan.checkAlive} does, unless all has been read */
+  /** @throws CommandError as {@link Scan.checkAlive} does, unless everything has been read */
   resume(): void {
     if (!this.ended) this.checkAlive();
   }
 
-  /** Lets go of everything: nothing more is to be read. */
+  /** Releases everything: nothing more will be read. */
   end(): void {
     this.ended = true;
     this.release();
   }
 
   /**
-   * @throws CommandError QueryPlanKilled (175) where the collection or an index of the plan is no longer what it was;
-   *   InterruptedAtShutdown (11600) where the store is closed
+   * @throws CommandError QueryPlanKilled (175) if the collection or an index of the plan has changed or was
+   * dropped; InterruptedAtShutdown (11600) if the store is closed
    */
   checkAlive(): void {
     const { collection } = this;
@@ -108,14 +109,17 @@ export class Scan {
     }
   }
 
-  /** Index entries that lie in exact bounds, counted without their documents. */
+  /** Counts index entries within exact bounds, without reading documents. */
   count({ bounds }: IndexScan): number {
     const count = bounds.ranges.reduce((sum, range) => sum + this.store.count(range), 0);
     this.work.keysExamined += count;
     return count;
   }
 
-  /** Whether the entries found say all of the filter; an index may have met its first array since the plan was made. */
+  /**
+   * Whether the found entries fully answer the filter; since the plan was made, an index may have met its
+   * first array.
+   */
   private get exact(): boolean {
     const { access, exact } = this.plan;
     return exact && !(access.kind === 'ixscan' && access.index.multikey);
@@ -185,7 +189,10 @@ export class Scan {
     }
   }
 
-  /** Walks all ranges at once, always taking the entry that comes first by what follows the merged components. */
+  /**
+   * Walks all ranges together, always taking the entry that comes first by the part after the merged
+   * components.
+   */
   private *mergeRanges(
     scan: IndexScan,
     ranges: readonly KeyRange[],
@@ -223,7 +230,7 @@ export class Scan {
   }
 }
 
-/** Goes to the next entry, if there is one. */
+/** Moves to the next entry, if there is one. */
 function advance(head: Head): boolean {
   const entry = head.cursor.next();
   if (entry) head.entry = entry;
@@ -235,7 +242,7 @@ function indexesOf(access: Access): Index[] {
   return 'index' in access ? [access.index] : [];
 }
 
-/** Each record once where that is wanted: an array gives its document several entries. */
+/** Returns each record once if requested: an array gives its document several entries. */
 function* distinct(
   entries: Iterable<Found | undefined>,
   wanted: () => boolean,

@@ -2,28 +2,34 @@ import type { BsonDocument, BsonValue } from '../bson/types.js';
 import type { Interval, Predicate } from './predicate.js';
 import { type Path, someAt, type Test } from './path.js';
 
-/** What is asked of one field. */
+/** A condition on one field. */
 export interface Condition {
-  /** Whether a document has a fitting value at the path. */
+  /** Whether a document has a matching value at the path. */
   matchesAt(document: BsonDocument, path: Path): boolean;
-  /** Whether a single value fits, without a look into arrays; this is what `$elemMatch` asks. */
+  /** Whether a single value matches, without looking into arrays; this is what `$elemMatch` needs. */
   matchesElement(value: BsonValue | undefined): boolean;
-  /** What an index over a path can know of it. */
+  /** The information that an index over a path can use. */
   predicates?(path: string): Predicate[];
-  /** Whether it looks into the array it asks for: its predicates then hold for a path and not for an element of an array. */
+  /**
+   * Whether it looks into arrays itself: its predicates then apply to a path but not to an element of an
+   * array.
+   */
   whole?: boolean;
-  /** Whether the predicates say all of it where no array lies on the path and a missing field counts as null. */
+  /**
+   * Whether the predicates are equivalent to it if there is no array on the path and a missing field counts
+   * as null.
+   */
   exact?: boolean;
 }
 
-/** What an index can know of a condition. */
+/** The information about a condition that an index can use. */
 export interface Bounds {
   intervals: Interval[];
   includesMissing: boolean;
   exact: boolean;
 }
 
-/** A condition over each value at a path, which an index can narrow down to intervals. */
+/** A condition on each value at a path, which an index can narrow down to intervals. */
 export function condition(test: Test, bounds?: Bounds): Condition {
   return {
     matchesAt: (document, path) => someAt(document, path, true, test),
@@ -34,7 +40,7 @@ export function condition(test: Test, bounds?: Bounds): Condition {
   };
 }
 
-/** A condition over what stands at the path as a whole: arrays are not tested element by element. */
+/** A condition on the value at the path as a whole: arrays are not tested element by element. */
 export function wholeCondition(test: Test, predicates?: (path: string) => Predicate[]): Condition {
   return {
     matchesAt: (document, path) => someAt(document, path, false, test),
@@ -44,7 +50,7 @@ export function wholeCondition(test: Test, predicates?: (path: string) => Predic
   };
 }
 
-/** True where not all of the conditions are. */
+/** True if not all of the conditions are. */
 export function negation(conditions: readonly Condition[]): Condition {
   return {
     matchesAt: (document, path) => !conditions.every((each) => each.matchesAt(document, path)),
@@ -52,7 +58,7 @@ export function negation(conditions: readonly Condition[]): Condition {
   };
 }
 
-/** True where all of the conditions are. */
+/** True if all of the conditions are. */
 export function conjunction(conditions: readonly Condition[]): Condition {
   return {
     matchesAt: (document, path) => conditions.every((each) => each.matchesAt(document, path)),

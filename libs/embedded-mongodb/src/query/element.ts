@@ -7,20 +7,22 @@ import type { Predicate } from './predicate.js';
 import { namesReference } from './reference.js';
 import type { Filter } from './types.js';
 
-/** What is asked of one element of an array. */
+/** A condition on one element of an array. */
 export interface ElementMatch {
   matches(element: BsonValue): boolean;
-  /** What an index over the array's path can know of it. */
+  /** The information that an index over the array's path can use. */
   predicates(path: string): Predicate[];
 }
 
-/** The argument of `$elemMatch`: with operators it asks an element as a value, otherwise as a document. */
+/**
+ * The argument of `$elemMatch`: operators apply to an element as a value, anything else to it as a document.
+ */
 export function compileElementMatch(argument: BsonValue): ElementMatch {
   if (!isDocument(argument)) throw badValue('$elemMatch needs an Object');
   const first = argument.keys().next().value ?? '';
   if (isOperators(argument) && !isTopLevelOperator(first) && !namesReference(argument)) {
     const conditions = operatorConditions(argument);
-    // An index holds an array inside an array as one value, and nothing of what is in it.
+    // An index holds an array inside an array as one value, without its contents.
     const asked = conditions.filter((each) => !each.whole);
     return {
       matches: conjunction(conditions).matchesElement,
@@ -30,7 +32,7 @@ export function compileElementMatch(argument: BsonValue): ElementMatch {
   const filter = compileClauses(argument, { onTopLevel: notHere });
   return {
     matches: (element) => matchesElement(filter, element),
-    // An element that is no document can lack a field without lacking it for an index or for another filter.
+    // An element that is not a document lacks the field here, but not for an index or another filter.
     predicates: (path) =>
       filter.predicates
         .filter((each) => !each.includesMissing)
@@ -38,7 +40,7 @@ export function compileElementMatch(argument: BsonValue): ElementMatch {
   };
 }
 
-/** An array among the elements is asked as a document whose names are its positions. */
+/** An array inside the array is treated as a document whose names are the positions. */
 function matchesElement(filter: Filter, element: BsonValue): boolean {
   if (isDocument(element)) return filter.matches(element);
   return (

@@ -13,7 +13,7 @@ export function equality(value: BsonValue): Condition {
   });
 }
 
-/** Whether a value equals another; null equals what is missing. */
+/** Whether a value equals another one; null also equals a missing value. */
 export function equalTo(value: BsonValue): Test {
   if (value === null) return (each) => each === undefined || each === null;
   if (typeof value === 'string') return (each) => each === value;

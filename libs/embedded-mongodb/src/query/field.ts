@@ -6,19 +6,19 @@ import { equality } from './equality.js';
 import { isReference } from './reference.js';
 import { regex } from './regex-condition.js';
 
-/** What a filter asks of one field: operators, a regular expression or a value to be equal to. */
+/** A filter's condition on one field: operators, a regular expression, or a value to equal. */
 export function fieldCondition(argument: BsonValue): Condition {
   if (argument instanceof BSONRegExp) return regex(argument);
   return isOperators(argument) ? conjunction(operatorConditions(argument)) : equality(argument);
 }
 
-/** Whether a value is a document of operators, and no value to be equal to. */
+/** Whether a value is a document of operators rather than a value to equal. */
 export function isOperators(value: BsonValue): value is BsonDocument {
   return isDocument(value) && (value.keys().next().value?.startsWith('$') ?? false) && !isReference(value);
 }
 
 /**
- * What operators ask, each in turn.
+ * The conditions of operators, in order.
  *
  * @throws CommandError CommandNotSupported (115) for an operator that this server lacks
  */
@@ -26,7 +26,7 @@ export function operatorConditions(operators: BsonDocument): Condition[] {
   return [...operators].flatMap(([name, argument]) => fieldOperators.find(name)(argument, operators) ?? []);
 }
 
-/** Whether an operator stands in the place of a field rather than below one. */
+/** Whether an operator is used in place of a field rather than below one. */
 export function isTopLevelOperator(name: string): boolean {
   return ['$and', '$or', '$nor', '$where', '$expr'].includes(name);
 }

@@ -9,21 +9,25 @@ export type { Interval, Predicate } from './predicate.js';
 export type { ClauseContext, Filter } from './types.js';
 
 /**
- * @throws CommandError BadValue (2) and others, as MongoDB words them; CommandNotSupported (115) for what this server lacks.
+ * @throws CommandError BadValue (2) and others, with MongoDB's messages; CommandNotSupported (115) for
+ * features that this server lacks.
  * @see https://www.mongodb.com/docs/manual/reference/operator/query/
  */
 export function compileFilter(filter: BsonDocument): Filter {
   return compileClauses(filter);
 }
 
-/** The condition of `$pull` over documents; what MongoDB allows only in queries is refused in its words. */
+/**
+ * The condition of `$pull` on documents. Operators that MongoDB allows only in queries are rejected with its
+ * messages.
+ */
 export function compileElementFilter(filter: BsonDocument): Filter {
   return compileClauses(filter, {
     onTopLevel: () => failure('QueryFeatureNotAllowed', '$expr is not allowed in this context'),
   });
 }
 
-/** A filter, or one inside another. */
+/** A filter, or one inside another filter. */
 export function compileClauses(filter: BsonDocument, context: ClauseContext = {}): Filter {
   return allOf(
     [...filter].map(([key, value]) =>
@@ -35,7 +39,7 @@ export function compileClauses(filter: BsonDocument, context: ClauseContext = {}
 /** Matches everything. */
 export const everyDocument: Filter = { matches: () => true, predicates: [], alternatives: [], exact: true };
 
-/** What a filter is about which an index can know nothing. */
+/** A condition that no index can help with. */
 export const opaque: Filter = { ...everyDocument, exact: false };
 
 /** The filters that `$and`, `$or` or `$nor` holds. */
@@ -48,10 +52,10 @@ export function compileBranches(operator: string, argument: BsonValue, context: 
   });
 }
 
-/** The filter that all of the filters match. */
+/** Matches if all of the filters do. */
 export function allOf(filters: readonly Filter[]): Filter {
   if (filters.length === 1) return filters[0] as Filter;
-  // As in MongoDB, expressions come last: what the others rule out cannot make them fail.
+  // As in MongoDB, expressions come last: documents that the others exclude cannot make them fail.
   const inOrder = [...filters].sort((a, b) => Number(a.evaluates ?? false) - Number(b.evaluates ?? false));
   return {
     matches: (document) => inOrder.every((each) => each.matches(document)),
@@ -62,7 +66,7 @@ export function allOf(filters: readonly Filter[]): Filter {
   };
 }
 
-/** What is asked of one field, as a filter. */
+/** The condition on one field, as a filter. */
 export function fieldFilter(name: string, argument: BsonValue): Filter {
   const asked = fieldCondition(argument);
   const path = parsePath(name);
@@ -74,7 +78,7 @@ export function fieldFilter(name: string, argument: BsonValue): Filter {
   };
 }
 
-/** A number in a path names an element or a field, and an index over it stores something else in either case. */
+/** A number in a path names an element or a field; an index over it stores something else in either case. */
 function hasPosition(path: string): boolean {
   return /(?:^|\.)\d+(?:\.|$)/.test(path);
 }

@@ -8,7 +8,7 @@ const zeroId = new ObjectId(new Uint8Array(12));
 const lastId = new ObjectId(new Uint8Array(12).fill(0xff));
 const emptyBinary = new Binary(new Uint8Array(0), 0);
 
-/** The least value of a type and the first one beyond it, or its greatest one. */
+/** The smallest value of each type, and the first one beyond the type or its greatest one. */
 const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
   null: { low: BsonUndefined.value, lowInclusive: true, high: null, highInclusive: true },
   double: { low: new Double(NaN), lowInclusive: false, high: new Double(Infinity), highInclusive: true },
@@ -17,7 +17,7 @@ const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
   binData: { low: emptyBinary, lowInclusive: true, high: zeroId, highInclusive: false },
   objectId: { low: zeroId, lowInclusive: true, high: lastId, highInclusive: true },
   bool: { low: false, lowInclusive: true, high: true, highInclusive: true },
-  // A stored date may lie beyond those of JavaScript, so the types around it bound them.
+  // A stored date may be outside the range of JavaScript's, so the adjacent types are the bounds.
   date: { low: true, lowInclusive: false, high: new Timestamp(Long.UZERO), highInclusive: false },
   timestamp: {
     low: new Timestamp(Long.ZERO),
@@ -33,7 +33,7 @@ const brackets: Partial<Record<keyof typeof BsonType, Interval>> = {
   },
 };
 
-/** Every value an index can hold. */
+/** Every value that an index can hold. */
 export const everything: Interval = {
   low: new MinKey(),
   lowInclusive: true,
@@ -46,7 +46,9 @@ export const textIntervals: Interval[] = [bracketOf('string'), bracketOf('regex'
   (each) => each ?? [],
 );
 
-/** One value alone. An index over an array holds its elements, so an array is looked for by its first one as well. */
+/**
+ * A single value. An index over an array holds its elements, so an array is also looked up by its first one.
+ */
 export function pointIntervals(value: BsonValue): Interval[] {
   if (value === null) return [brackets.null as Interval];
   if (!Array.isArray(value)) return [point(value)];
@@ -61,7 +63,7 @@ export function setIntervals(values: readonly BsonValue[]): Interval[] {
 /**
  * The values of the same type that are on one side of a bound.
  *
- * @returns `undefined` for bounds that an index does not help with: arrays and values across types.
+ * @returns `undefined` for bounds that an index cannot use: arrays, and values across types.
  */
 export function rangeIntervals(
   operator: '$gt' | '$gte' | '$lt' | '$lte',
@@ -79,10 +81,13 @@ export function rangeIntervals(
   return [{ ...bracket, high: bound, highInclusive: operator === '$lte' }];
 }
 
-/** The strings that start with a prefix, and all regular expressions, since one of them may equal the one searched for. */
+/**
+ * The strings that start with a prefix, and all regular expressions, since one of them may equal the one in
+ * the filter.
+ */
 export function prefixIntervals(prefix: string): Interval[] {
   const last = prefix.charCodeAt(prefix.length - 1);
-  // Beyond ASCII the next character is not always the next code unit.
+  // Beyond ASCII, the next character is not always the next code unit.
   if (prefix === '' || last >= 0x7f) return textIntervals;
   const next = prefix.slice(0, -1) + String.fromCharCode(last + 1);
   return [
@@ -99,7 +104,7 @@ function point(value: BsonValue): Interval {
   return { low: value, lowInclusive: true, high: value, highInclusive: true };
 }
 
-/** Sorted, with overlapping points once. */
+/** Sorts intervals and removes repeated points. */
 function inOrder(intervals: Interval[]): Interval[] {
   const sorted = [...intervals].sort(
     (a, b) => compareValues(a.low, b.low) || typeRank(b.high) - typeRank(a.high),

@@ -1,7 +1,10 @@
 /** A range of code points, both ends included. */
 export type CodePoints = readonly [low: number, high: number];
 
-/** Where the letters with a case lie that are compared without one: Latin, Greek, Cyrillic, Armenian, and signs like K. */
+/**
+ * The ranges of letters whose case can be ignored here: Latin, Greek, Cyrillic, Armenian, and symbols such as
+ * the kelvin sign.
+ */
 const blocks: readonly CodePoints[] = [
   [0x41, 0x58f],
   [0x1c80, 0x1c88],
@@ -13,18 +16,19 @@ const blocks: readonly CodePoints[] = [
   [0xab53, 0xab53],
 ];
 
-/** Equal in later versions of Unicode only than the one that MongoDB 7.0 goes by. */
+/** Letters that are equal only in later versions of Unicode than the one MongoDB 7.0 uses. */
 const apart: ReadonlySet<number> = new Set([0x390, 0x3b0, 0x1fd3, 0x1fe3]);
 
-/** Largest range whose letters are looked up one by one. */
+/** Maximum size of a range whose letters are looked up one by one. */
 const maxRange = 1_000;
 
 let letters: string | undefined;
 
 /**
- * The code points that equal one where case does not count, itself included: those that the engine finds with it.
+ * The code points that equal one if case is ignored, including itself: those that the JavaScript engine
+ * matches.
  *
- * @returns `undefined` for letters of rarer scripts, of which it is not known here
+ * @returns `undefined` for letters of rarer scripts, for which this is unknown
  */
 export function caseVariants(point: number): readonly number[] | undefined {
   const text = String.fromCodePoint(point);
@@ -35,7 +39,7 @@ export function caseVariants(point: number): readonly number[] | undefined {
   return [...new Set([point, ...(found ?? []).map((each) => each.codePointAt(0) as number)])];
 }
 
-/** The same for ranges: they and all variants of what is in them. */
+/** The same for ranges: the ranges and all variants of their letters. */
 export function withCaseVariants(ranges: readonly CodePoints[]): CodePoints[] | undefined {
   if (ranges.some(([low, high]) => high - low > maxRange)) return undefined;
   const variants = ranges.flatMap((range) => [...pointsOf(range)].map(caseVariants));

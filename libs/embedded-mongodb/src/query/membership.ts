@@ -8,7 +8,7 @@ import type { Test } from './path.js';
 import { isReference } from './reference.js';
 import { regexTest } from './regex-condition.js';
 
-/** `$in`: one of the values, or a string that one of the regular expressions finds something in. */
+/** `$in`: one of the values, or a string that one of the regular expressions matches. */
 export function membership(operator: '$in' | '$nin', argument: BsonValue): Condition {
   if (!Array.isArray(argument)) throw badValue(`${operator} needs an array`);
   for (const each of argument) {
@@ -32,7 +32,7 @@ export function membership(operator: '$in' | '$nin', argument: BsonValue): Condi
   );
 }
 
-/** Many strings or ids are common in `$in`; those are found by one look-up. */
+/** Many strings or ids are common in `$in`; they are found with one look-up. */
 function oneOf(values: readonly BsonValue[], tests: readonly Test[]): Test {
   if (values.length > 8 && values.every((each) => typeof each === 'string')) {
     const known = new Set<BsonValue | undefined>(values);

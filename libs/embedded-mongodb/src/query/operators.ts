@@ -4,16 +4,16 @@ import type { Condition } from './condition.js';
 import type { ClauseContext, Filter } from './types.js';
 
 /**
- * Reads what an operator asks of a field: `{ field: { $gt: 1 } }`. The siblings are the operators beside it, itself included;
- * `undefined` asks nothing.
+ * Reads the condition of an operator on a field: `{ field: { $gt: 1 } }`. The siblings are all operators of
+ * that field; `undefined` means no condition.
  */
 export type FieldOperator = (argument: BsonValue, siblings: BsonDocument) => Condition | undefined;
 
 /** Operators below a field of a filter. */
 export const fieldOperators = new Registry<FieldOperator>('The operator');
 
-/** Reads an operator that stands where a filter has its fields: `{ $or: [] }`. */
+/** Reads an operator in place of a filter's field: `{ $or: [] }`. */
 export type ClauseOperator = (argument: BsonValue, context: ClauseContext) => Filter;
 
-/** Operators in the place of a filter's fields. */
+/** Operators in place of a filter's fields. */
 export const clauseOperators = new Registry<ClauseOperator>('The operator');

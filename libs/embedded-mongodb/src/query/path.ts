@@ -1,9 +1,9 @@
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 
-/** A dotted path, taken apart. */
+/** A dotted path, split into names. */
 export type Path = readonly string[];
 
-/** A question about one value; `undefined` stands for a missing one. */
+/** A test of one value; `undefined` is a missing one. */
 export type Test = (value: BsonValue | undefined) => boolean;
 
 export function parsePath(path: string): Path {
@@ -11,12 +11,14 @@ export function parsePath(path: string): Path {
 }
 
 /**
- * Whether a test holds for one of the values at a path.
+ * Whether a test is true for one of the values at a path.
  *
- * Documents inside arrays are searched one by one, and a number in the path also names an element; arrays directly inside
- * arrays are entered by number only, and an element named by the path's last number is tested as a whole. A path that leads nowhere gives one missing value, except through an array.
+ * Documents inside arrays are searched one by one, and a number in the path also names an element. Arrays
+ * directly inside arrays are entered by number only, and an element named by the path's last number is tested
+ * as a whole. A path without a value gives one missing value, except through an array.
  *
- * @param elements Whether an array at the path's end is tested element by element before it is tested as a whole.
+ * @param elements Whether an array at the path's end is tested element by element before it is tested as a
+ * whole.
  */
 export function someAt(
   document: BsonDocument,

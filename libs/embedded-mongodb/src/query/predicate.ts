@@ -9,11 +9,12 @@ export interface Interval {
 }
 
 /**
- * What a filter asks of one path, for whoever picks an index.
+ * A filter's requirement for one path, used to choose an index.
  *
- * A matching document has, among the values that an index over `path` stores for it, one inside an interval. It says
- * nothing of the other direction: each candidate still goes through the filter's `matches`. Two predicates over one path
- * may be met by two different elements of an array, so their intervals may be intersected only where the path holds no array.
+ * Among the values that an index over `path` stores for a matching document, at least one is inside an
+ * interval. The reverse is not true: each candidate still has to pass the filter's `matches`. Two different
+ * elements of an array may satisfy two predicates over one path, so their intervals may be intersected only
+ * if the path holds no array.
  */
 export interface Predicate {
   path: string;

@@ -1,18 +1,18 @@
 import { type BsonDocument, type BsonValue, isDocument } from '../bson/types.js';
 import type { Expression } from '../aggregate/scope.js';
 
-/** What a projection makes of one field. */
+/** The effect of a projection on one field. */
 export type Leaf = 'include' | 'exclude' | { compute: Expression };
 
 /** A projection by field name, with the order in which computed fields are added. */
 export class ProjectionTree {
   private readonly leaves = new Map<string, Leaf>();
   private readonly children = new Map<string, ProjectionTree>();
-  /** All names, in the order in which they were first given. */
+  /** All names, in the order of their first occurrence. */
   private readonly names = new Set<string>();
   private computes = false;
 
-  /** The paths must not collide: none may be, or lead through, another. */
+  /** Adds a path. Paths must not collide: none may be, or lead through, another. */
   add([name = '', ...rest]: readonly string[], leaf: Leaf): void {
     if (typeof leaf === 'object') this.computes = true;
     this.names.add(name);
@@ -25,7 +25,7 @@ export class ProjectionTree {
     child.add(rest, leaf);
   }
 
-  /** Only the fields that are named, in the document's order. */
+  /** Only the named fields, in the document's order. */
   include(document: BsonDocument): BsonDocument {
     const result: BsonDocument = new Map();
     for (const [name, value] of document) {
@@ -36,7 +36,7 @@ export class ProjectionTree {
     return result;
   }
 
-  /** All but the fields that are named. */
+  /** All fields except the named ones. */
   exclude(document: BsonDocument): BsonDocument {
     const result: BsonDocument = new Map();
     for (const [name, value] of document) {
@@ -46,7 +46,10 @@ export class ProjectionTree {
     return result;
   }
 
-  /** Adds the computed fields to a document that is changed in place; new ones come last, in the order they were given in. */
+  /**
+   * Adds the computed fields to a document in place; new ones come last, in the order in which they were
+   * given.
+   */
   compute(target: BsonDocument, document: BsonDocument): BsonDocument {
     if (!this.computes) return target;
     for (const name of this.names) {
@@ -64,7 +67,7 @@ export class ProjectionTree {
 
   private includeValue(value: BsonValue): BsonValue | undefined {
     if (isDocument(value)) return this.include(value);
-    // A document that is computed here later takes the place of what it replaces.
+    // A document that is computed here later replaces the current value.
     if (!Array.isArray(value)) return this.computes ? new Map() : undefined;
     return value.flatMap((element) => {
       const inner = this.includeValue(element);
@@ -77,7 +80,7 @@ export class ProjectionTree {
     return Array.isArray(value) ? value.map((element) => this.excludeValue(element)) : value;
   }
 
-  /** Inside an array every element gets the fields; whatever is no document is replaced by one. */
+  /** Inside an array, every element gets the fields; an element that is not a document is replaced by one. */
   private computeValue(value: BsonValue | undefined, document: BsonDocument): BsonValue {
     if (Array.isArray(value)) return value.map((element) => this.computeValue(element, document));
     return this.compute(isDocument(value) ? new Map(value) : new Map(), document);

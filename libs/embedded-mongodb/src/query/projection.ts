@@ -12,7 +12,7 @@ export interface Projection {
   apply(document: BsonDocument): BsonDocument;
 }
 
-/** One field of the specification, read. */
+/** One field of the specification. */
 interface ProjectedField {
   path: string;
   leaf: Leaf;
@@ -38,13 +38,16 @@ export function compileProjection(spec: BsonDocument): Projection {
   };
 }
 
-/** What the tree does with a field: `_id` alone may be included or excluded against the rule of the others. */
+/** The effect on a field: only `_id` may be included or excluded against the rule of the others. */
 function leafOf(path: string, leaf: Leaf, including: boolean): Leaf | undefined {
   if (path !== '_id' || leaf !== (including ? 'exclude' : 'include')) return leaf;
   return including ? { compute: constant(undefined) } : undefined;
 }
 
-/** Reads a specification field by field; the first one to include, exclude or compute decides what all of it does. */
+/**
+ * Reads a specification field by field. The first one to include, exclude or compute decides the mode of the
+ * whole.
+ */
 class ProjectionReader {
   private readonly entries: ProjectedField[] = [];
   private including: boolean | undefined;

@@ -10,7 +10,7 @@ import type { Test } from './path.js';
 
 type RangeOperator = '$gt' | '$gte' | '$lt' | '$lte';
 
-/** `$gt`, `$gte`, `$lt`, `$lte`: within the bound's own type, save for MinKey and MaxKey. */
+/** `$gt`, `$gte`, `$lt`, `$lte`: within the bound's own type, except for MinKey and MaxKey. */
 export function range(operator: RangeOperator, bound: BsonValue): Condition {
   if (bound instanceof BSONRegExp) throw badValue(`Can't have RegEx as arg to predicate over field.`);
   const intervals = rangeIntervals(operator, bound);

@@ -5,7 +5,7 @@ export function isReference(document: BsonDocument): boolean {
   return document.has('$ref') && document.has('$id');
 }
 
-/** Whether a document names a field of a reference, so that its other names are fields too. */
+/** Whether a document has a field of a reference, so that its other names are also fields. */
 export function namesReference(document: BsonDocument): boolean {
   return ['$ref', '$id', '$db'].some((name) => document.has(name));
 }

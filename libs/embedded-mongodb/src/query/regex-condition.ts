@@ -5,7 +5,10 @@ import { prefixIntervals } from './intervals.js';
 import type { Test } from './path.js';
 import { compileRegex } from './regex.js';
 
-/** `$regex`, and the plain `{ field: /pattern/ }`: strings it finds something in, and the same expression stored as a value. */
+/**
+ * `$regex`, and the plain `{ field: /pattern/ }`: strings that it matches, and the same expression stored as
+ * a value.
+ */
 export function regex(expression: BSONRegExp): Condition {
   const { test, prefix } = regexTest(expression);
   return condition(test, { intervals: prefixIntervals(prefix), includesMissing: false, exact: false });

@@ -1,7 +1,7 @@
 import { failureAt, unsupported } from '../errors.js';
 import { caseVariants, type CodePoints, withCaseVariants } from './letter-case.js';
 
-/** The options of a regular expression, as far as they decide how it is read. */
+/** The options of a regular expression that affect how it is read. */
 export interface RegexFlags {
   ignoreCase: boolean;
   multiline: boolean;
@@ -10,9 +10,9 @@ export interface RegexFlags {
 
 /** A translated expression. */
 export interface TranslatedRegex {
-  /** For JavaScript's `u` mode, and for no other flag. */
+  /** For JavaScript's `u` mode, without other flags. */
   source: string;
-  /** What every match begins with, which lies at the start of its text; empty when nothing is known. */
+  /** The prefix of every match, which is at the start of the text; empty if nothing is known. */
   prefix: string;
 }
 
@@ -20,9 +20,9 @@ export interface TranslatedRegex {
 interface Atom {
   source: string;
   kind: 'text' | 'assertion' | 'start';
-  /** Set for a character that stands for itself alone. */
+  /** Set for a character that matches only itself. */
   literal?: string;
-  /** How often the engine may have to write it out. */
+  /** How often the engine may have to expand it. */
   copies: number;
 }
 
@@ -35,13 +35,17 @@ const word: CodePoints[] = [...digit, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
 const sets: Readonly<Record<string, CodePoints[]>> = { d: digit, s: space, w: word };
 const controls: Readonly<Record<string, number>> = { n: 0x0a, r: 0x0d, t: 0x09 };
 
-/** Most copies of one expression inside another; MongoDB refuses an expression that grows too large. */
+/**
+ * Maximum number of copies of one expression inside another; MongoDB rejects an expression that grows too
+ * large.
+ */
 const maxCopies = 1_000;
 const maxNesting = 100;
 
 /**
- * Translates a regular expression of MongoDB (PCRE2) into one of JavaScript that finds something in the same texts. What the two
- * do not share to the last character is refused, and what is rare: backreferences, lookaround, properties of characters and others.
+ * Translates a regular expression of MongoDB (PCRE2) into a JavaScript one that matches the same texts.
+ * Rejects everything that the two do not treat identically, and rare features: backreferences, lookaround,
+ * character properties and others.
  */
 export class RegexParser {
   private at = 0;
@@ -59,7 +63,7 @@ export class RegexParser {
     return { source: sourceOf(branches), prefix: this.prefixOf(branches) };
   }
 
-  /** Literal characters behind a leading `^`; none where an alternative or an option could make them others. */
+  /** The literal characters after a leading `^`; none if an alternative or an option could change them. */
   private prefixOf([branch, ...others]: Atom[][]): string {
     const [start, ...rest] = branch ?? [];
     if (others.length > 0 || start?.kind !== 'start' || this.flags.multiline || this.flags.ignoreCase)
@@ -90,7 +94,7 @@ export class RegexParser {
     return this.pattern.charAt(this.at);
   }
 
-  /** The next character, a surrogate pair being one. */
+  /** The next character; a surrogate pair counts as one. */
   private take(): string {
     const character = String.fromCodePoint(this.pattern.codePointAt(this.at) as number);
     this.at += character.length;
@@ -109,7 +113,7 @@ export class RegexParser {
       case '.':
         return text(this.flags.dotAll ? '[^]' : '[^\\n]');
       case '^':
-        // Behind the last line break no further line begins.
+        // No line begins after the last line break.
         return { ...assertion(this.flags.multiline ? '(?:^|(?<=\\n)(?=[^]))' : '^'), kind: 'start' };
       case '$':
         return assertion(this.flags.multiline ? '(?=\\n|$)' : '(?=\\n?$)');
@@ -148,7 +152,7 @@ export class RegexParser {
     }
   }
 
-  /** What an escape stands for inside and outside of a set: one character, or several. */
+  /** The meaning of an escape inside and outside a set: one character, or several. */
   private escapedRanges(character: string): number | CodePoints[] {
     const set = sets[character.toLowerCase()];
     if (set) return sets[character] ? set : complement(set);
@@ -173,7 +177,7 @@ export class RegexParser {
     const branches = this.branches();
     if (this.peek() !== ')') throw broken('missing closing parenthesis');
     this.at++;
-    // Nothing refers to what a group has found, so that none needs to keep it.
+    // Groups need not capture, since nothing refers to their contents.
     const copies = branches.flat().reduce((sum, each) => sum + each.copies, 1);
     return { source: `(?:${sourceOf(branches)})`, kind: 'text', copies };
   }
@@ -184,7 +188,7 @@ export class RegexParser {
     if (atom.kind !== 'text') throw unsupported('A repeated assertion in a regular expression');
     this.at += found[0].length;
     const [least, most] = [Number(found[1] ?? 0), Number(found[2] || (found[1] ?? 0))];
-    // PCRE2 may take what is inside for an anchor all the same.
+    // PCRE2 may still treat the contents as an anchor.
     if (/^\{0+(?:,0+)?\}$/.test(found[0]))
       throw unsupported('A repetition of nothing in a regular expression');
     if (most < least) throw broken('numbers out of order in {} quantifier');
@@ -197,7 +201,7 @@ export class RegexParser {
     return { source: `${atom.source}${found[0]}${lazy ? '?' : ''}`, kind: 'text', copies };
   }
 
-  /** A set in brackets, written anew: as ranges of code points, with both cases where case does not count. */
+  /** A set in brackets, rewritten as ranges of code points, with both cases if case is ignored. */
   private set(): string {
     this.refusePosix();
     const negated = this.peek() === '^';
@@ -225,7 +229,10 @@ export class RegexParser {
     return `[${negated ? '^' : ''}${rangesSource([...complete, ...fixed])}]`;
   }
 
-  /** What follows a bracket as `:…:]`, `.….]` or `=…=]` is a class of POSIX, or an error, also where the bracket opens the set. */
+  /**
+   * `:…:]`, `.….]` or `=…=]` after a bracket is a POSIX class, or an error, even if the bracket opens the
+   * set.
+   */
   private refusePosix(): void {
     const found = /^([:.=])(?:\\[\]\\]|[^\]])*?\1\]/.exec(this.pattern.slice(this.at));
     if (found) throw unsupported(`[${found[0]} in a regular expression`);
@@ -254,7 +261,7 @@ function sourceOf(branches: readonly Atom[][]): string {
   return branches.map((atoms) => atoms.map(({ source }) => source).join('')).join('|');
 }
 
-/** A character that stands for itself, in a set and outside. */
+/** A character that matches itself, inside and outside a set. */
 function written(point: number): string {
   return `\\u{${point.toString(16)}}`;
 }

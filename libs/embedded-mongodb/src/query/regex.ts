@@ -2,21 +2,21 @@ import type { BSONRegExp } from 'bson';
 import { badValue, failureAt, unsupported } from '../errors.js';
 import { RegexParser } from './regex-parser.js';
 
-/** A regular expression ready to run, and the prefix that all of its matches start with. */
+/** A regular expression that is ready to run, and the common prefix of its matches. */
 export interface CompiledRegex {
   test(text: string): boolean;
-  /** Empty when nothing is known. */
+  /** Empty if nothing is known. */
   readonly prefix: string;
 }
 
-/** @throws CommandError 51108 for an option that there is not */
+/** @throws CommandError 51108 for an option that does not exist */
 export function checkOptions(options: string): void {
   for (const option of options) {
     if (!'imsxu'.includes(option)) throw failureAt(51108, `invalid flag in regex options: ${option}`);
   }
 }
 
-/** Longest pattern. Unit: bytes. */
+/** Maximum length of a pattern. Unit: bytes. */
 const maxPatternBytes = 32_764;
 
 /**
@@ -40,7 +40,7 @@ export function compileRegex({ pattern, options }: Pick<BSONRegExp, 'pattern' | 
   return { test: (text) => findsIn(compiled, text), prefix };
 }
 
-/** V8 also looks for matches of no length inside a surrogate pair, where no character begins. */
+/** V8 also finds empty matches inside a surrogate pair, where no character begins. */
 function findsIn(expression: RegExp, text: string): boolean {
   expression.lastIndex = 0;
   for (let found = expression.exec(text); found; found = expression.exec(text)) {

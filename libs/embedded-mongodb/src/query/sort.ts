@@ -13,7 +13,7 @@ export interface SortField {
 /**
  * The fields of a sort.
  *
- * @throws CommandError 15975 for directions other than 1 and -1, and others as MongoDB words them.
+ * @throws CommandError 15975 for directions other than 1 and -1, and others with MongoDB's messages.
  * @see https://www.mongodb.com/docs/manual/reference/method/cursor.sort/
  */
 export function parseSort(spec: BsonDocument): SortField[] {

@@ -9,7 +9,7 @@ const namesByNumber = new Map<number, BsonTypeName>(
 );
 
 /**
- * The types that the argument of `$type` stands for.
+ * The types that the argument of `$type` refers to.
  *
  * @see https://www.mongodb.com/docs/manual/reference/operator/query/type/
  */

@@ -5,21 +5,22 @@ import type { Predicate } from './predicate.js';
 export interface Filter {
   /** Whether a document matches. */
   matches(document: BsonDocument): boolean;
-  /** All of them hold for every match. */
+  /** True for every match. */
   readonly predicates: readonly Predicate[];
-  /** For each `$or` that every match has to meet, its branches. */
+  /** The branches of each `$or` that every match has to meet. */
   readonly alternatives: readonly (readonly Filter[])[];
   /**
-   * Whether the predicates say all of it, for documents without arrays on their paths: such a document matches if, and only
-   * if, every path's value, a missing one counted as null, lies inside an interval of each predicate over it.
+   * Whether the predicates are equivalent to the filter for documents without arrays on their paths: such a
+   * document matches if, and only if, the value at every path (null if missing) is inside an interval of each
+   * predicate over it.
    */
   readonly exact: boolean;
-  /** Whether it holds an `$expr`. */
+  /** Whether it contains an `$expr`. */
   readonly evaluates?: boolean;
 }
 
-/** Where clauses stand. */
+/** The context of clauses. */
 export interface ClauseContext {
-  /** Makes the error for `$expr`, where it may not stand. */
+  /** Makes the error for `$expr` if it is not allowed. */
   onTopLevel?: (operator: string) => Error;
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 
-/** Which keys of the store to walk, from `low` (included) to `high` (excluded). */
+/** The keys of the store to walk, from `low` (included) to `high` (excluded). */
 export interface KeyRange {
   low: Buffer;
   high: Buffer;
@@ -13,14 +13,14 @@ export interface Entry {
 }
 
 /**
- * A walk over a range that can be interrupted: {@link StoreCursor.release} lets go of LMDB's cursor, and the next step goes on
- * behind the last key seen.
+ * A walk over a range that can be interrupted: {@link StoreCursor.release} releases LMDB's cursor, and the
+ * next step continues after the last key.
  */
 export class StoreCursor {
   private iterator: Iterator<Entry | Buffer> | undefined;
   private last: Buffer | undefined;
 
-  /** @param open Where the cursor is listed while it holds one of LMDB's, which must not outlive its transaction. */
+  /** @param open Lists the cursor while it holds one of LMDB's, which must not outlive its transaction. */
   constructor(
     private readonly data: Database<Buffer, Buffer>,
     private readonly range: KeyRange,
@@ -29,7 +29,7 @@ export class StoreCursor {
     private readonly open: Set<StoreCursor>,
   ) {}
 
-  /** The next entry, with an empty value when the walk is over keys alone. */
+  /** The next entry, with an empty value if the walk covers keys only. */
   next(): Entry | undefined {
     this.iterator ??= this.reposition();
     const step = this.iterator.next();
@@ -42,7 +42,7 @@ export class StoreCursor {
     return entry;
   }
 
-  /** Lets go of LMDB's cursor until the next step. */
+  /** Releases LMDB's cursor until the next step. */
   release(): void {
     this.iterator?.return?.();
     this.iterator = undefined;

@@ -9,29 +9,30 @@ import {
   writeFileSync,
 } from 'node:fs';
 
-/** LMDB's own marks of a page of its head. */
+/** The magic number with which LMDB marks a meta page. */
 const magic = 0xbeefc0de;
 const formatVersion = 2;
 
-/** Where LMDB keeps what: offsets in a head's page, and in every page. Unit: bytes. */
+/** Offsets of LMDB's fields in a meta page, and in every page. Unit: bytes. */
 const at = { flags: 18, magic: 24, version: 28, pageSize: 48, freeRoot: 88, mainRoot: 136, transaction: 152 };
 const headBytes = 160;
 const pageHeaderBytes = 20;
 const metaFlag = 8;
 const treeFlags = 3;
-/** What LMDB writes for the root of a tree without pages. */
+/** The root of a tree without pages. */
 const noPage = 0xffff_ffff_ffff_ffffn;
 
-/** Length of a record: the size of the file, and the head that counted. */
+/** Length of a record: the size of the file, and the current meta page. */
 const recordBytes = 8 + headBytes;
 
 /**
- * Checks the head of LMDB's file before LMDB maps it into memory, since it believes what it reads there and ends the process, or
- * finds nothing, where that is wrong. A file that is missing or empty is fine as long as nothing was ever written: LMDB makes it.
+ * Checks the meta pages of LMDB's file before LMDB maps it into memory: LMDB trusts them, and if they are
+ * wrong, it ends the process or finds no data. A missing or empty file is fine as long as nothing was ever
+ * written: LMDB creates it.
  *
- * @param journal Path of the journal beside the file.
- * @throws Error with {@link damagedFilesCode} where the file is not one of LMDB's, was cut off, has another head than
- *   {@link recordDataFile} has noted, or its journal is missing
+ * @param journal Path of the journal next to the file.
+ * @throws Error with {@link damagedFilesCode} if the file is not LMDB's, was cut off, has another meta page
+ * than the one that {@link recordDataFile} has recorded, or if its journal is missing
  */
 export function checkDataFile(path: string, journal: string): void {
   const file = openIfThere(path);
@@ -40,7 +41,7 @@ export function checkDataFile(path: string, journal: string): void {
     const journalSize = statSync(journal, { throwIfNoEntry: false })?.size;
     if (file !== undefined && size > 0) checkHeads(file, size, path);
     else if (journalSize) throw damaged(path, file === undefined ? 'it is missing' : 'it is empty');
-    // A commit comes after the journal was made, and its record after the commit.
+    // The journal exists before the first commit, and the record is written after it.
     if (journalSize === undefined && existsSync(recordPath(path)))
       throw damaged(path, `the journal ${journal} is missing, which holds what was written last`);
   } finally {
@@ -48,7 +49,7 @@ export function checkDataFile(path: string, journal: string): void {
   }
 }
 
-/** Notes the size and the head of the file after a commit, for the check of the next start. */
+/** Records the size and the meta page of the file after a commit, for the check at the next start. */
 export function recordDataFile(path: string): void {
   const file = openSync(path, 'r');
   try {
@@ -78,19 +79,19 @@ function checkHeads(file: number, size: number, path: string): void {
     checkRoot(file, head.readBigUInt64LE(root), head.readUInt32LE(at.pageSize), size, path);
 }
 
-/** The head of the last commit is still there, also when a later commit was cut short. */
+/** The meta page of the last commit is still there, even if a later commit was interrupted. */
 function checkRecord(heads: readonly Buffer[], size: number, path: string): void {
   const record = existsSync(recordPath(path)) ? readFileSync(recordPath(path)) : Buffer.alloc(0);
   if (record.length < recordBytes) return;
   if (BigInt(size) < record.readBigUInt64LE(0)) throw damaged(path, 'it has been cut off');
   const known = record.subarray(8);
-  // After a power failure the record may be older than the file, of which every commit is flushed.
+  // After a power failure, the record may be older than the file, since every commit of the file is flushed.
   if (heads.every((head) => transactionOf(head) > transactionOf(known))) return;
   if (!heads.some((head) => head.equals(known)))
     throw damaged(path, 'its head is not the one that was written last');
 }
 
-/** LMDB writes two heads in turn; the one of the later transaction counts. */
+/** LMDB writes two meta pages in turn; the one with the later transaction counts. */
 function latest(heads: readonly Buffer[]): Buffer {
   return heads.reduce((a, b) => (transactionOf(b) > transactionOf(a) ? b : a));
 }
@@ -99,7 +100,7 @@ function transactionOf(head: Buffer): bigint {
   return head.readBigUInt64LE(at.transaction);
 }
 
-/** The heads that are ones of LMDB's. */
+/** The valid meta pages. */
 function readHeads(file: number): Buffer[] {
   const first = readHead(file, 0);
   const pageSize = first?.readUInt32LE(at.pageSize) ?? 0;
@@ -117,7 +118,7 @@ function readHead(file: number, position: number): Buffer | undefined {
   return isHead ? head : undefined;
 }
 
-/** The page on which a tree begins carries its own number, and says what kind of page it is. */
+/** The root page of a tree contains its own number and the kind of page. */
 function checkRoot(file: number, page: bigint, pageSize: number, size: number, path: string): void {
   if (page === noPage) return;
   const position = page * BigInt(pageSize);
@@ -128,7 +129,7 @@ function checkRoot(file: number, page: bigint, pageSize: number, size: number, p
     throw damaged(path, 'a page of it holds something else');
 }
 
-/** Code of the error for files that were damaged or removed: another attempt ends in the same way. */
+/** Error code for damaged or removed files: another attempt would fail in the same way. */
 export const damagedFilesCode = 'EMBEDDED_MONGODB_DAMAGED_FILES';
 
 function damaged(path: string, reason: string): Error {

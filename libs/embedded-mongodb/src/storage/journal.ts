@@ -14,35 +14,39 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 
-/** Takes a key that was set, or removed where the value is undefined. */
+/** Receives a key that was set, or removed if the value is undefined. */
 export type ChangeHandler = (key: Buffer, value: Buffer | undefined) => void;
 
 /** Unit: bytes. */
 export const saltLength = 8;
-/** A frame begins with the salt, the length of its changes, and the checksum of both, seeded by that of the frame before. */
+/**
+ * A frame begins with the salt, the length of its changes, and the checksum of both, seeded with the previous
+ * frame's checksum.
+ */
 const headerLength = saltLength + 8;
-/** A change begins with the length of its key and that of its value. */
+/** A change begins with the lengths of its key and its value. */
 const changeHeaderLength = 6;
-/** The length that stands for a removal. */
+/** The length that means a removal. */
 const removed = 0xffffffff;
 
-/** Buffers of the changes above this size are given back once they are written. Unit: bytes. */
+/** Maximum size of a buffer that is kept after its changes are written. Unit: bytes. */
 const keptBuffer = 1 << 20;
 
-/** Length of a file above which its room is given back. Unit: bytes. */
+/** Maximum size of a file that keeps its disk space. Unit: bytes. */
 const keptFile = 16 << 20;
 
-/** How long what is written may wait until it is on the disk, as with MongoDB's journal. Unit: milliseconds. */
+/** How long written data may wait to be flushed to disk, as with MongoDB's journal. Unit: milliseconds. */
 const flushIntervalMs = 100;
 
 const dataSync = promisify(fdatasync);
 
 /**
- * A write-ahead log of changes, in frames that count whole or not at all.
+ * A write-ahead log of changes, in frames that are valid as a whole or not at all.
  *
- * What was appended survives the end of the process, and what was flushed the end of the machine. The file is written from
- * its start again after every {@link Journal.restart}; a new salt and a chain of checksums tell what is valid from what was
- * there before, as in SQLite's write-ahead log (https://www.sqlite.org/fileformat2.html#walformat).
+ * Appended changes survive the end of the process, and flushed ones a crash of the machine. After every
+ * {@link Journal.restart} the file is written from its start again; a new salt and a chain of checksums
+ * distinguish valid frames from old ones, as in SQLite's write-ahead log
+ * (https://www.sqlite.org/fileformat2.html#walformat).
  */
 export class Journal {
   private readonly file: number;
@@ -55,10 +59,10 @@ export class Journal {
   private flushTimer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
   private nextFlush: Promise<void> | undefined;
-  /** Whether damage is still to be told: it has not been, and every frame is of an earlier process. */
+  /** Whether to report damage: not reported yet, and every frame is from an earlier process. */
   private watchful = true;
 
-  /** @param volatile Never wait for the disk: the journal is not to outlive the process. */
+  /** @param volatile Never wait for the disk: the journal need not outlive the process. */
   constructor(
     private readonly path: string,
     private readonly volatile: boolean,
@@ -67,7 +71,7 @@ export class Journal {
     if (!volatile) flushFolder(dirname(path));
   }
 
-  /** Length of the changes that are still to be appended. Unit: bytes. */
+  /** Length of the changes that have not been appended. Unit: bytes. */
   get pending(): number {
     return this.filled - headerLength;
   }
@@ -77,7 +81,7 @@ export class Journal {
     return this.end;
   }
 
-  /** Gives the changes of all valid frames in order, and goes on behind them. */
+  /** Passes on the changes of all valid frames in order, and continues after them. */
   replay(salt: Buffer, apply: ChangeHandler): void {
     this.begin(salt);
     for (let changes = this.readFrame(); changes; changes = this.readFrame()) {
@@ -94,7 +98,7 @@ export class Journal {
     }
   }
 
-  /** Forgets all frames: the next one is the first, under another salt. */
+  /** Forgets all frames: the next one is the first, with another salt. */
   restart(salt: Buffer): void {
     if (this.end > keptFile) ftruncateSync(this.file, 0);
     this.begin(salt);
@@ -118,7 +122,7 @@ export class Journal {
     if (value) this.frame.set(value, start + changeHeaderLength + key.length);
   }
 
-  /** Writes the next frame; nothing where it has no changes. */
+  /** Writes the next frame, if it has changes. */
   append(): void {
     if (this.filled === headerLength) return;
     const frame = this.frame.subarray(0, this.filled);
@@ -142,7 +146,9 @@ export class Journal {
     if (this.frame.length > keptBuffer) this.frame = Buffer.allocUnsafe(1 << 16);
   }
 
-  /** Resolves when all that was appended is on the disk. All that wait meanwhile share the next flush. */
+  /**
+   * Resolves when everything appended is on disk. Callers that wait at the same time share the next flush.
+   */
   async flush(): Promise<void> {
     if (this.volatile) return;
     this.nextFlush ??= this.flushAfter(this.flushing);
@@ -186,7 +192,7 @@ export class Journal {
     );
   }
 
-  /** Undefined where the file ends before. */
+  /** Undefined if the file ends before. */
   private read(position: number, length: number): Buffer | undefined {
     if (position + length > fstatSync(this.file).size) return undefined;
     const bytes = Buffer.allocUnsafe(length);
@@ -212,7 +218,7 @@ function checksumOf(frame: Buffer, before: number): number {
   return crc32(frame.subarray(headerLength), crc32(frame.subarray(0, saltLength + 4), before));
 }
 
-/** A new file survives the end of the machine only with the folder that names it. */
+/** A new file survives a crash of the machine only if its folder is flushed, too. */
 function flushFolder(path: string): void {
   const folder = openSync(path, 'r');
   fsyncSync(folder);

@@ -1,31 +1,31 @@
 /**
- * How the keys of the store are made up. Every table (a collection's documents, an index) has a number of four bytes that its
- * keys begin with; table 0 is the catalog.
+ * The structure of the store's keys. Every table (a collection's documents, an index) has a four-byte number
+ * with which its keys begin; table 0 is the catalog.
  */
 
 import { createHash } from 'node:crypto';
 import type { KeyRange } from './store.js';
 
-/** Bytes of a table's number. */
+/** Size of a table's number. Unit: bytes. */
 export const tableBytes = 4;
 
-/** Bytes of a record's number: enough for 2^48 documents per collection. */
+/** Size of a record's number: enough for 2^48 documents per collection. Unit: bytes. */
 const recordBytes = 6;
 
 /**
- * Longest value an index stores in full. LMDB's keys end at 1,978 bytes; a longer one keeps its beginning and a digest of the
- * whole, so that equality still tells. Unit: bytes.
+ * Maximum size of a value that an index stores in full. LMDB's keys are limited to 1,978 bytes; for a longer
+ * value, the beginning and a digest of the whole are stored, so that equality still works. Unit: bytes.
  */
 const maxKeyBytes = 1_900;
 const digestBytes = 32;
 
-/** Above every byte that a value's key can begin with, whichever its direction. */
+/** Above every byte that a value's key can begin with, in either direction. */
 const above = Buffer.from([0xff]);
 
 /** A key that fits. */
 export interface FittedKey {
   bytes: Buffer;
-  /** Whether it was cut: its place among others with the same beginning means nothing then. */
+  /** Whether the key was cut: its order among others with the same beginning is then meaningless. */
   cut: boolean;
 }
 
@@ -35,7 +35,7 @@ export function fitKey(key: Buffer): FittedKey {
   return { bytes: Buffer.concat([key.subarray(0, maxKeyBytes - digestBytes), digest]), cut: true };
 }
 
-/** A bound no longer than what is sure to be stored: a cut key has the same beginning. */
+/** A bound no longer than the part that is always stored: a cut key has the same beginning. */
 export function fitBound(bound: Buffer): Buffer {
   return bound.subarray(0, maxKeyBytes - digestBytes);
 }
@@ -62,7 +62,7 @@ export function keyRange(table: number, low: Buffer, high: Buffer): KeyRange {
   return { low: Buffer.concat([prefix, low]), high: Buffer.concat([prefix, high]) };
 }
 
-/** The least bytes above all keys that begin with `key`. */
+/** The smallest bytes above all keys that begin with `key`. */
 export function after(key: Buffer): Buffer {
   return Buffer.concat([key, above]);
 }
@@ -78,7 +78,7 @@ export function recordOf(key: Buffer): number {
   return key.readUIntBE(key.length - recordBytes, recordBytes);
 }
 
-/** A record's number as the value of a unique index's entry. */
+/** A record's number as the value of an entry in a unique index. */
 export function recordValue(record: number): Buffer {
   const value = Buffer.allocUnsafe(recordBytes);
   value.writeUIntBE(record, 0, recordBytes);

@@ -3,15 +3,17 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { failure } from '../errors.js';
 
-/** The codes of a file that finds no room on the disk, in the user's quota or by a limit: names from Node, numbers from LMDB. */
+/**
+ * Error codes for lack of disk space, by the disk, a quota or a limit: names from Node, numbers from LMDB.
+ */
 const noRoom: ReadonlySet<unknown> = new Set(
   ['ENOSPC', 'EDQUOT', 'EFBIG'].flatMap((name) => [name, constants.errno[name as 'ENOSPC']]),
 );
 
-/** Room that LMDB's files must find to begin with. Unit: bytes. */
+/** Space that LMDB's files need at first. Unit: bytes. */
 const firstRoom = 128 * 1024;
 
-/** An error as the client is to see it. */
+/** Turns an error into the one that the client should see. */
 export function explained(error: unknown): unknown {
   const { code } = error as { code?: unknown };
   if (code === undefined || !noRoom.has(code)) return error;
@@ -22,8 +24,8 @@ export function explained(error: unknown): unknown {
 }
 
 /**
- * Makes sure that a new folder has room for LMDB's files. One of them is mapped into memory: where the disk cannot back it, the
- * process ends with a signal and not a word.
+ * Checks that a new folder has space for LMDB's files. One of them is mapped into memory: if the disk cannot
+ * back it, a signal ends the process without any message.
  *
  * @throws CommandError OutOfDiskSpace (14031)
  */

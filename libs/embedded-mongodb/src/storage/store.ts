@@ -11,25 +11,29 @@ import { HeldTransaction } from './transaction.js';
 
 export type { Entry, KeyRange, StoreCursor } from './cursor.js';
 
-/** Most work that is acknowledged at once. Unit: milliseconds. */
+/** Maximum duration of jobs that are acknowledged together. Unit: milliseconds. */
 const groupBudgetMs = 50;
 
-/** Size of the changes that are acknowledged at once, but for the last one of a job. */
+/** Size of the changes that are acknowledged together, not counting the last one of a job. */
 const groupBytes = 4 << 20;
 
-/** What goes from the journal to LMDB at once: it bounds the time of a start after a crash, and the memory until then. */
+/**
+ * Size of the changes that go from the journal to LMDB at once. Limits the start after a crash, and memory
+ * until then.
+ */
 const checkpointBytes = 4 << 20;
 const checkpointChanges = 4_096;
 
-/** Where LMDB keeps the salt of the journal's frames that are not yet in LMDB. */
+/** Key in LMDB of the salt of journal frames that are not yet in LMDB. */
 const saltKey = Buffer.from('salt');
 
 /**
- * An ordered map from bytes to bytes, with one writer: an LMDB environment behind a write-ahead log.
+ * An ordered map from bytes to bytes with one writer: an LMDB environment behind a write-ahead log.
  *
- * One LMDB transaction is always open. Jobs write into it, and everything is read from it. What they changed is in the
- * {@link Journal} before they are acknowledged, and in LMDB's own file from the next checkpoint on. A start thus begins with
- * the last checkpoint, which LMDB keeps whole whatever happens, and goes on with the changes in the journal.
+ * One LMDB transaction is always open. Jobs write into it, and everything is read from it. Changes are in the
+ * {@link Journal} before they are acknowledged, and in LMDB's own file from the next checkpoint on. A start
+ * therefore begins with the last checkpoint, which LMDB keeps intact whatever happens, and applies the
+ * changes in the journal.
  */
 export class Store {
   private queue: Job[] = [];
@@ -44,11 +48,11 @@ export class Store {
   /** Since the last checkpoint. */
   private changes = 0;
   private failedCheckpoints = 0;
-  /** Why the open transaction cannot go on. */
+  /** Why the open transaction cannot continue. */
   private broken: Error | undefined;
   /** Called when all jobs of a group are done, so that counters are written once. */
   beforeCommit: () => void = () => undefined;
-  /** Called when a group was rolled back: whatever is cached may be ahead of the store. */
+  /** Called when a group was rolled back: cached data may be ahead of the store. */
   afterAbort: () => void = () => undefined;
 
   private constructor(
@@ -58,7 +62,7 @@ export class Store {
     const encoding = { encoding: 'binary', keyEncoding: 'binary' } as const;
     checkDataFile(join(path, 'data.mdb'), join(path, 'journal'));
     checkRoom(path);
-    // Memory mode has nothing to survive: it leaves out every flush to disk.
+    // Memory mode has nothing to preserve, so it omits every flush to disk.
     this.root = open<Buffer, Buffer>({
       path,
       ...encoding,
@@ -69,13 +73,16 @@ export class Store {
     this.data = this.root.openDB({ name: 'data', ...encoding });
     this.state = this.root.openDB({ name: 'journal', ...encoding });
     this.journal = new Journal(join(path, 'journal'), temporary);
-    // Before whatever else is done then: a thread can only end when LMDB's lock of the transaction is free.
+    // Before any other exit listener: a thread can only end once LMDB's lock of the transaction is free.
     process.prependOnceListener('exit', this.leave);
     this.begin();
     this.checkpoint();
   }
 
-  /** Opens the store in `dir`, which is created when it is missing; a temporary one is gone when it is closed. */
+  /**
+   * Opens the store in `dir`, which is created if it is missing; a temporary store is removed when it is
+   * closed.
+   */
   static open(dir: string, temporary = false): Store {
     return new Store(dir, temporary);
   }
@@ -97,7 +104,7 @@ export class Store {
     this.journal.add(key, undefined);
   }
 
-  /** Number of keys in a range, at most `limit` when given; no value is read. */
+  /** Number of keys in a range, at most `limit` if given; does not read values. */
   count({ low, high }: KeyRange, limit?: number): number {
     if (limit === undefined) return this.data.getKeysCount({ start: low, end: high });
     let count = 0;
@@ -119,11 +126,12 @@ export class Store {
   }
 
   /**
-   * Runs `job` together with all others that wait, and resolves once their changes are in the journal: then they survive the
-   * end of the process. {@link Store.flushed} waits until they survive the end of the machine, too.
+   * Runs `job` together with all other waiting jobs, and resolves once their changes are in the journal: then
+   * they survive the end of the process. {@link Store.flushed} waits until they also survive a crash of the
+   * machine.
    *
-   * A job must check before it writes: what it throws is its caller's alone, and does not undo what it wrote. One that has much
-   * to write does so in several jobs; see {@link Store.hasRoom}.
+   * A job must check before it writes: its exception concerns its caller only, and does not undo its writes.
+   * A job with many writes must be split into several; see {@link Store.hasRoom}.
    */
   write<T>(job: () => T): Promise<T> {
     if (this.closed) return Promise.reject(closing());
@@ -135,7 +143,10 @@ export class Store {
     });
   }
 
-  /** Whether a job may go on writing. What is written at once must stay small, since all of it is in memory. */
+  /**
+   * Whether a job may continue to write. The changes of one job must stay small, since all of them are held
+   * in memory.
+   */
   get hasRoom(): boolean {
     return this.journal.pending < groupBytes;
   }
@@ -145,7 +156,9 @@ export class Store {
     if (this.closed) throw closing();
   }
 
-  /** Resolves when all that is acknowledged is on the disk; at once in memory mode, which has nothing to survive. */
+  /**
+   * Resolves when everything acknowledged is on disk; at once in memory mode, which has nothing to preserve.
+   */
   async flushed(): Promise<void> {
     await this.journal.flush();
   }
@@ -164,7 +177,8 @@ export class Store {
 
   private async drain(): Promise<void> {
     while (this.queue.length > 0) {
-      // All requests that arrive in the same turn of the event loop share a group, and those who only read get theirs.
+      // Requests that arrive in the same turn of the event loop share a group, and those that only read get
+      // their turn.
       await nextTurn();
       this.runGroup();
     }
@@ -214,7 +228,7 @@ export class Store {
     }
   }
 
-  /** Opens a transaction that begins with the last checkpoint and all that is in the journal. */
+  /** Opens a transaction that contains the last checkpoint and everything in the journal. */
   private begin(): void {
     this.transaction = new HeldTransaction(this.root);
     this.changes = 0;
@@ -224,7 +238,10 @@ export class Store {
     );
   }
 
-  /** Ends the open transaction; what is in the journal is then in LMDB's file, too, and the journal is empty. */
+  /**
+   * Commits the open transaction: the contents of the journal are then also in LMDB's file, and the journal
+   * is empty.
+   */
   private commit(): void {
     const salt = newSalt();
     this.state.putSync(saltKey, salt);
@@ -239,20 +256,21 @@ export class Store {
       this.commit();
       this.begin();
     } catch {
-      // The disk is full, most likely. Nothing is lost, since the journal goes on; the next checkpoint has more time.
+      // Most likely the disk is full. Nothing is lost, since the journal continues; the next checkpoint comes
+      // later.
       this.failedCheckpoints++;
       this.rollBack();
     }
   }
 
-  /** Undoes what is not in the journal. */
+  /** Undoes changes that are not in the journal. */
   private rollBack(): void {
     this.endTransaction((transaction) => transaction.abort());
     this.begin();
     this.afterAbort();
   }
 
-  /** Ends the transaction without a checkpoint; the journal has its changes. */
+  /** Ends the transaction without a checkpoint; its changes are in the journal. */
   private readonly leave = (): void => this.endTransaction((transaction) => transaction.abort());
 
   private endTransaction(end: (transaction: HeldTransaction) => void): void {

@@ -5,22 +5,22 @@ import { type FieldChange, keep, type Modifier, type ModifierContext, remove } f
 import { dollarPrefixed } from './id.js';
 import { arrayPosition } from './path.js';
 
-/** One field that an update touches. */
+/** An update's work on one field. */
 export interface Step {
   path: string;
   names: readonly string[];
   modifier: Modifier;
-  /** Runs when the modifier did not keep the field. */
+  /** Runs if the modifier did not keep the field. */
   after?: Step;
 }
 
-/** Elements that may be added to an array by naming a position behind its end. */
+/** Maximum number of elements that may be added to an array by naming a position beyond its end. */
 const largestPadding = 10_000;
 
 /**
- * Adds a path to those that an update touches.
+ * Adds a path to those that an update changes.
  *
- * @throws CommandError ConflictingUpdateOperators (40) when one path is, or leads through, another.
+ * @throws CommandError ConflictingUpdateOperators (40) if one path is, or leads through, another.
  */
 export function reservePath(reserved: Map<string, readonly string[]>, names: readonly string[]): void {
   const path = names.join('.');
@@ -40,7 +40,7 @@ export function orderSteps(steps: readonly Step[]): Step[] {
   return [...steps].sort((a, b) => comparePaths(a.names, b.names));
 }
 
-/** Runs the steps over a copy of the document. */
+/** Runs the steps on a copy of the document. */
 export function applySteps(
   steps: readonly Step[],
   document: BsonDocument,
@@ -66,7 +66,7 @@ export function applySteps(
   return { document: current, changed: current !== document };
 }
 
-/** A copy of a value with the change made below it; what lies beside the path is shared with the original. */
+/** A copy of a value with a change inside it; parts beside the path are shared with the original. */
 function changeAt(
   value: BsonValue,
   names: readonly string[],
@@ -142,7 +142,7 @@ function isPrefix(shorter: readonly string[], longer: readonly string[]): boolea
   return shorter.length <= longer.length && shorter.every((name, index) => name === longer[index]);
 }
 
-/** Name by name: numbers by their value, everything else by its characters. */
+/** Compares name by name: numbers by value, everything else by character. */
 function comparePaths(a: readonly string[], b: readonly string[]): number {
   for (let index = 0; index < Math.min(a.length, b.length); index++) {
     const [left, right] = [a[index] as string, b[index] as string];

@@ -3,7 +3,7 @@ import { type BsonDocument, type BsonValue, isDocument, typeName } from '../bson
 import { failure } from '../errors.js';
 
 /**
- * Checks what a document about to be stored has for its `_id`.
+ * Checks the `_id` of a document that is about to be stored.
  *
  * @throws CommandError InvalidIdField (53) for an array or a regular expression; DollarPrefixedFieldName (52).
  */
@@ -22,14 +22,14 @@ export function checkIdNames(id: BsonDocument): void {
   }
 }
 
-/** As {@link checkIdNames}, however deep; MongoDB looks that far on an insert alone. */
+/** Like {@link checkIdNames}, at any depth; MongoDB only looks that far on an insert. */
 export function checkInnerNames(value: BsonValue): void {
   if (isDocument(value)) checkIdNames(value);
   const inner = isDocument(value) ? value.values() : Array.isArray(value) ? value : [];
   for (const each of inner) checkInnerNames(each);
 }
 
-/** The error for a name that starts with a dollar sign where none may. */
+/** The error for a name that starts with a dollar sign where that is not allowed. */
 export function dollarPrefixed(name: string, path: string): Error {
   return failure(
     'DollarPrefixedFieldName',

@@ -3,13 +3,13 @@ import { describeField } from '../bson/describe.js';
 import { encodeDocument } from '../bson/encode.js';
 import type { BsonDocument, BsonValue } from '../bson/types.js';
 
-/** Answers of a modifier that are not a new value: the field stays, or goes. */
+/** Results of a modifier other than a new value: the field is kept, or removed. */
 export const keep = Symbol('keep');
 export const remove = Symbol('remove');
-/** What a modifier makes of a field. */
+/** The result of a modifier for a field. */
 export type FieldChange = BsonValue | typeof keep | typeof remove;
 
-/** What a modifier may look at besides the value. */
+/** Additional input of a modifier. */
 export interface ModifierContext {
   /** The document before the update, for error messages. */
   document: BsonDocument;
@@ -23,15 +23,18 @@ export interface ModifierContext {
 /** One operator's work on one field. */
 export interface Modifier {
   /**
-   * What happens where the path does not lead to the field: it is created; nothing, unless a scalar stands in the way; or
-   * nothing in any case.
+   * If the path does not lead to the field: create it; do nothing, unless a scalar is in the way, which is an
+   * error; or do nothing in any case.
    */
   readonly missing: 'create' | 'check' | 'ignore';
-  /** The field's new value; `current` is `undefined` when the field is missing. */
+  /** The field's new value; `current` is `undefined` if the field is missing. */
   change(current: BsonValue | undefined, context: ModifierContext): FieldChange;
 }
 
-/** Whether two values are the same down to their types, so that writing one over the other changes nothing. */
+/**
+ * Whether two values are the same, including their types, so that replacing one with the other changes
+ * nothing.
+ */
 export function identical(a: BsonValue | undefined, b: BsonValue): boolean {
   if (a === undefined || compareValues(a, b) !== 0) return false;
   return Buffer.compare(encodeDocument(new Map([['', a]])), encodeDocument(new Map([['', b]]))) === 0;

@@ -3,7 +3,10 @@ import { Registry } from '../registry.js';
 import type { Step } from './apply.js';
 import type { Modifier } from './modifier.js';
 
-/** Reads what an operator does to the field at a path; most change that field alone, and leave its step to the caller. */
+/**
+ * Reads the effect of an operator on the field at a path; most change only that field, and leave its step to
+ * the caller.
+ */
 export type UpdateOperator =
   | { modifier(path: string, argument: BsonValue): Modifier }
   | { step(path: string, argument: BsonValue): Step };

@@ -1,6 +1,6 @@
 import { failure, unsupported } from '../errors.js';
 
-/** Takes an update's path apart; the positional operators are refused. */
+/** Splits an update's path; rejects the positional operators. */
 export function parseUpdatePath(path: string): string[] {
   if (path === '') throw failure('EmptyFieldName', 'An empty update path is not valid.');
   const names = path.split('.');
@@ -16,7 +16,7 @@ export function parseUpdatePath(path: string): string[] {
   return names;
 }
 
-/** The position that a name stands for in an array, or `undefined`. */
+/** The array position that a name means, or `undefined`. */
 export function arrayPosition(name: string): number | undefined {
   return /^\d+$/.test(name) ? Number(name) : undefined;
 }

@@ -7,9 +7,9 @@ import { replaceKeepingId } from './replacement.js';
 import type { Update } from './update.js';
 
 /**
- * An update by a pipeline: every document goes through the stages, and keeps its `_id`.
+ * An update by a pipeline: every document passes through the stages and keeps its `_id`.
  *
- * @throws CommandError InvalidOptions (72) for a stage that has no place in an update.
+ * @throws CommandError InvalidOptions (72) for a stage that is not allowed in an update.
  * @see https://www.mongodb.com/docs/manual/tutorial/update-documents-with-aggregation-pipeline/
  */
 export function pipelineUpdate(stages: readonly BsonValue[]): Update {

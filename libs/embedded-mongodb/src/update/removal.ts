@@ -2,7 +2,7 @@ import type { BsonValue } from '../bson/types.js';
 import { badValue } from '../errors.js';
 import { keep, type Modifier } from './modifier.js';
 
-/** Removes the elements of an array that a test holds for. */
+/** Removes the elements of an array for which a test is true. */
 export function removal(operator: string, test: (element: BsonValue) => boolean): Modifier {
   return {
     missing: 'check',

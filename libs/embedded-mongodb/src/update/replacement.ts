@@ -19,9 +19,10 @@ export function replacementUpdate(update: BsonDocument): Update {
 }
 
 /**
- * Puts a document in the place of another; its `_id` stays, and comes first.
+ * Replaces a document with another one; its `_id` is kept, and comes first.
  *
- * @throws CommandError ImmutableField (66) when the new one has a different `_id`, NotSingleValueField (54) when it is an array.
+ * @throws CommandError ImmutableField (66) if the new one has a different `_id`, NotSingleValueField (54) if
+ * it is an array.
  */
 export function replaceKeepingId(before: BsonDocument, replacement: BsonDocument): Updated {
   const id = before.get('_id');
@@ -41,7 +42,7 @@ export function replaceKeepingId(before: BsonDocument, replacement: BsonDocument
   }
   if (isDocument(newId)) checkIdNames(newId);
   const after: BsonDocument = newId === undefined ? replacement : new Map([['_id', newId], ...replacement]);
-  // As in MongoDB, a document that is given without its `_id` counts as a change, even of nothing.
+  // As in MongoDB, a document given without its `_id` counts as a change, even if nothing changes.
   const bothEmpty = replacement.size === 0 && before.size === (id === undefined ? 0 : 1);
   return { document: after, changed: !bothEmpty && !identical(before, replacement) };
 }

@@ -7,33 +7,33 @@ import { parseUpdatePath } from './path.js';
 import { pipelineUpdate } from './pipeline-update.js';
 import { replacementUpdate } from './replacement.js';
 
-/** What an update made of a document. */
+/** The result of updating a document. */
 export interface Updated {
   document: BsonDocument;
-  /** Whether anything differs from before; when not, nothing needs to be written. */
+  /** Whether anything has changed; if not, nothing needs to be written. */
   changed: boolean;
 }
 
 /** A compiled update. */
 export interface Update {
-  /** Whether it replaces the whole document; `multi: true` is then refused by the caller. */
+  /** Whether it replaces the whole document; the caller then rejects `multi: true`. */
   readonly replacement: boolean;
   /**
-   * @param document Left as it is.
+   * @param document Not changed.
    * @param insert Whether an upsert is about to insert the document. @default false
    */
   apply(document: BsonDocument, insert?: boolean): Updated;
 }
 
 export interface UpdateOptions {
-  /** What `$currentDate` sets. */
+  /** The value that `$currentDate` sets. */
   now: Date;
-  /** `arrayFilters` of the command, refused when not empty. */
+  /** `arrayFilters` of the command, rejected unless empty. */
   arrayFilters?: BsonValue;
 }
 
 /**
- * @param update Operators (`{ $set: … }`), a whole document to put in place, or a pipeline.
+ * @param update Operators (`{ $set: … }`), a whole document as a replacement, or a pipeline.
  * @see https://www.mongodb.com/docs/manual/reference/operator/update/
  */
 export function compileUpdate(update: BsonValue, options: UpdateOptions): Update {

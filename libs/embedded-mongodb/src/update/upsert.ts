@@ -9,10 +9,10 @@ import { setTo } from './set-to.js';
 import type { Update } from './update.js';
 
 /**
- * The document that an upsert inserts when nothing matched: the equalities of the filter, then the update with
- * `$setOnInsert`, `_id` first.
+ * The document that an upsert inserts if nothing matched: the equalities of the filter, then the update with
+ * `$setOnInsert`, with `_id` first.
  *
- * @param createId Makes the `_id` when neither filter nor update gives one.
+ * @param createId Makes the `_id` if neither filter nor update has one.
  */
 export function upsertDocument(
   filter: BsonDocument,
@@ -26,7 +26,7 @@ export function upsertDocument(
   return new Map([['_id', id], ...document]);
 }
 
-/** What the filter says must be in a match; of this a replacement takes the `_id` alone. */
+/** The values that the filter requires of a match; a replacement only uses the `_id` of them. */
 function upsertSeed(filter: BsonDocument, idOnly: boolean): BsonDocument {
   const equalities: [string, BsonValue][] = [];
   collect(filter, equalities);
@@ -67,7 +67,7 @@ function equalitiesOf(condition: BsonValue): BsonValue[] {
   if (!isDocument(condition) || !first?.startsWith('$') || isReference(condition)) return [condition];
   return [...condition].flatMap(([operator, argument]) => {
     if (operator === '$eq') return [argument];
-    // MongoDB drops the rest of a filter that can match nothing.
+    // MongoDB drops the rest of a filter that cannot match anything.
     if (operator === '$all' && Array.isArray(argument) && argument.length === 0)
       throw unsupported('An empty $all in an upsert');
     if (!Array.isArray(argument) || (operator !== '$all' && operator !== '$in')) return [];
@@ -78,7 +78,7 @@ function equalitiesOf(condition: BsonValue): BsonValue[] {
   });
 }
 
-/** A list with one value, be it given several times, or an empty one. */
+/** A list with one value, even if that is given several times, or an empty list. */
 function onlyOne(values: BsonValue[]): BsonValue[] {
   const [first] = values;
   return first !== undefined && values.every((each) => valuesEqual(each, first)) ? [first] : [];

@@ -4,12 +4,12 @@ import { type Frame, FrameReader } from './frames.js';
 import { readRequest, type Request } from './message.js';
 import type { Reply } from './reply.js';
 
-/** Answers a command; what it throws becomes an error reply. */
+/** Answers a command. Exceptions become error replies. */
 export type Dispatch = (request: Request, connectionId: number) => Promise<Reply>;
 
 /**
- * Serves one client: commands are carried out in the order in which they come, and bytes that are no message end the
- * connection.
+ * Serves one client. Commands are carried out in the order in which they arrive, and bytes that are not a
+ * message end the connection.
  */
 export function serveConnection(socket: Socket, connectionId: number, dispatch: Dispatch): void {
   const reader = new FrameReader();
@@ -20,7 +20,7 @@ export function serveConnection(socket: Socket, connectionId: number, dispatch: 
     try {
       for (const frame of reader.read(chunk)) {
         last = last.then(() => answer(socket, frame, connectionId, dispatch));
-        // The client waits for its answers anyway; reading on would only heap up requests.
+        // The client waits for its answers anyway; reading on would only pile up requests.
         socket.pause();
         void last.finally(() => socket.resume());
       }

@@ -1,4 +1,4 @@
-/** Largest message, header included, as `hello` announces it. Unit: bytes. */
+/** Maximum size of a message including its header, as `hello` announces it. Unit: bytes. */
 export const maxMessageBytes = 48_000_000;
 
 const headerBytes = 16;
@@ -10,17 +10,17 @@ export interface MessageHeader {
   opCode: number;
 }
 
-/** One message as it came: its header and what follows it. */
+/** A received message: its header and the rest. */
 export interface Frame {
   header: MessageHeader;
   body: Buffer;
 }
 
-/** A message that cannot be read; the connection it came over is closed. */
+/** A message that cannot be read; its connection is closed. */
 export class ProtocolError extends Error {}
 
 /**
- * Cuts a stream of bytes into messages.
+ * Divides a stream of bytes into messages.
  *
  * @see https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/#standard-message-header
  */
@@ -30,15 +30,16 @@ export class FrameReader {
   private wanted = headerBytes;
 
   /**
-   * Takes in bytes and yields the messages that are complete.
+   * Takes bytes and yields complete messages.
    *
-   * @throws ProtocolError on a length that no message can have.
+   * @throws ProtocolError for a length that no message can have.
    */
   *read(chunk: Buffer): Generator<Frame> {
     this.chunks.push(chunk);
     this.buffered += chunk.length;
     while (this.buffered >= this.wanted) {
-      // Chunks are joined only when a message may be complete: a large one costs one copy, not one a chunk.
+      // Chunks are joined only if a message may be complete, so that a large one is copied once rather than
+      // once per chunk.
       const bytes = this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
       const length = bytes.readInt32LE(0);
       if (length < headerBytes || length > maxMessageBytes) {
@@ -64,7 +65,7 @@ function readHeader(bytes: Buffer): MessageHeader {
   return { requestId: bytes.readInt32LE(4), responseTo: bytes.readInt32LE(8), opCode: bytes.readInt32LE(12) };
 }
 
-/** A message from its parts. */
+/** Builds a message from its parts. */
 export function writeFrame(
   { requestId, responseTo, opCode }: MessageHeader,
   parts: readonly Uint8Array[],

@@ -9,14 +9,14 @@ const opMsg = 2013;
 
 const checksumPresent = 1;
 const moreToCome = 2;
-/** The flags that a receiver has to know; others above them may be ignored. */
+/** The flags that a receiver must know; it may ignore the higher ones. */
 const requiredFlags = 0xffff;
 
-/** A command as it came over the wire. */
+/** A received command. */
 export interface Request {
-  /** @throws CommandError where the command is malformed or beyond a limit */
+  /** @throws CommandError if the command is malformed or exceeds a limit */
   readBody(): BsonDocument;
-  /** Document sequences of OP_MSG by their field, undecoded. */
+  /** Document sequences of OP_MSG by field, not decoded. */
   sequences: Map<string, Buffer[]>;
   /** Whether the client waits for an answer. */
   wantsReply: boolean;
@@ -27,7 +27,7 @@ export interface Request {
 /**
  * Reads a message.
  *
- * @throws ProtocolError where it is none that this server knows.
+ * @throws ProtocolError if this server does not know such a message.
  * @see https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/
  */
 export function readRequest(frame: Frame): Request {
@@ -95,7 +95,7 @@ function documentAt(body: Buffer, at: number, limit: number): Buffer {
   return body.subarray(at, at + length);
 }
 
-/** The legacy OP_QUERY, which drivers send for their first handshake alone. */
+/** The legacy OP_QUERY, which drivers only send for their first handshake. */
 function readQuery({ header, body }: Frame): Request {
   const nameEnd = body.indexOf(0, 4);
   if (nameEnd < 0 || nameEnd + 9 > body.length) throw new ProtocolError('a query is cut off');

@@ -14,10 +14,10 @@ export class RawDocument {
 /** A field of a reply. */
 export type ReplyValue = BsonValue | RawArray | RawDocument | Reply;
 
-/** What a command answers. */
+/** The reply to a command. */
 export type Reply = Map<string, ReplyValue>;
 
-/** A reply of plain values: whole numbers become Int32, and fields that are undefined are left out. */
+/** A reply with plain values: whole numbers become Int32, and undefined fields are left out. */
 export function replyOf(fields: Record<string, unknown>): Reply {
   return toBson(fields);
 }
@@ -34,7 +34,7 @@ function element(name: string, value: ReplyValue): Uint8Array {
   }
   if (value instanceof RawDocument) return tagged(BsonType.object, name, value.bytes);
   if (value instanceof Map && holdsRaw(value)) return tagged(BsonType.object, name, encodeReply(value));
-  // A document of one field is that field between its length and its end.
+  // A document with one field is that field between the document's length and its end.
   return encodeDocument(new Map([[name, value as BsonValue]]) satisfies BsonDocument).subarray(4, -1);
 }
 

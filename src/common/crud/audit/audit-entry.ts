@@ -6,14 +6,16 @@ import { IsIdentifier, IsOneOf, IsText, IsTextList } from '../../fields/index.js
 /** The collection of the audit records of all resources. */
 export const AUDITS = 'audits';
 
-/** What became of a write; `unknown` until that is known, and for good if the process or the database ended meanwhile. */
+/**
+ * Outcome of a write. It stays `unknown` if the process or the database fails before the outcome is stored.
+ */
 export const AUDIT_OUTCOMES = ['unknown', 'done', 'unmatched', 'refused'] as const;
 
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 
 const ACTIONS = ['create', 'update', 'del', 'restore'] as const;
 
-/** The code alone writes audit records: a resource of them needs a class of its input, which no route takes. */
+/** Only the code writes audit records; a resource of them still needs an input class, which no route uses. */
 export class AuditEntryInput {
   @IsText({ min: 1, max: 200, description: 'Name of the resource', example: 'posts' })
   resource!: string;
@@ -23,7 +25,7 @@ export class AuditEntryInput {
 }
 
 /**
- * An audit record, for a resource that shows them:
+ * An audit record. Use it as the entity of a resource that shows them:
  *
  * ```ts
  * CrudModule.forFeature({
@@ -89,7 +91,7 @@ export interface AuditDocument {
   readonly outcome: AuditOutcome;
   readonly code?: string;
   readonly expiresAt: Date;
-  /** The revision, which clients of a resource of audit records see as their `ETag`. */
+  /** The revision, which clients see as the `ETag`. */
   readonly __v: number;
 }
 
@@ -100,5 +102,5 @@ const STORED = new MongooseSchema(
   .index({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   .index({ resource: 1, record: 1, createdAt: -1 });
 
-/** The model that writes: the connection knows one model of a name, and a resource may show the same collection. */
+/** A model for writing. It has its own name because a resource may have a model of the same collection. */
 export const AUDIT_MODEL: ModelDefinition = { name: 'StoredAudit', collection: AUDITS, schema: STORED };

@@ -1,6 +1,6 @@
 import type { TenantScope } from '../../tenancy/index.js';
 
-/** Which request a write belongs to. */
+/** The request that a write belongs to. */
 export interface AuditOrigin {
   readonly requestId: string;
   readonly address: string;
@@ -18,7 +18,7 @@ export function originOf(scope: TenantScope): AuditOrigin | undefined {
   return origins.get(scope);
 }
 
-/** Gives a scope that was made for a part of a write the request of the whole. */
+/** Copies the request of a whole write to a scope made for a part of it. */
 export function withOriginOf(whole: TenantScope, part: TenantScope): TenantScope {
   const origin = origins.get(whole);
   if (origin) origins.set(part, origin);

@@ -8,15 +8,15 @@ import type { OutboxEntry } from '../store/outbox-entry.js';
 import type { AuditDocument, AuditOutcome } from './audit-entry.js';
 import { originOf } from './audit-origin.js';
 
-/** Audit records that one command stores or ends. */
+/** Maximum number of audit records that one command stores or updates. */
 const MAX_BATCH = 500;
 
-/** How long outcomes wait for others, to be stored by one command. Unit: milliseconds. */
+/** How long an outcome waits so that one command can store several. Unit: milliseconds. */
 const OUTCOME_MS = 100;
 
 const DAY_MS = 86_400_000;
 
-/** Longest subject that is kept. Unit: characters. */
+/** Maximum length of a stored subject. Unit: characters. */
 const MAX_SUBJECT = 1_000;
 
 interface Ended {
@@ -25,7 +25,7 @@ interface Ended {
   readonly code?: string;
 }
 
-/** The audit records of one resource: each is stored before the write that it tells of, and its outcome soon after. */
+/** The audit records of one resource. Each is stored before its write, and the outcome soon after. */
 export class AuditTrail {
   private readonly logger = new Logger('Audit');
   private readonly beginning: Gatherer<AuditDocument, undefined>;
@@ -44,9 +44,10 @@ export class AuditTrail {
   }
 
   /**
-   * Stores that a write is about to be carried out. It must not be, unless this resolves.
+   * Stores that a write is about to happen. Do not carry out the write unless this resolves.
    *
-   * @throws Error if the audit record cannot be stored; DatabaseUnavailableError or DatabaseTooSlowError if the database is why
+   * @throws Error if the audit record cannot be stored: DatabaseUnavailableError or DatabaseTooSlowError if
+   * the database is the cause
    */
   async begin(
     scope: TenantScope,
@@ -72,7 +73,7 @@ export class AuditTrail {
     return new AuditedWrite((outcome, code) => this.end({ _id: document._id, outcome, code }));
   }
 
-  /** Stores at once the outcomes that are known. */
+  /** Stores the known outcomes at once. */
   drain(): Promise<void> {
     return this.ending.drain();
   }
@@ -82,7 +83,7 @@ export class AuditTrail {
       await this.database.call(() => this.beginning.add(document));
     } catch (error) {
       if (isOfDatabase(error)) throw error;
-      // Such as a duplicate: it says nothing of the record that the caller writes.
+      // Such as a duplicate key, which is about the audit record and not about the caller's record.
       throw new Error('The audit record of a write could not be stored.', { cause: error });
     }
   }
@@ -99,7 +100,7 @@ export class AuditTrail {
     return [];
   }
 
-  /** One update for each outcome, however many writes have it. */
+  /** One update per outcome, however many writes have it. */
   private async storeOutcomes(all: readonly Ended[]): Promise<undefined[]> {
     const byOutcome = new Map<string, Ended[]>();
     for (const ended of all) {
@@ -132,7 +133,7 @@ export class AuditedWrite {
     this.end(result === undefined ? 'unmatched' : 'done');
   }
 
-  /** Whether a write was carried out whose answer did not come, nobody knows: it stays `unknown`. */
+  /** If the database did not answer, nobody knows whether the write happened: the outcome stays `unknown`. */
   failed(error: unknown): void {
     if (isOfDatabase(error)) return;
     this.end('refused', error instanceof DomainError ? error.code : 'INTERNAL_ERROR');

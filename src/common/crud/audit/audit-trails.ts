@@ -15,7 +15,7 @@ export class AuditTrails implements BeforeApplicationShutdown {
     return this.trails.length > 0;
   }
 
-  /** Stores the outcomes that are known while the database is still open. */
+  /** Stores the known outcomes while the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all(this.trails.map((trail) => trail.drain()));
   }

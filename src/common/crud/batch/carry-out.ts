@@ -5,7 +5,7 @@ import type { ItemResult, Items } from './items.js';
 import type { Operation } from './operation.js';
 import { runsOf } from './runs.js';
 
-/** Carries out operations with the outcome of one after another, and answers each. */
+/** Carries out operations with the same outcome as one after another, and returns the result of each. */
 export async function carryOut(
   operations: Iterable<Operation>,
   items: Items,
@@ -13,7 +13,7 @@ export async function carryOut(
 ): Promise<ItemResult[]> {
   const results: ItemResult[] = [];
   const turns = new Turns();
-  // What comes after an operation may build on it: where the database is lost, the rest would only wait for it in vain.
+  // Later operations may build on this one. Once the database is lost, they would only wait for it in vain.
   let isLost = false;
   let carried = 0;
   const one = (operation: Operation): ItemResult | Promise<ItemResult> => {

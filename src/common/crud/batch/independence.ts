@@ -5,13 +5,13 @@ import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/own-code.js';
 
-// The verbs stand in both directions of variance, as in AnyCrudOptions.
+// The verbs are both co- and contravariant, as in AnyCrudOptions.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type AnyService = CrudService<any, any, any>;
 
 /**
- * Tells whether items of a kind cannot see or influence each other, so that they may run at a time. Code of a feature's own
- * (hooks, overrides, guards, middleware) may look at what the items before it have done.
+ * Tells whether items of a kind cannot see or influence each other, so that they may run concurrently. Your
+ * own code (hooks, overrides, guards, middleware) may depend on what earlier items have done.
  */
 export function independence(controller: Type<object>, service: AnyService): (kind: ItemKind) => boolean {
   const { definition } = resourceOf(controller);
@@ -33,9 +33,12 @@ function hasOwnRoute({ routes }: CrudDefinition, kind: ItemKind): boolean {
   return guards.length > 0 || decorators.length > 0;
 }
 
-/** Whether writes to several records meet elsewhere: in a unique index, or in records that refer to each other. */
+/**
+ * Whether writes to different records can conflict: through a unique index, or through references between
+ * them.
+ */
 function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): boolean {
-  // Records of several creates are stored in the order of their turns.
+  // Concurrent creates are stored in the order of their turns.
   if (kind === 'create') return false;
   if (kind === 'del') return service['resource'].references.matterOnDelete;
   const { entity, references, schema } = definition;

@@ -9,7 +9,7 @@ import type { Operation } from './operation.js';
 /** The result of an item. */
 export type ItemResult = { readonly status: number; readonly _id?: string } | Problem;
 
-/** An item that has a route of its own. */
+/** An item that has its own route. */
 export type Item = Exclude<Operation, { kind: 'malformed' }>;
 
 /** Carries out the items of one batch, each as a request to its own route. */
@@ -17,7 +17,7 @@ export class Items {
   /** Class of the controller whose routes the items take. */
   readonly controller: Type<object>;
   private readonly carry: Carry;
-  /** Pattern and path of the resource, without the batch's own segment. */
+  /** Pattern and path of the resource, without the last segment of the batch's own path. */
   private readonly base: { readonly pattern: string; readonly path: string };
 
   constructor(
@@ -31,7 +31,7 @@ export class Items {
   }
 
   /**
-   * Carries out one item to its end.
+   * Carries out one item.
    *
    * @param number of the item in its batch, from 0
    */
@@ -60,7 +60,7 @@ export class Items {
       params: id === undefined ? params : { ...params, id },
       headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
       body,
-      // What was decided about the batch says nothing about its items.
+      // Decisions about the batch do not apply to its items.
       members: {
         tenantContext: undefined,
         tenantScope: undefined,
@@ -74,12 +74,12 @@ export class Items {
 
   private pathOf(item: Item): string {
     if (item.kind === 'create') return this.base.path;
-    // As bytes and back: half of a character has no form in a URL.
+    // Through bytes and back: a lone surrogate cannot be encoded in a URL.
     return `${this.base.path}/${encodeURIComponent(Buffer.from(item.id.slice(0, MAX_ID)).toString())}`;
   }
 }
 
-/** How much of an identifier that is none an answer repeats. Unit: characters. */
+/** How much of an invalid identifier an answer repeats. Unit: characters. */
 const MAX_ID = 100;
 
 function withoutLast(path: string): string {

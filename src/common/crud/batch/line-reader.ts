@@ -1,20 +1,20 @@
 import { MAX_RUN } from './runs.js';
 
 const NEWLINE = 0x0a;
-/** The byte order mark of UTF-8, with which some programs begin their files. */
+/** The UTF-8 byte order mark, which some programs put at the beginning of a file. */
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Bytes of a line that say nothing: tab, carriage return, space. */
+/** Bytes that make a line blank: tab, carriage return, space. */
 const BLANKS = new Set([0x09, 0x0d, 0x20]);
 
-/** A line of a stream, without its end. */
+/** A line of a stream, without its line ending. */
 export interface Line {
-  /** Counts from 1, blank lines as well. */
+  /** Counts from 1, including blank lines. */
   readonly number: number;
-  /** Undefined if it is longer than the limit. */
+  /** Undefined if the line is longer than the limit. */
   readonly bytes?: Buffer;
 }
 
-/** Divides a stream into its lines. Of a line that is too long nothing is kept. */
+/** Divides a stream into lines. A line that is too long is not kept in memory. */
 export class LineReader {
   /** Number of lines that have ended. */
   number = 0;
@@ -22,15 +22,18 @@ export class LineReader {
   private parts: Buffer[] = [];
 
   /**
-   * @param limit Longest line. Unit: bytes.
-   * @param isCut whether the stream ended before its end, so that its last line is none
+   * @param limit Maximum length of a line. Unit: bytes.
+   * @param isCut whether the stream was cut off, so that its last line is not a line
    */
   constructor(
     private readonly limit: number,
     private readonly isCut: () => boolean,
   ) {}
 
-  /** The lines that are not blank, as they arrive: those that end in one chunk, some at a time. */
+  /**
+   * Yields the lines that are not blank, as they arrive: the lines that end in one chunk together, a few at a
+   * time.
+   */
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[], void, undefined> {
     for await (const chunk of chunks) {
       let lines: Line[] = [];

@@ -12,7 +12,7 @@ import { checkHarmless } from '../../http/index.js';
 /** Maximum number of operations of one bulk request. Unit: operations. */
 export const MAX_OPERATIONS = 1_000;
 
-/** One operation of a bulk request, its shape checked; its values are checked by the route that it takes. */
+/** One operation of a bulk request with its shape checked. Its route checks its values. */
 export type Operation =
   | { readonly kind: 'create'; readonly body: unknown }
   | { readonly kind: 'update'; readonly id: string; readonly body: unknown; readonly ifMatch?: string }
@@ -23,14 +23,14 @@ type Members = Readonly<Record<string, unknown>>;
 
 const KINDS = ['create', 'update', 'del'] as const;
 
-/** The members of an operation on one record, and whether each is required. */
+/** The members of each kind of operation, and whether they are required. */
 const MEMBERS = {
   update: { _id: true, changes: true, ifMatch: false },
   del: { _id: true, ifMatch: false },
 } as const;
 
 /**
- * Reads the body of a bulk request. What is wrong with one operation is that operation's own error.
+ * Reads the body of a bulk request. A fault in one operation becomes the error of that operation only.
  *
  * @throws ValidationError if it is not a list of 1 to 1,000 operations
  */
@@ -68,7 +68,7 @@ function readOperation(value: unknown): Operation {
   }
 }
 
-/** Faults in the shape of an operation; pointers begin at the operation. */
+/** Faults in the shape of an operation. Pointers are relative to the operation. */
 function faultsOf(value: unknown): Violation[] {
   if (!isPlainObject(value)) return [{ pointer: '', detail: errorMessages.oneOperation }];
   const stray = unknownMembers(value, KINDS);
@@ -102,7 +102,7 @@ function unknownMembers(value: Members, known: readonly string[], parent?: strin
   }));
 }
 
-/** Maximum number of unknown members that one answer lists. */
+/** Maximum number of unknown members listed in one answer. */
 const MAX_FAULTS = 50;
 /** How much of an unknown name an answer repeats. Unit: characters. */
 const MAX_NAME = 100;

@@ -1,17 +1,18 @@
 import type { ItemKind } from '../routes/routes.js';
 
-/** Maximum number of items that are carried out at a time. Unit: items. */
+/** Maximum number of items carried out at the same time. Unit: items. */
 export const MAX_RUN = 128;
 
-/** An item, as far as the order matters; of no kind if it does nothing. */
+/** The part of an item that decides its order. An item without a kind does nothing. */
 interface Ordered {
   readonly kind: ItemKind | 'malformed';
   readonly id?: string;
 }
 
 /**
- * Divides items into runs that can be carried out at a time with the outcome of one after another: those of one kind, about
- * records that differ. The next run begins when the last one has ended.
+ * Divides items into runs. The items of a run can be carried out concurrently with the same outcome as one
+ * after another: they are of one kind and concern different records. The next run begins when the last one
+ * has ended.
  *
  * @param isIndependent whether items of a kind cannot see or influence each other
  */

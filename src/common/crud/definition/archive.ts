@@ -2,29 +2,32 @@ import type { IsolationFields } from '../../tenancy/index.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import type { StoreFilter } from '../store/crud.store.js';
 
-/** Archived records that a read may ask for: nothing else, or those beside the live ones. */
+/** Archived records that a read may ask for: only those, or those along with the live ones. */
 export const ARCHIVED = ['only', 'include'] as const;
 
-/** The archived records that a read asks for; without it, it sees live ones only. */
+/** The archived records that a read asks for. Without it, a read sees live records only. */
 export type Archived = (typeof ARCHIVED)[number];
 
-/** An archive, and what scopes the reads of it. */
+/** An archive, and the isolation of its reads. */
 export interface ArchiveDefinition {
   /** When a record was archived; absent while it is live. */
   readonly field: string;
-  /** The isolation of the reads: their own, and that of the writes that archive and restore. */
+  /**
+   * Isolation of the reads of archived records: the read's own fields plus those of the writes that archive
+   * and restore.
+   */
   readonly isolation: Readonly<Record<'get' | 'count', IsolationFields>>;
 }
 
 type Isolation = Readonly<Record<CrudAction, IsolationFields>>;
 
-/** The archive that options describe, if they do. */
+/** The archive that the options describe, if any. */
 export function archiveOf({ archive }: AnyCrudOptions, isolation: Isolation): ArchiveDefinition | undefined {
   if (archive === undefined) return undefined;
   const { get, count, update, del } = isolation;
   const writes = { ...update, ...del };
   return {
-    // Null, for one, is refused where the options are checked.
+    // Invalid values, such as null, are rejected when the options are checked.
     field: (archive as { field: string } | null)?.field as string,
     isolation: { get: { ...writes, ...get }, count: { ...writes, ...count } },
   };
@@ -40,8 +43,8 @@ export function isolationOfAction(
   return reads && archive ? archive.isolation[action] : isolation[action];
 }
 
-/** Predicate of live records: null also matches a field that is absent. */
+/** Predicate of live records; null also matches an absent field. */
 export const liveOnly = (field: string): StoreFilter => ({ [field]: null });
 
-/** Predicate of archived records; in this form, because a partial index takes no `$ne`. */
+/** Predicate of archived records, in this form because a partial index does not accept `$ne`. */
 export const archivedOnly = (field: string): StoreFilter => ({ [field]: { $type: 'date' } });

@@ -18,7 +18,9 @@ interface Checked {
   fail: Fail;
 }
 
-/** Checks the option `archive`: its field, and that someone can be told whose archived records are. */
+/**
+ * Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees.
+ */
 export function checkArchive({ options, schema, isolation, archive, inputFields, fail }: Checked): void {
   if (!archive) {
     if (options.routes?.restore) fail('routes.restore needs an archive. Add archive: { field }.');

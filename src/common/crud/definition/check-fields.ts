@@ -12,10 +12,10 @@ import type { Fail } from '../options/fail.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import type { CrudDefinition } from './crud-definition.js';
 
-/** Fields that the generator keeps itself. */
+/** Fields that the generator sets itself. */
 export const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
 
-/** The store's types that can hold a kind of field; other kinds fit any. */
+/** Schema types that can hold each kind of field. A kind that is not listed fits any type. */
 const FITTING: Readonly<Partial<Record<FieldDescription['kind'], readonly string[]>>> = {
   text: ['String', 'UUID', 'Mixed'],
   integer: ['Number', 'Int32', 'Double', 'BigInt', 'Decimal128', 'Mixed'],
@@ -49,7 +49,7 @@ export function checkInputClass(input: Type<object>, fail: Fail): void {
   if (kept) fail(`${input.name} has a field "${kept}", which the service sets itself. Remove it.`);
 }
 
-/** Checks that an output class declares something: nothing else is shown. */
+/** Checks that an output class declares at least one field, since nothing else is shown. */
 export function checkOutputClass(output: Type<object> | undefined, fail: Fail): void {
   if (!output || fieldsOf(output).length > 0 || apiNamesOf(output).length > 0) return;
   fail(
@@ -68,7 +68,10 @@ interface Checked {
   fail: Fail;
 }
 
-/** Checks that every field that an option or an input names is one that the entity has and that can hold it. */
+/**
+ * Checks that the entity has every field that an option or an input names, and that the field can hold its
+ * values.
+ */
 export function checkFields(checked: Checked): void {
   const { options, schema, createReader, updateReader, writeOnly, fail } = checked;
   const inputs = [...createReader.fields, ...updateReader.fields];
@@ -122,7 +125,7 @@ function canHold(type: SchemaType, value: unknown): boolean {
 function checkInputField(field: FieldDescription, { options, schema, writeOnly, fail }: Checked): void {
   const { name } = field;
   const type = (schema.path(name) ?? undefined) as SchemaType | undefined;
-  // A nested object may be declared by its members only.
+  // The schema may declare a nested object by its members only.
   const isStored = type !== undefined || schema.pathType(name) === 'nested';
   if (writeOnly.has(name)) {
     if (isStored) fail(`writeOnly names "${name}", which the schema stores. Remove it from one of them.`);
@@ -148,7 +151,7 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly, 
   }
 }
 
-/** The list of objects that a path leads into; undefined if it leads into none. */
+/** The list of objects that a path leads into, if any. */
 function listAround(path: string, schema: Schema): string | undefined {
   const names = path.split('.');
   const prefixes = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));
@@ -160,7 +163,7 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
     for (const field of Object.keys(fields as object)) {
       const names = `isolationFields.${action} names "${field}"`;
       if (!schema.path(field)) fail(`${names}, which the schema does not have.`);
-      // A filter has one condition on the identifier, and it is the one that a request names.
+      // A filter has only one condition on the identifier: the one that the request names.
       if (field === '_id') fail(`${names}, which every request names itself. Isolate by another field.`);
       if (field.includes('.'))
         fail(`${names}, which is inside of another field. Isolate by a field of the record itself.`);
@@ -180,7 +183,7 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
 
 /**
  * Checks that a create can satisfy the schema: every required field comes from the input, the scope, a default or a hook.
- * Not asked if a service or controller of the feature's own may set it.
+ * Skipped if your own service or controller may set the field.
  */
 export function checkRequired(definition: CrudDefinition, fail: Fail): void {
   const { schema, isolation, createReader, hooks, disabled } = definition;

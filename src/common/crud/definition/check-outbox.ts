@@ -3,7 +3,7 @@ import type { AnyCrudOptions } from '../options/crud-options.js';
 import type { Fail } from '../options/fail.js';
 import { OUTBOX } from '../store/outbox-entry.js';
 
-/** Checks the option `outbox`: a record that is removed for good would take its events with it. */
+/** Checks the option `outbox`: a deleted record would take its events with it. */
 export function checkOutbox(
   { outbox = false, archive, disable = [], references = {} }: AnyCrudOptions,
   schema: Schema,

@@ -1,4 +1,7 @@
-/** Bodies that a reader has checked, so that nobody checks them twice. A copy is another object, and checked again. */
+/**
+ * Bodies that a reader has checked, and need not be checked again. A copy is another object and is checked
+ * again.
+ */
 const checked = new WeakMap<object, object>();
 
 /** Remembers that a reader has checked a body. */
@@ -10,7 +13,10 @@ export function markChecked<Body extends object>(body: Body, reader: object): Bo
 /** Scopes of requests whose body nobody has checked. */
 const unread = new WeakSet<object>();
 
-/** Remembers that a request has a body that its route does not describe, so that what it says is not taken for code's. */
+/**
+ * Remembers that a request has a body its route does not describe, so that its values are not trusted as
+ * code's own.
+ */
 export function markUnread(scope: object): void {
   unread.add(scope);
 }

@@ -27,9 +27,9 @@ export interface ReferenceDefinition extends Required<CrudReference> {
   readonly path: string;
 }
 
-/** A resource as the generator works with it: the options, checked, with every default filled in. */
+/** A resource as the generator works with it: checked options with every default filled in. */
 export interface CrudDefinition {
-  /** The options that it was made from. */
+  /** The options that the definition was made from. */
   readonly options: AnyCrudOptions;
   readonly entity: Type<object>;
   readonly name: string;
@@ -37,7 +37,7 @@ export interface CrudDefinition {
   readonly label: string;
   readonly path: string;
   readonly tag: string;
-  /** The resource's own copy, with its indexes. */
+  /** The resource's own copy of the schema, with its indexes. */
   readonly schema: Schema;
   readonly disabled: ReadonlySet<CrudAction>;
   readonly isolation: Readonly<Record<CrudAction, IsolationFields>>;
@@ -45,15 +45,15 @@ export interface CrudDefinition {
   readonly archive?: ArchiveDefinition;
   readonly list: { readonly unpaged: boolean; readonly maxLimit: number };
   readonly query: QueryDefinition;
-  /** The routes for many writes that it has. */
+  /** The routes for many writes that the resource has. */
   readonly batches: readonly CrudBatchHandler[];
-  /** Whether records keep the events of their writes until they are settled. */
+  /** Whether records keep the events of their writes until those are settled. */
   readonly outbox: boolean;
-  /** How long audit records of its writes are kept; absent if none are. */
+  /** How long audit records of the writes are kept; absent if writes are not audited. */
   readonly audit?: Required<CrudAudit>;
   readonly parent?: CrudParent<Record<string, unknown>>;
   readonly references: readonly ReferenceDefinition[];
-  /** The references that clients see, and so can have expanded, by their paths. */
+  /** The references that clients can see, and therefore expand, by path. */
   readonly expandable: ReadonlyMap<string, ReferenceDefinition>;
   /** Hooks given as functions, or the provider class that has them. */
   readonly hooks: CrudHooks<object, object> | Type<CrudHooks<object, object>>;
@@ -64,15 +64,15 @@ export interface CrudDefinition {
   readonly updateReader: InputReader<object>;
   /** Names of every field that a client may send. */
   readonly inputFields: readonly string[];
-  /** Names of the fields that clients see, `_id` among them. */
+  /** Names of the fields that clients see, including `_id`. */
   readonly shownFields: readonly string[];
   /** Shows a record to a caller. */
   readonly present: (record: object, caller: TenantContext) => Presented<object>;
   /**
-   * Makes what writes the JSON of a record as anybody sees it, or of some of its fields and the identifier; undefined if the
-   * option `output` says what is shown.
+   * Makes a writer of a record's JSON as everybody sees it, or of some of its fields and the identifier;
+   * undefined if the option `output` decides what is shown.
    */
   readonly writerOf?: (fields: readonly string[] | undefined) => RecordWriter;
-  /** Shows the entity's visible fields; `present` goes on from there by the option `output`. */
+  /** Shows the entity's visible fields; `present` then applies the option `output`. */
   readonly presenter: Presenter;
 }

@@ -24,14 +24,14 @@ import { Presenter } from './presenter.js';
 import { queryDefinition } from './query-definition.js';
 import { refuseCoercionInMaps } from './strict-maps.js';
 
-/** Maximum number of records per page, if the resource says no other. Unit: records. */
+/** Default of the maximum number of records per page. Unit: records. */
 const MAX_LIMIT = 100;
 
-/** How long audit records are kept, if the resource says nothing else. Unit: days. */
+/** Default of how long audit records are kept. Unit: days. */
 const KEPT_DAYS = 365;
 
 /**
- * The definition that options describe. The caller's options and schema stay as they are.
+ * Makes the definition that options describe. The options and schema of the caller are not changed.
  *
  * @throws Error that names the fix, if the options cannot make a resource
  */
@@ -140,7 +140,7 @@ function timestamped(schema: Schema, fail: Fail): Schema {
   );
 }
 
-/** The isolation of each action: what `all` says, what the action adds, and the parent. */
+/** The isolation of each action: the fields of `all`, of the action itself, and of the parent. */
 function isolationOf({ isolationFields = {}, parent }: AnyCrudOptions): Record<CrudAction, IsolationFields> {
   const below = parent ? { [parent.field]: routeParam(parent.param) } : {};
   const fields = isolationFields as Partial<Record<CrudAction | 'all', IsolationFields>>;

@@ -3,12 +3,18 @@ import { errorMessages, ValidationError } from '../../errors/index.js';
 /** The tags of a conditional header: `*`, or a list of tags with their quotes. */
 export type EntityTags = '*' | readonly string[];
 
-/** A list of entity tags (RFC 9110, section 8.8.3); a comma may stand inside a tag, and an empty entry says nothing (5.6.1.2). */
+/**
+ * An entity tag (RFC 9110, section 8.8.3). Tags may contain commas, and empty list entries are ignored
+ * (5.6.1.2).
+ */
 const TAG = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
 const TAGS = new RegExp(`^[\\s,]*${TAG}(?:\\s*,[\\s,]*${TAG})*[\\s,]*$`);
 const EACH_TAG = new RegExp(TAG, 'g');
 
-/** A strong validator (RFC 9110, section 8.8.3): the record's revision, whatever part of it is shown. */
+/**
+ * A strong validator (RFC 9110, section 8.8.3): the record's revision, even if only a part of the record is
+ * shown.
+ */
 export function etagOf(record: { __v?: number }): string {
   return `"${record.__v ?? 0}"`;
 }
@@ -26,14 +32,17 @@ export function readEntityTags(name: string, header: string | undefined): Entity
   throw new ValidationError([{ parameter: name, detail: errorMessages.entityTags(name) }]);
 }
 
-/** Whether `If-None-Match` names the record (weak comparison, RFC 9110, section 13.1.2): the client has it already. */
+/**
+ * Whether `If-None-Match` names the record (weak comparison, RFC 9110, section 13.1.2): the client already
+ * has it.
+ */
 export function isKnown(tags: EntityTags | undefined, record: { __v?: number }): boolean {
   if (tags === undefined) return false;
   return tags === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etagOf(record));
 }
 
 /**
- * The revisions that `If-Match` names (strong comparison, RFC 9110, section 13.1.1); a weak tag names none.
+ * The revisions that `If-Match` names (strong comparison, RFC 9110, section 13.1.1), ignoring weak tags.
  *
  * @returns undefined for `*`, which any revision satisfies
  */

@@ -4,12 +4,16 @@ import type { TenantContext } from '../../tenancy/index.js';
 import { EVENT_PREFIX, type OutboxEntry } from '../store/outbox-entry.js';
 import type { CrudDefinition } from './crud-definition.js';
 
-/** The purpose and the time of a write. */
+/** The action, fields and time of a write. */
 interface Written {
   readonly action: WriteAction;
-  /** Names of the fields that it sets, changes or removes. */
+  /** Names of the fields that the write sets, changes or removes. */
   readonly names: readonly string[];
-  /** Identifier of the record that a create stores, from which that of its event follows. @default another for each write */
+  /**
+   * Identifier of the record that a create stores; the event's identifier derives from it.
+   *
+   * @default a new one for each write
+   */
   readonly id?: unknown;
   /** @default now */
   readonly at?: Date;

@@ -9,29 +9,29 @@ export interface FilterField {
   /** Path, such as `title` or `variants.sku`. */
   readonly path: string;
   readonly kind: FilterKind;
-  /** Path of the innermost list of objects that the path leads into, such as `variants`. */
+  /** Path of the innermost list of objects on the path, such as `variants`. */
   readonly within?: string;
-  /** Noun phrase of the values that it takes, such as "true or false". */
+  /** Noun phrase for the accepted values, such as "true or false". */
   readonly shape: string;
-  /** Whether the field holds a list, or lies in one: any entry may match. */
+  /** Whether the field is a list or inside one, so that any entry may match. */
   readonly isList: boolean;
   /** OpenAPI 3.0 schema of its values. */
   readonly schema: JsonSchema;
-  /** A value, as a client writes it in a URL. */
+  /** An example value, as a client writes it in a URL. */
   readonly example: string;
-  /** A value of the store's type; undefined if the text is none. */
+  /** Converts a string to a value of the store's type; undefined if that is not possible. */
   readonly parse: (text: string) => unknown;
 }
 
-/** Members of Mongoose's list types about their entries. */
+/** Members of Mongoose's list types that describe their entries. */
 type Entries = SchemaType & { readonly embeddedSchemaType?: SchemaType; readonly schema?: Schema };
 
 const NUMBER = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
 
 /**
- * The filter of a field by its type in the schema; undefined if its type can't be filtered by.
+ * The filter of a field, by its type in the schema; undefined if the type cannot be filtered by.
  *
- * @param values those that the field's own declaration allows, if it lists them
+ * @param values that the field's own declaration allows, if it lists them
  */
 export function filterFieldOf(
   schema: Schema,
@@ -64,7 +64,7 @@ const NUMERIC: Scalar = {
   },
 };
 
-/** Exact values of wide types, made from their digits. */
+/** Keeps exact the values of wide types by making them from their digits. */
 const exact = (
   make: (text: string) => unknown,
   pattern: RegExp,
@@ -93,7 +93,7 @@ const TEXT: Scalar = {
   parse: (text) => text,
 };
 
-/** By the name of Mongoose's type. */
+/** By the name of the Mongoose type. */
 const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
   String: TEXT,
   Number: NUMERIC,
@@ -146,7 +146,7 @@ function enumOf(values: readonly (string | number)[]): Scalar {
   };
 }
 
-/** Whether a path leads into a map or an open object, whose names are values of their own. */
+/** Whether a path leads into a map or an open object, where names are data. */
 function isOpen(schema: Schema, path: string): boolean {
   const names = path.split('.');
   const prefixes = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));

@@ -3,13 +3,13 @@ import { plain } from './plain.js';
 
 /** How the values of a field are shown. */
 export interface Form {
-  /** A value as JSON should carry it. */
+  /** Returns a value in the form that JSON should carry. */
   readonly present: (value: unknown) => unknown;
-  /** The JSON of what `present` makes, without making it; undefined for what JSON leaves out. */
+  /** The JSON of the result of `present`, without building it; undefined for values that JSON leaves out. */
   readonly write: (value: unknown) => string | undefined;
 }
 
-/** The form of a value whose type says nothing more. */
+/** The form of a value whose type needs nothing special. */
 export const PLAIN: Form = { present: plain, write: writePlain };
 
 /** The form that a function gives a value. */
@@ -17,7 +17,7 @@ export function formOf(present: Form['present']): Form {
   return { present, write: (value) => JSON.stringify(present(value)) };
 }
 
-/** The same form for a value and for the entries of a list, at any depth. */
+/** Applies a form to a value, or to each entry of a list at any depth. */
 export function eachEntry({ present, write }: Form): Form {
   const presentEach: Form['present'] = (value) =>
     Array.isArray(value) ? value.map(presentEach) : present(value);
@@ -35,13 +35,13 @@ export interface Member {
   readonly form: Form;
 }
 
-/** The members of an object, in the order in which JSON has them: that of properties, where numbers come first. */
+/** The members of an object in the order of JavaScript properties, and so of JSON: numbers come first. */
 export function membersOf(forms: ReadonlyMap<string, Form>): Member[] {
   const names = Object.keys(Object.fromEntries(forms));
   return names.map((name) => ({ name, key: `${JSON.stringify(name)}:`, form: forms.get(name) ?? PLAIN }));
 }
 
-/** Shows the members of an object; nothing where there is nothing. */
+/** Shows the members of an object, leaving out absent and null values. */
 export function presentMembers(
   source: Readonly<Record<string, unknown>>,
   members: readonly Member[],
@@ -55,7 +55,7 @@ export function presentMembers(
   return presented;
 }
 
-/** The JSON of what {@link presentMembers} makes. */
+/** Writes the JSON of the result of {@link presentMembers}. */
 export function writeMembers(source: Readonly<Record<string, unknown>>, members: readonly Member[]): string {
   let text = '{';
   for (const { name, key, form } of members) {
@@ -67,7 +67,7 @@ export function writeMembers(source: Readonly<Record<string, unknown>>, members:
   return `${text}}`;
 }
 
-/** Characters that JSON escapes; of surrogates it escapes halves of a pair only, which it can tell best itself. */
+/** Characters that may need escaping in JSON. Only unpaired surrogates do, which JSON.stringify decides. */
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 

@@ -1,6 +1,6 @@
 import type { Schema, SchemaType } from 'mongoose';
 
-/** Whether a schema keeps a path from clients: with `select: false`, there or above, or as the revision. */
+/** Whether a schema hides a path from clients: `select: false` on it or above it, or the revision. */
 export function isHidden(schema: Schema, path: string): boolean {
   const names = path.split('.');
   const prefixes = names.map((_, i) => names.slice(0, i + 1).join('.'));

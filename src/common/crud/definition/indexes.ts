@@ -4,7 +4,7 @@ import type { CrudDefinition } from './crud-definition.js';
 import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './order.js';
 
 type Indexed = Pick<CrudDefinition, 'visible' | 'isolation' | 'archive'> & {
-  /** The orders to serve; each index serves the reverse, too. */
+  /** The orders to serve. Each index also serves the reverse order. */
   readonly orders: readonly Order[];
 };
 
@@ -25,15 +25,15 @@ export function addIndexes(schema: Schema, { visible, isolation, archive, orders
   const partial = { partialFilterExpression: archivedOnly(archive.field) };
   addReadIndexes(fixed, archive.isolation, orders, (keys, order) => {
     schema.index(keys);
-    // Of the archived records alone, however few of many they are.
+    // An index of archived records only, since they may be few among many.
     if (!sortsBy(order, archive.field)) schema.index({ ...keys, [archive.field]: 1 }, partial);
   });
   freeUniqueValues(schema, archive.field);
 }
 
 /**
- * Serves every order of the list, its pages and its count, which may be scoped by other fields than the list. Equality fields
- * come before the sorted ones.
+ * Serves every order of the list, its pages, and the count, which may be scoped by other fields than the
+ * list. Equality fields come before sorted ones.
  */
 function addReadIndexes(
   fixed: readonly string[],
@@ -48,7 +48,7 @@ function addReadIndexes(
   if (listed?.toSorted().join() !== counted?.toSorted().join()) addOne(counted, NEWEST_FIRST);
 }
 
-/** Makes live records alone share no unique value, so that an archived one's is free. */
+/** Makes unique values unique among live records only, so that an archived record's value is free. */
 function freeUniqueValues(schema: Schema, field: string): void {
   const indexes = schema.indexes();
   if (!indexes.some(([, { unique }]) => unique)) return;
@@ -62,7 +62,7 @@ function freeUniqueValues(schema: Schema, field: string): void {
   }
 }
 
-/** A partial index cannot be sparse, too: that a record has one of the keys becomes one of its conditions. */
+/** A partial index cannot also be sparse: "has one of the keys" becomes one of its conditions. */
 function amongLive(
   keys: object,
   { sparse, partialFilterExpression, ...options }: IndexOptions,

@@ -4,17 +4,17 @@ export interface SortKey {
   readonly descending: boolean;
 }
 
-/** An order of records: the keys that a client names, `_id` left out. */
+/** An order of records: the keys that a client names, without `_id`. */
 export interface Order {
   readonly keys: readonly SortKey[];
   /** The order as a client writes it, such as `completed,-dueAt`. */
   readonly text: string;
 }
 
-/** Newest first: the order of a list that names none. */
+/** Newest first: the order of a list if the query names none. */
 export const NEWEST_FIRST: Order = orderOf(['-createdAt']);
 
-/** The order of keys such as `-createdAt`, for the `order` of a list's query. */
+/** Makes an order from keys such as `-createdAt`, for the `order` of a list's query. */
 export function orderOf(keys: readonly string[]): Order {
   return {
     text: keys.join(),
@@ -35,8 +35,8 @@ export function reverseOf({ keys }: Order): Order {
 }
 
 /**
- * The order as the store sorts and indexes by it. `_id` breaks ties in the direction of the last key: values repeat, and
- * createdAt does within a millisecond.
+ * The order in the form that the store sorts and indexes by. `_id` breaks ties, in the direction of the last
+ * key, since values repeat: `createdAt` does within a millisecond.
  */
 export function sortOf({ keys }: Order): Record<string, 1 | -1> {
   const sort = Object.fromEntries(keys.map(({ path, descending }) => [path, descending ? -1 : 1] as const));

@@ -8,7 +8,7 @@ import type { Presenter } from './presenter.js';
 
 type View = (record: Presented<object>, caller: TenantContext) => object;
 
-/** Shows a record by the option `output`: what the function makes, or the declared fields of the class. */
+/** Shows a record as the option `output` says: the function's result, or the declared fields of the class. */
 export function presentBy(
   presenter: Presenter,
   output: CrudOutput<object> | undefined,
@@ -19,13 +19,15 @@ export function presentBy(
     plain(view(presenter.present(record) as Presented<object>, caller)) as Presented<object>;
 }
 
-/** The documented class of an output; undefined if there is none. */
+/** The documented class of an output, if any. */
 export function outputClassOf(output: CrudOutput<object> | undefined): Type<object> | undefined {
   if (typeof output === 'object') return output.type;
   return output && isClass(output) ? output : undefined;
 }
 
-/** Names of the fields that an output shows; undefined if there is no output, or only its function knows. */
+/**
+ * Names of the fields that an output shows; undefined if there is no output, or if only its function decides.
+ */
 export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly string[] | undefined {
   const type = outputClassOf(output);
   return type && fieldNamesOf(type);
@@ -56,7 +58,7 @@ function copyInto(type: Type<object>): View {
   };
 }
 
-/** The fields that the class declares, and the identifier, which every record has. */
+/** The declared fields of the class, and the identifier, which every record has. */
 function pick(view: object, type: Type<object>): object {
   const entries = fieldNamesOf(type).map((name) => [name, (view as Record<string, unknown>)[name]] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));

@@ -1,8 +1,9 @@
 import { mongo, Types } from 'mongoose';
 
 /**
- * A value of the store as JSON should carry it: identifiers, decimals and 64-bit integers as strings, maps as objects,
- * bytes in base64, UUIDs in their usual form. Dates stay dates, which JSON writes as timestamps.
+ * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
+ * strings, maps as objects, bytes in base64, UUIDs in their usual form. Dates stay dates, which JSON writes
+ * as timestamps.
  */
 export function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();

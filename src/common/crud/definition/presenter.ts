@@ -11,7 +11,10 @@ import {
 } from './form.js';
 import { plain } from './plain.js';
 
-/** Shows records as clients may see them: declared fields only, none with `select: false`, at every level. */
+/**
+ * Shows records as clients may see them: declared fields only, without those with `select: false`, at every
+ * level.
+ */
 export class Presenter {
   /** The visible fields, in the order of a response. */
   readonly fields: readonly string[];
@@ -29,15 +32,18 @@ export class Presenter {
     this.members = membersOf(new Map(this.fields.map((name) => [name, forms.get(name) ?? PLAIN])));
   }
 
-  /** A copy for clients: identifiers and decimals as strings, maps as objects, nothing where there is nothing. */
+  /**
+   * A copy for clients: identifiers and decimals as strings, maps as objects, absent and null values left
+   * out.
+   */
   present(record: object): Record<string, unknown> {
     return presentMembers(record as Record<string, unknown>, this.members);
   }
 
   /**
-   * Makes what writes the JSON of what `present` makes, without making it.
+   * Makes a writer of the JSON of the result of `present`, without building the result.
    *
-   * @param fields what is shown besides the identifier. @default all
+   * @param fields to show besides the identifier. @default all
    */
   writerOf(fields?: readonly string[]): (record: object) => string {
     const isShown = ({ name }: Member) => !fields || name === '_id' || fields.includes(name);
@@ -46,11 +52,12 @@ export class Presenter {
   }
 }
 
-/** Each visible field of a schema, and how it is shown. */
+/** The visible fields of a schema, each with its form. */
 function formsOf(schema: Schema): Map<string, Form> {
   const tree: PathTree = new Map();
   for (const [path, type] of Object.entries(schema.paths)) {
-    // The entries of a map are described by a path of their own, `labels.$*`, that its converter reads.
+    // Mongoose describes the entries of a map under a path of their own, `labels.$*`; the map's form covers
+    // them.
     if (path === schema.get('versionKey') || path.includes('$') || isHidden(type)) continue;
     insert(tree, path.split('.'), formOfType(type));
   }
@@ -76,7 +83,7 @@ function compile(tree: PathTree): Map<string, Form> {
   );
 }
 
-/** Members of Mongoose's types of lists, maps and subdocuments that their common class lacks. */
+/** Members of Mongoose's list, map and subdocument types that their common class lacks. */
 interface Composite {
   schema?: Schema;
   embeddedSchemaType?: SchemaType;
@@ -88,14 +95,14 @@ function formOfType(type: SchemaType): Form {
   if (schema) return eachEntry(subdocument(schema));
   if (entries) return mapOf(isHidden(entries) ? formOf(() => undefined) : formOfType(entries));
   if (embeddedSchemaType) return eachEntry(formOfType(embeddedSchemaType));
-  // The driver reads small ones as numbers.
+  // The driver reads small values as numbers.
   if (type.instance === 'BigInt') return formOf((value) => (value === null ? null : String(value)));
   return PLAIN;
 }
 
 const subdocuments = new WeakMap<Schema, Form>();
 
-/** A subdocument; its schema is read at the first value, since a schema may contain itself. */
+/** A subdocument. Its schema is read at the first value, since a schema may contain itself. */
 function subdocument(schema: Schema): Form {
   const known = subdocuments.get(schema);
   if (known) return known;

@@ -11,17 +11,17 @@ import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.j
 
 /** Filters and orders that a client can use. */
 export interface Offered {
-  /** The fields to filter by, by their paths. */
+  /** The fields to filter by, by path. */
   readonly filters: ReadonlyMap<string, FilterField>;
-  /** Every order, by its text: those of the options and their reverses. */
+  /** The orders of the options and their reverses, by text. */
   readonly orders: ReadonlyMap<string, Order>;
 }
 
 /** Filters, orders and searches that clients of a resource can use in a query. */
 export interface QueryDefinition extends Offered {
-  /** Those for live records, which have no archive date. */
+  /** The filters and orders for live records, which have no archive date. */
   readonly live: Offered;
-  /** The orders that indexes serve; each serves its reverse, too. The first is the default. */
+  /** The orders that have an index, which also serves the reverse. The first one is the default. */
   readonly indexed: readonly Order[];
   /** The fields that `q` searches; undefined if the resource cannot be searched. */
   readonly search?: SearchDefinition;
@@ -31,13 +31,13 @@ interface Described {
   readonly entity: Type<object>;
   readonly schema: Schema;
   readonly archive: ArchiveDefinition | undefined;
-  /** Names of the record's fields that clients see; undefined if only a function knows. */
+  /** Names of the record's fields that clients see; undefined if only a function decides. */
   readonly shown: readonly string[] | undefined;
-  /** The sets of fields that lists and counts are filtered by besides. */
+  /** The sets of fields that scope lists and counts. */
   readonly scopes: readonly (readonly string[])[];
 }
 
-/** The definition of the option `query`. Every path is one that the schema has and that clients see. */
+/** The definition of the option `query`. Checks that every path is in the schema and visible to clients. */
 export function queryDefinition(
   { filter = [], sort = [], search = [] }: CrudQueryOptions<object>,
   described: Described,
@@ -65,7 +65,7 @@ function withoutField({ filters, orders }: Offered, field: string | undefined): 
   };
 }
 
-/** The orders without those that another one serves already. */
+/** The orders, without those that another one already serves. */
 function unique(orders: readonly Order[]): Order[] {
   const seen = new Set<string>();
   return orders.filter((order) => {
@@ -105,7 +105,7 @@ function requireSearchable(path: string, described: Described, fail: Fail): void
   }
 }
 
-/** Whether a field holds a text or a list of texts, and no map is on the way to it. */
+/** Whether a field holds a string or a list of strings and is not inside a map. */
 function isText(schema: Schema, path: string): boolean {
   const names = path.split('.');
   const types = names.map((_, i) => schema.path(names.slice(0, i + 1).join('.')) as Entries | undefined);
@@ -114,12 +114,12 @@ function isText(schema: Schema, path: string): boolean {
   return (type?.instance === 'Array' ? type.embeddedSchemaType : type)?.instance === 'String';
 }
 
-/** Members of Mongoose's list types about their entries. */
+/** Members of Mongoose's list types that describe their entries. */
 type Entries = SchemaType & { readonly embeddedSchemaType?: SchemaType };
 
-/** A field that clients don't see must not be guessed through filters and orders. */
+/** Clients must not be able to guess the values of hidden fields through filters and orders. */
 function requireShown(path: string, option: string, { schema, shown }: Described, fail: Fail): void {
-  // Mongoose knows positions in lists, too.
+  // Mongoose also accepts positions in lists.
   const isPosition = path.split('.').some((name) => /^\d+$/.test(name));
   const isKnown = !isPosition && (schema.path(path) !== undefined || schema.pathType(path) === 'nested');
   if (!isKnown) fail(`${option} names "${path}", which the schema does not have.`);
@@ -129,7 +129,7 @@ function requireShown(path: string, option: string, { schema, shown }: Described
   }
 }
 
-/** Description of a field by the entity's decorators; undefined if they do not describe it. */
+/** The description of a field by the entity's decorators, if any. */
 function fieldAt(entity: Type<object>, path: string): FieldDescription | undefined {
   const [name, ...rest] = path.split('.');
   const field = fieldsOf(entity).find((candidate) => candidate.name === name);

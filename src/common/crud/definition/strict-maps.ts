@@ -1,6 +1,6 @@
 import type { Schema, SchemaType } from 'mongoose';
 
-/** Mongoose's types that convert what JSON could say otherwise, such as 12 to "12". */
+/** Mongoose types that convert other JSON values, such as 12 to "12". */
 const COERCING = ['String', 'Number', 'Boolean'];
 
 interface Composite {
@@ -10,8 +10,8 @@ interface Composite {
 }
 
 /**
- * Makes the maps of a schema refuse entries of another type. The entries of a map are the one part of a body that no
- * validator of the input class sees; Mongoose would convert them.
+ * Makes the maps of a schema reject entries of another type. The entries of a map are the one part of a body
+ * that the input class does not validate, and Mongoose would convert them.
  */
 export function refuseCoercionInMaps(schema: Schema): Schema {
   for (const [path, type] of Object.entries(schema.paths)) {

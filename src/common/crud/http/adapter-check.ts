@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 
-/** Platforms by the types that Nest's adapters have. */
+/** Names of the platforms, by the types of Nest's adapters. */
 const PLATFORMS: Readonly<Record<string, string>> = { express: 'Express', fastify: 'plain Fastify' };
 
 /**
- * Stops the start of an application whose server the resources cannot run on: they read bodies, send streams, and have errors of the
- * server's own in one form, by the server of `createCrudApp`.
+ * Stops the start if the application does not use the server of `createCrudApp`. Resources need that server
+ * to read bodies, to send streams, and to give the server's own errors the form of all others.
  */
 @Injectable()
 export class AdapterCheck {

@@ -22,7 +22,7 @@ import { isLargePage, notePage } from './page-memory.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
 import type { ResourceRequest } from './resource-request.js';
 
-/** The result of each kind of handler, in the store's terms. */
+/** The result of each kind of handler, as the store returns it. */
 interface Results {
   create: Stored<object>;
   list: AsyncIterable<Stored<object>> | Page<Stored<object>>;
@@ -37,7 +37,7 @@ interface Results {
   own: unknown;
 }
 
-/** Media types of a list, the one first that is sent unless the client likes another one better. */
+/** Media types of a list. The first one is the default. */
 const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
 type ListType = (typeof LIST_TYPES)[number];
 
@@ -50,7 +50,7 @@ export interface AnswerContext extends ResourceRequest {
 
 type Answer<Kind extends AnswerKind> = (result: Results[Kind], context: AnswerContext) => unknown;
 
-/** The one place that says what each answer looks like, its body and its headers. */
+/** Builds the response of each kind of handler, its body and its headers. */
 const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   create: (record, context) => {
     const { request, reply } = context;
@@ -85,10 +85,10 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   count: (count) => ({ count }),
   get: async (record, context) => {
     const { expansion, reply, request } = context;
-    // Before the header is set, since the tag belongs to no error.
+    // Read before the header is set, since an error must not carry the tag.
     const tags = readEntityTags('If-None-Match', request.headers['if-none-match']);
     reply.header('ETag', etagOf(record));
-    // The tag is that of the record alone: what is expanded may have changed without it.
+    // The tag covers the record only: an expanded record may have changed without it.
     if (isKnown(tags, record) && !expansion) {
       reply.code(304);
       return undefined;
@@ -111,13 +111,13 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   own: (result, context) => showAny(result, context),
 };
 
-/** A bulk of which an item failed is not kept for its key: its creates find their records when it is repeated. */
+/** A bulk with a failed item is not kept for its key. When it is repeated, its creates find their records. */
 function unlessFailed(items: readonly ItemResult[], { idempotentExchange }: FastifyRequest) {
   if (items.some(({ status }) => status >= 500)) idempotentExchange?.forget();
   return items;
 }
 
-/** Whether a result is what the answers of a kind are made of. */
+/** Whether a result is of the type that a kind of answer expects. */
 const FITS: { readonly [Kind in AnswerKind]?: (result: unknown) => boolean } = {
   create: isRecord,
   get: isRecord,
@@ -125,10 +125,10 @@ const FITS: { readonly [Kind in AnswerKind]?: (result: unknown) => boolean } = {
   count: (result) => typeof result === 'number',
 };
 
-/** Turns what a handler returned into what the client gets. */
+/** Turns a handler's result into the response. */
 export function answer(result: unknown, context: AnswerContext): unknown {
   const kind = context.route?.answer ?? 'own';
-  // An interceptor of the feature's own may have wrapped the result.
+  // Your own interceptor may have wrapped the result.
   return (ANSWERS[FITS[kind]?.(result) === false ? 'own' : kind] as Answer<'own'>)(result, context);
 }
 
@@ -136,26 +136,26 @@ function show(record: Stored<object>, { definition, request, caller }: AnswerCon
   return project(definition.present(record, caller), request.crudQuery?.fields);
 }
 
-/** The records of a page as an answer shows them: an output is the feature's own code, which may change what it is given. */
+/** The records of a page. An output gets a copy, since your own code may change its argument. */
 function shownOf(page: Page<Stored<object>>, { definition }: AnswerContext): readonly Stored<object>[] {
   return definition.options.output === undefined ? recordsOf(page) : page.results;
 }
 
-/** Hidden fields that the handler of a create has given the record, of those that its answer alone shows. */
+/** The hidden fields that a create shows once, and that its handler has set. */
 function shownOnce(record: Stored<object>, { definition }: AnswerContext): object {
   const values = record as unknown as Record<string, unknown>;
   const names = onceFieldsOf(definition).filter((name) => values[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, plain(values[name])]));
 }
 
-/** Records as the request asks for them: with its fields, and with what it expands. */
+/** The records with the fields that the request asks for, and with its expanded references. */
 async function showAll(records: readonly Stored<object>[], context: AnswerContext): Promise<object[]> {
   const shown = records.map((record) => show(record, context));
   await context.expansion?.expand(shown);
   return shown;
 }
 
-/** Lists come in the form that the client likes best; a feature's own route has the one that it documents. */
+/** A list comes in the type that the client prefers; your own routes send the type that they document. */
 function listType({ route, request, reply }: AnswerContext): ListType {
   if (route?.answer !== 'list') return 'application/json';
   varyBy(reply, 'Accept');
@@ -175,12 +175,12 @@ export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** What writes a record of an answer as text; undefined if it is answered with as a value, which others may change. */
+/** Writes a record as text; undefined if the answer is a value, which others may change. */
 function textWriterOf({ asText, definition, expansion, request }: AnswerContext): RecordWriter | undefined {
   return asText && !expansion ? definition.writerOf?.(request.crudQuery?.fields) : undefined;
 }
 
-/** Writes the JSON of what {@link show} makes. */
+/** Writes the JSON of the result of {@link show}. */
 function writerOf(context: AnswerContext): (record: Stored<object>) => string {
   const { definition, request } = context;
   const writer = definition.writerOf?.(request.crudQuery?.fields);
@@ -198,7 +198,10 @@ async function file<T extends object>(
   return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
 
-/** A feature's own answer: records are shown as everywhere, other values as JSON should carry them. */
+/**
+ * The answer of your own route: records are shown as everywhere else, other values in the form that JSON
+ * should carry.
+ */
 async function showAny(result: unknown, context: AnswerContext): Promise<unknown> {
   if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
   if (result instanceof Page) return ANSWERS.list(result as Page<Stored<object>>, context);
@@ -215,7 +218,10 @@ async function showAny(result: unknown, context: AnswerContext): Promise<unknown
   return plain(withoutRevisions(result));
 }
 
-/** Records inside of other values keep what the feature shows of them, without their revision, which is for ETags only. */
+/**
+ * Records inside other values keep the fields that your code gave them, without the revision, which is only
+ * for ETags.
+ */
 function withoutRevisions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutRevisions);
   if (value instanceof Map) return new Map([...value].map(([key, entry]) => [key, withoutRevisions(entry)]));

@@ -1,7 +1,9 @@
 import type { PipeTransform, Type } from '@nestjs/common';
 import { InputReader } from '../../fields/index.js';
 
-/** Reads the body of a create strictly by an input class, for hand-written controllers; null is refused. */
+/**
+ * Checks the body of a create strictly against an input class, for hand-written controllers. Rejects null.
+ */
 export function createBodyPipe<Input extends object>(
   input: Type<Input>,
 ): PipeTransform<unknown, Promise<Input>> {
@@ -9,7 +11,10 @@ export function createBodyPipe<Input extends object>(
   return { transform: (body) => reader.read(body) };
 }
 
-/** Reads a merge patch (RFC 7396) strictly by an input class, for hand-written controllers; every field is optional. */
+/**
+ * Checks a merge patch (RFC 7396) strictly against an input class, for hand-written controllers. Every field
+ * is optional.
+ */
 export function updateBodyPipe<Input extends object>(
   input: Type<Input>,
 ): PipeTransform<unknown, Promise<Partial<Input>>> {

@@ -3,7 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
 import type { ItemResult } from '../batch/items.js';
 
-/** How long an answer waits for its results; then it begins, so that the client sees it come. Unit: milliseconds. */
+/**
+ * How long the answer waits for results. After that it begins, so that the client sees progress. Unit:
+ * milliseconds.
+ */
 const PATIENCE_MS = 4_000;
 
 /** The answer to a bulk request: its results or, if they take long, a stream of the same JSON. */

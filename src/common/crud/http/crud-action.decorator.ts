@@ -7,33 +7,37 @@ import { checkUnkept } from '../options/check-unkept.js';
 import { ACTIONS, unknownName } from '../options/option-names.js';
 import type { Route } from '../routes/routes.js';
 
-/** A route of a feature's own on a generated controller. */
+/** Your own route on a generated controller. */
 export interface CrudActionOptions {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path below the resource's, such as `:id/move`. @default the resource's path */
+  /** Path below the resource's path, such as `:id/move`. @default the resource's path */
   path?: string;
-  /** The action whose scope the route has: whoever may do that may use the route. */
+  /** The action whose scope the route has. A caller who may carry out that action may use the route. */
   isolatedAs: Action;
   /** Class of the body, validated as strictly as a generated route's. @default none */
   body?: Type<object>;
-  /** Names of the query parameters; each is an optional text. @default none */
+  /** Names of the query parameters, each an optional string. @default none */
   query?: readonly string[];
-  /** Class of the answer. The entity's own class shows the record as every other route does. @default the entity */
+  /**
+   * Class of the response. If it is the entity, the record is shown as on every other route.
+   *
+   * @default the entity
+   */
   response?: Type<object>;
   /** @default 200, or 201 for POST */
   status?: number;
-  /** Line in the explorer. @default the method's name, in words */
+  /** Summary in the explorer. @default the method's name, in words */
   summary?: string;
   /**
-   * Errors that the route answers with besides those that its path, body and isolation imply; a number is the status of an
-   * exception of the feature's own.
+   * Additional errors of the route, besides those that follow from its path, body and isolation. A number is
+   * the status of one of your own exceptions.
    *
    * @default RECORD_NOT_FOUND if the path has an id
    */
   errors?: readonly (ErrorCode | number)[];
   /**
-   * Members of the answer to a POST that are shown once, such as a secret: the replay of a request with an `Idempotency-Key`
-   * does not have them, and they are not stored with the answer.
+   * Members of the response to a POST that are shown only once, such as a secret. They are not stored with
+   * the response, and a replayed request with an `Idempotency-Key` does not return them.
    *
    * @default none
    */
@@ -61,8 +65,9 @@ interface OwnRoute {
 }
 
 /**
- * Makes a method a route of the resource: scoped like one of its actions, its body validated strictly, documented, its
- * errors as problems. A method that takes the place of a disabled action uses that action's method and path.
+ * Makes a method a route of the resource. The route is scoped like one of the resource's actions, validates
+ * its body strictly, is documented, and answers errors as problems. To replace a disabled action, use its
+ * method and path.
  *
  * ```ts
  * @CrudAction(categories, { method: 'POST', path: ':id/move', body: MoveCategory, isolatedAs: 'update' })

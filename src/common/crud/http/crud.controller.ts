@@ -18,7 +18,7 @@ import { CurrentQuery } from './current-query.js';
 import { CrudInterceptor } from './crud.interceptor.js';
 import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
 
-/** The handlers of a generated controller; a feature's own controller overrides them by ordinary inheritance. */
+/** The handlers of a generated controller. Your own controller overrides them by ordinary inheritance. */
 export interface CrudController<
   Entity extends object,
   Create extends object,
@@ -27,19 +27,23 @@ export interface CrudController<
 > {
   readonly service: Service;
   create(scope: TenantScope, input: Create): Promise<Stored<Entity>>;
-  /** Every record as it is read, or one page if the query asks for one. */
+  /** Streams every record, or returns one page if the query asks for one. */
   list(scope: TenantScope, query: ListQuery): AsyncIterable<Stored<Entity>> | Promise<Page<Stored<Entity>>>;
   count(scope: TenantScope, query: ListQuery): Promise<number>;
   get(scope: TenantScope, id: string, query: ReadQuery): Promise<Stored<Entity>>;
   update(scope: TenantScope, id: string, changes: Changes<Update>): Promise<Stored<Entity>>;
-  /** An override may answer with something else than the removed record, if `routes.del.response` says what. */
+  /**
+   * An override may return something other than the removed record if `routes.del.response` declares its
+   * class.
+   */
   del(scope: TenantScope, id: string): Promise<object>;
-  /** Only a resource with an archive has it. */
+  /** Exists only if the resource has an archive. */
   restore(scope: TenantScope, id: string): Promise<Stored<Entity>>;
 }
 
 /**
- * Makes the controller class of a resource. Extend it to replace single handlers or to add routes with `@CrudAction`:
+ * Makes the controller class of a resource. Extend it to replace individual handlers or to add routes with
+ * `@CrudAction`:
  *
  * ```ts
  * export class NotesController extends CrudController(notes, NotesService) {
@@ -47,10 +51,12 @@ export interface CrudController<
  * }
  * ```
  *
- * An override keeps the route, isolation, guards, validation and documentation of the handler it replaces, whatever
- * decorators it has. Most overrides are simpler in the service, since they then hold for every caller of the verb.
+ * An override keeps the route, isolation, guards, validation and documentation of the handler it replaces,
+ * whatever decorators it has. Most overrides are simpler in the service, where they apply to every caller of
+ * the verb.
  *
- * @param service class of the feature's own service, which `this.service` then is; pass it to `forFeature`, too
+ * @param service class of your own service, which becomes the type of `this.service`; also pass it to
+ * `forFeature`
  */
 export function CrudController<
   Entity extends object,
@@ -63,7 +69,8 @@ export function CrudController<
 ): Type<CrudController<Entity, Create, Update, Service>> {
   const definition = defineCrud(options);
 
-  // On the class: decorators of an override replace those of the method, but add up with these. The last one runs first.
+  // On the class, because decorators of an override replace those of the method but are added to these. The
+  // last runs first.
   @UseInterceptors(IdempotencyInterceptor, CrudInterceptor)
   @Isolated(
     (handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query),

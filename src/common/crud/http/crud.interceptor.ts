@@ -8,8 +8,9 @@ import { Exchange } from './exchange.js';
 import { resourceOf } from './resource-metadata.js';
 
 /**
- * Reads the request before a handler runs, and answers with what it returns. It belongs to the class, and it replaces the
- * raw identifiers, query and body by checked ones, so that no decorator on an override can lose a check.
+ * Reads the request before a handler runs, and sends the handler's result. It is set on the class and
+ * replaces the raw identifiers, query and body with checked ones, so that a decorator on an override cannot
+ * bypass a check.
  */
 @Injectable()
 export class CrudInterceptor implements NestInterceptor {

@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** Injects what the request asks for in its query: filter, order, page, fields. */
+/** Injects the query of the request: filter, order, page, fields. */
 export const CurrentQuery = createParamDecorator(
   (_data: unknown, context: ExecutionContext): ListQuery =>
     context.switchToHttp().getRequest<FastifyRequest>().crudQuery ?? {},

@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.js';
 import { prefersRepresentation } from './prefer.js';
 import type { DirectHandlerName, ResourceMetadata } from './resource-metadata.js';
 
-/** The handlers that have a direct lane, what each is called with after the scope, and the verb that it calls. */
+/** The handlers that have a direct lane, their arguments after the scope, and the verbs that they call. */
 export const DIRECT_HANDLERS = {
   create: { verb: 'create', args: ({ body }: FastifyRequest) => [body] },
   list: { verb: 'page', args: ({ crudQuery = {} }: FastifyRequest) => [crudQuery] },
@@ -24,18 +24,18 @@ export const DIRECT_HANDLERS = {
   { verb: keyof CrudService<object, object>; args: (request: FastifyRequest) => readonly unknown[] }
 >;
 
-/** What a lane serves requests with. */
+/** Everything that a lane needs to serve requests. */
 export interface DirectLane {
   readonly resource: ResourceMetadata;
   readonly route: Route & { readonly handler: DirectHandlerName };
   /** The generated method of the controller. */
   readonly method: (...args: unknown[]) => unknown;
-  /** The controller, which the method is called on. */
+  /** The controller that the method is called on. */
   readonly host: { readonly service: CrudService<object, object> };
   readonly isolation: (query: FastifyRequest['query']) => IsolationFields;
   readonly callers: Callers;
   readonly exchange: Exchange;
-  /** Sends what is not text, as Nest does. */
+  /** Sends an answer that is not text, as Nest does. */
   readonly send: (reply: FastifyReply, body: unknown) => unknown;
 }
 
@@ -44,8 +44,8 @@ const UPDATE = CrudService.prototype.update;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Serves the plain requests of a wholly generated route, by the steps that Nest's chain would take. Everything unusual, such
- * as a stream, a key, or a parameter that is refused, is left to the chain.
+ * Serves the plain requests of a wholly generated route in the same steps as Nest's chain would. Anything
+ * unusual, such as a stream, a key, or an invalid parameter, is left to the chain.
  */
 export function directLane({ resource, route, ...lane }: DirectLane): DirectHandler {
   const { definition } = resource;
@@ -75,17 +75,17 @@ export function directLane({ resource, route, ...lane }: DirectLane): DirectHand
   };
 }
 
-/** Whether nobody looks at what an update gives back. */
+/** Whether the record that an update returns is not needed. */
 function isUnread({ headers }: FastifyRequest, { handler }: Route): boolean {
   return handler === 'update' && !prefersRepresentation(headers.prefer);
 }
 
-/** Whether the verb is still the generated one: somebody may have put another in its place since the start. */
+/** Whether the verb is still the generated one: someone may have replaced it since the start. */
 function isOriginal({ service }: DirectLane['host']): boolean {
   return service.update === UPDATE;
 }
 
-/** Takes the place of the generated method, whose record nobody looks at. */
+/** Used in place of the generated method if the returned record is not needed. */
 function updateUnread(this: DirectLane['host'], ...args: unknown[]): Promise<void> {
   return this.service.updateUnread(...(args as Parameters<CrudService<object, object>['updateUnread']>));
 }
@@ -97,7 +97,10 @@ function isPlainHere({ headers, query }: FastifyRequest, handler: DirectHandlerN
   return 'limit' in (query as object) && (accept === '*/*' || accept === 'application/json');
 }
 
-/** What a query says is for whoever reads it; that it says nothing twice, and nothing to others, is for the chain. */
+/**
+ * Whether the chain is not needed to reject the query: no repeated parameters, and none if the route reads
+ * none.
+ */
 function hasPlainQuery({ query }: FastifyRequest, { reads }: Route): boolean {
   if (queryFault(query) !== undefined) return false;
   for (const value of Object.values(query as object)) if (!reads || typeof value !== 'string') return false;

@@ -11,7 +11,7 @@ import { Exchange } from './exchange.js';
 import { type DirectKey, directKeysOf, resourceOf } from './resource-metadata.js';
 import { isWhollyGenerated } from './wholly-generated.js';
 
-/** What Nest's chain serves the requests of a controller with. */
+/** The parts with which Nest's chain serves the requests of a controller. */
 type Served = Pick<DirectLane, 'host' | 'callers'>;
 
 /** Opens a direct lane for every wholly generated route of an application that permits it. */
@@ -33,12 +33,12 @@ export class DirectLanes implements OnApplicationBootstrap {
     this.controllers.push(controller);
   }
 
-  /** Nest has made its chains by now: what is added to them later has no effect there either. */
+  /** Nest has built its chains by now: later additions have no effect on them either. */
   onApplicationBootstrap(): void {
     // A worker, and a module under test, may have no server.
     const adapter = this.adapterHost.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
     const routes = adapter?.getInstance<Partial<FastifyInstance>>().directRoutes;
-    // Whoever wants to be told of each route is told by Nest.
+    // An application that asked to be told of each route is told by Nest.
     if (!routes?.permitted() || adapter?.getOnRouteTriggered()) return;
     for (const controller of this.controllers) {
       const served = this.servedBy(controller);
@@ -50,7 +50,7 @@ export class DirectLanes implements OnApplicationBootstrap {
     }
   }
 
-  /** The lane of a route; undefined if anybody but the generator has a part in it. */
+  /** The lane of a route; undefined if anything but generated code takes part in it. */
   private laneOf(
     controller: Type<object>,
     { handler, method }: DirectKey,
@@ -74,8 +74,8 @@ export class DirectLanes implements OnApplicationBootstrap {
   }
 
   /**
-   * The instance of a controller that all requests share, and those whom the guard before it asks: a module may have providers
-   * of its own in the place of others. Undefined if there are several instances.
+   * The one instance of a controller that serves all requests, and the callers of its guard, since a module
+   * may replace providers with its own. Undefined if there are several instances.
    */
   private servedBy(controller: Type<object>): Served | undefined {
     const [module, ...others] = [...this.modules.values()].filter(({ controllers }) =>

@@ -18,7 +18,7 @@ import { checkId } from './id.pipe.js';
 import { reservePage } from './page-memory.js';
 import type { ResourceRequest } from './resource-request.js';
 
-/** Reads the requests of resources, and answers with what their handlers return. */
+/** Reads the requests of resources, and answers with the results of their handlers. */
 export class Exchange {
   private readonly bodies = new BodyReaders();
 
@@ -27,7 +27,7 @@ export class Exchange {
     private readonly trails: AuditTrails,
   ) {}
 
-  /** The answer to a request, once it has been read strictly and its handler has done its work. */
+  /** Reads the request strictly, runs its handler, and returns the answer. */
   async carryOut(exchange: ResourceRequest, handle: () => Promise<unknown>): Promise<unknown> {
     const { request, definition, route } = exchange;
     const { tenantContext: caller, tenantScope: scope } = request;
@@ -47,8 +47,8 @@ export class Exchange {
   }
 
   /**
-   * A create that an earlier request with its key has carried out stays so, whatever refuses it by now, such as a limit that
-   * the record itself has reached.
+   * If an earlier request with the same key has already created the record, answers with it even if the
+   * create would be rejected now, for example because of a limit that this very record has reached.
    */
   private async recall(
     error: unknown,

@@ -56,8 +56,8 @@ import {
 type Methods = Record<string, unknown>;
 
 /**
- * Makes a generated controller, or a class that extends one, ready for Nest: every route of the table gets its path, status,
- * guards and documentation, whether its method is generated, overridden or the feature's own.
+ * Prepares a generated controller, or a class that extends one, for Nest: every route of the table gets its
+ * path, status, guards and documentation, whether its method is generated, overridden or your own.
  */
 export function finishController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   if (hasRoutes(controller)) return;
@@ -81,7 +81,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   keepDirectKeys(controller, directKeys);
   const classes = createClasses(definition);
   for (const declared of routes) {
-    // An override may say another status with @HttpCode.
+    // An override may set another status with @HttpCode.
     const route = { ...declared, status: statusOf(controller, declared) };
     const { guards = [], decorators = [] } = definition.routes[route.handler as CrudHandler] ?? {};
     const isOwn = guards.length > 0 || decorators.length > 0;
@@ -101,7 +101,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   }
   isolateOthers(controller, definition, fail);
   if (!Reflect.hasOwnMetadata('swagger/apiUseTags', controller)) ApiTags(definition.tag)(controller);
-  // Nest reads a controller's path from the class itself; what else @Controller() says there stays.
+  // Nest reads a controller's path from the class itself. Other settings of @Controller() are kept.
   const said = <T>(key: string) => Reflect.getOwnMetadata(key, controller) as T | undefined;
   Controller({
     ...said<ScopeOptions>(SCOPE_OPTIONS_METADATA),
@@ -120,7 +120,7 @@ function generatedKeysOf(controller: Type<object>, routes: readonly Route[]): Di
   });
 }
 
-/** Two routes of one method and path: Nest would take the first, or not start. */
+/** Rejects two routes with the same method and path: Nest would use the first, or fail to start. */
 function checkTwins(controller: Type<object>, routes: readonly Route[], fail: Fail): void {
   routes.forEach(({ handler, method, path }, i) => {
     const other = routes.slice(0, i).find((one) => one.method === method && one.path === path);
@@ -183,7 +183,9 @@ export function checkConstructor(type: Type<object>, fail: Fail): void {
   if (base !== Function.prototype) checkConstructor(base, fail);
 }
 
-/** Gives a method what the decorators say, except for what its own decorators say already; lists add up. */
+/**
+ * Applies decorators to a method unless its own decorators already set the same metadata; lists are combined.
+ */
 function inherit(controller: Type<object>, name: string, decorators: readonly MethodDecorator[]): void {
   const method = ownMethod(controller, name);
   const scratch: TypedPropertyDescriptor<never> = { value: function scratch() {} as never };
@@ -195,7 +197,7 @@ function inherit(controller: Type<object>, name: string, decorators: readonly Me
   }
 }
 
-/** The method of the class itself; an inherited one is wrapped, since another class may inherit it, too. */
+/** The method of the class itself. An inherited one is wrapped, since another class may inherit it, too. */
 function ownMethod(controller: Type<object>, name: string): object {
   const prototype = controller.prototype as Methods;
   const method = prototype[name] as (...args: unknown[]) => unknown;
@@ -227,7 +229,10 @@ function decorate(controller: Type<object>, name: string, decorators: readonly M
   }
 }
 
-/** Routes of plain Nest decorators are scoped by every field of the resource, which each field must have one source for. */
+/**
+ * Scopes routes of plain Nest decorators by every field of the resource; each field must have exactly one
+ * source.
+ */
 function isolateOthers(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { routes } = resourceOf(controller);
   const handlers = methodNames(controller).filter(

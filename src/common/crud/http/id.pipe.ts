@@ -3,7 +3,7 @@ import { InvalidIdError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 
 /**
- * Lets only object identifiers pass: 24 hexadecimal digits, given back in lower case.
+ * Accepts only object identifiers: 24 hexadecimal digits, which are returned in lower case.
  *
  * @throws InvalidIdError that names the parameter
  */
@@ -12,7 +12,7 @@ export function checkId(value: string, parameter: string): string {
   return value.toLowerCase();
 }
 
-/** Checks an identifier in the path of a hand-written controller, and gives it in lower case. */
+/** Checks an identifier in the path of a hand-written controller, and returns it in lower case. */
 @Injectable()
 export class IdPipe implements PipeTransform<string, string> {
   /** @throws InvalidIdError */

@@ -4,7 +4,7 @@ import type { Observable } from 'rxjs';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
 import { isPlainObject, shorten } from '../../fields/index.js';
 
-/** Refuses what a body says to a route that takes none, such as a secret for a rotation; `{}` says nothing. */
+/** Rejects a body sent to a route that takes none, such as a secret for a rotation. `{}` is accepted. */
 @Injectable()
 export class NoBodyInterceptor implements NestInterceptor {
   /** @throws ValidationError that names the first member of the body */

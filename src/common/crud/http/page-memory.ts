@@ -5,28 +5,28 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isPageQuery } from '../query/list-query.js';
 import type { AnswerContext } from './answers.js';
 
-/** Size up to which a page is not counted, and is sent as a whole. Unit: bytes. */
+/** Maximum size of a page that is not counted and is sent as a whole. Unit: bytes. */
 const SMALL = 262_144;
-/** Assumed size of a record before the first page was read. Unit: bytes. */
+/** Assumed size of a record before the first page is read. Unit: bytes. */
 const FIRST_GUESS = 65_536;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Memory of the page that is asked for, if it may be large. */
+    /** Memory reserved for the requested page, if it may be large. */
     pageReservation?: Reservation;
-    /** Bytes that the records of the page take. */
+    /** Size of the page's records. Unit: bytes. */
     pageBytes?: number;
   }
 }
 
-/** Largest size of a record of a resource in its last pages. Unit: bytes. */
+/** Size of a record in recent pages of each resource. Unit: bytes. */
 const sizes = new WeakMap<CrudDefinition, number>();
 
 /**
- * Waits until there is memory for the page that a request asks for; it is given back when the answer has been sent. While a
- * request waits, others have its place.
+ * Waits until there is memory for the requested page; the memory is released when the answer has been sent.
+ * While a request waits, others take its place.
  *
- * @throws OverloadedError if there is none in time
+ * @throws OverloadedError if no memory becomes free in time
  */
 export async function reservePage(
   request: FastifyRequest,
@@ -46,12 +46,12 @@ export async function reservePage(
   await comeBack?.();
 }
 
-/** Takes note of what a page really takes. */
+/** Records how much memory a page really takes. */
 export function notePage({ request, definition }: AnswerContext, records: readonly object[]): void {
   const bytes = records.reduce((sum, record) => sum + bytesOf(record), 0);
   request.pageBytes = bytes;
   request.pageReservation?.resize(bytes <= SMALL ? 0 : bytes);
-  // Parts of records say nothing of whole ones.
+  // The size of partial records tells nothing about whole ones.
   if (records.length === 0 || request.crudQuery?.fields) return;
   sizes.set(definition, followSize(sizes.get(definition), bytes / records.length));
 }

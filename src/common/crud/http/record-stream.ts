@@ -2,16 +2,16 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Place } from '../../http/index.js';
 
-/** Text gathered before it is handed to the socket. Unit: characters. */
+/** Amount of text that is gathered before it is handed to the socket. Unit: characters. */
 const CHUNK = 32_768;
 
-/** Records that are looked at together while a stream is made. Unit: records. */
+/** Number of records that are processed together while streaming. Unit: records. */
 const BATCH = 100;
 
 /** The text around the records in a body. */
 export interface Framing {
   readonly open: string;
-  /** Stands between two records. */
+  /** Goes between two records. */
   readonly between: string;
   /** Follows each record. */
   readonly after: string;
@@ -21,21 +21,22 @@ export interface Framing {
 /** One JSON array (RFC 8259). */
 export const JSON_ARRAY: Framing = { open: '[', between: ',', after: '', close: ']' };
 
-/** A page: its records, and what follows them. */
+/** A page: its records, then the other members. */
 export function pageOf(rest: object): Framing {
   const members = JSON.stringify(rest).slice(1);
   return { ...JSON_ARRAY, open: '{"results":[', close: members === '}' ? ']}' : `],${members}` };
 }
 
-/** One record a line, as `application/x-ndjson`; no record is an empty body. */
+/** One record per line, as `application/x-ndjson`. Without records the body is empty. */
 export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' };
 
 /**
- * Records as a byte stream: they are read as the client takes them, so that memory stays flat, and reading ends when the
- * client goes away. The first record is awaited here, so that a database that does not answer can still become an error
- * response; an error after it breaks the transfer. Streams take turns, and so leave room for other requests.
+ * Sends records as a byte stream. They are read as fast as the client takes them, so memory use stays flat,
+ * and reading ends when the client goes away. The first record is awaited here, so that an unavailable
+ * database can still become an error response; a later error breaks the transfer. Streams take turns to leave
+ * room for other requests.
  *
- * @param write the JSON of what a client sees of a record
+ * @param write returns the JSON of a record as the client sees it
  */
 export async function streamRecords<T>(
   records: AsyncIterable<T>,
@@ -86,7 +87,8 @@ export async function streamRecords<T>(
 /**
  * Streams records as one JSON array, for hand-written controllers.
  *
- * @throws TooManyListsError, OverloadedError if the client of the request, or the process, sends too many lists
+ * @throws TooManyListsError, OverloadedError if the client of the request, or the process, is sending too
+ * many lists
  */
 export function streamJsonArray<T>(
   records: AsyncIterable<T>,
@@ -97,7 +99,7 @@ export function streamJsonArray<T>(
   return streamRecords(records, write, JSON_ARRAY, request.server.transfers.listPlace(request));
 }
 
-/** What a function makes of records, in batches as they are read: no more than one batch is held at a time. */
+/** Maps records in batches as they are read, holding no more than one batch at a time. */
 export async function* inBatches<T, Made>(
   records: AsyncIterable<T>,
   make: (batch: readonly T[]) => Promise<readonly Made[]>,
@@ -112,7 +114,7 @@ export async function* inBatches<T, Made>(
   yield* await make(batch);
 }
 
-/** The items of a list, as a stream has them. */
+/** Yields the items of a list, as a stream does. */
 export async function* each<T>(items: Iterable<T>): AsyncGenerator<T, void, undefined> {
   yield* items;
 }

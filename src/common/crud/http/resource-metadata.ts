@@ -7,29 +7,29 @@ const DEFINITION = 'crud:definition';
 const ROUTES = 'crud:route-table';
 const SERVICE = 'crud:controller-service';
 
-/** Metadata of a controller of a resource. */
+/** Metadata of a resource's controller. */
 export interface ResourceMetadata {
   readonly definition: CrudDefinition;
-  /** Its routes by the name of their method. */
+  /** The controller's routes, by method name. */
   readonly routes: ReadonlyMap<string, Route>;
 }
 
-/** Keeps the definition that a generated controller was made from; its subclasses inherit it. */
+/** Stores the definition that a generated controller was made from; its subclasses inherit it. */
 export function keepDefinition(controller: Type<object>, definition: CrudDefinition): void {
   Reflect.defineMetadata(DEFINITION, definition, controller);
 }
 
-/** The definition that a controller, or the generated one it extends, was made from. */
+/** The definition of a controller, or of the generated controller that it extends. */
 export function definitionOf(controller: Type<object>): CrudDefinition | undefined {
   return Reflect.getMetadata(DEFINITION, controller) as CrudDefinition | undefined;
 }
 
-/** Keeps the class that a generated controller was told its service is of; its subclasses inherit it. */
+/** Stores the service class that a generated controller was made with; its subclasses inherit it. */
 export function keepService(controller: Type<object>, service: Type<object>): void {
   Reflect.defineMetadata(SERVICE, service, controller);
 }
 
-/** The class that a controller takes its service to be of; undefined if it takes the generated one. */
+/** The service class that a controller was made with; undefined for the generated service. */
 export function serviceOf(controller: Type<object>): Type<object> | undefined {
   return Reflect.getMetadata(SERVICE, controller) as Type<object> | undefined;
 }
@@ -39,17 +39,17 @@ export function isGenerated(controller: Type<object>): boolean {
   return Reflect.hasOwnMetadata(DEFINITION, controller);
 }
 
-/** Keeps the whole route table of one controller. */
+/** Stores the whole route table of one controller. */
 export function keepRoutes(controller: Type<object>, routes: readonly Route[]): void {
   Reflect.defineMetadata(ROUTES, new Map(routes.map((route) => [route.handler, route])), controller);
 }
 
-/** Whether a controller has its route table, as one that `forFeature` has seen. */
+/** Whether a controller has its route table, which `forFeature` gives it. */
 export function hasRoutes(controller: Type<object>): boolean {
   return Reflect.hasOwnMetadata(ROUTES, controller);
 }
 
-/** @throws Error if the controller was not handed to `CrudModule.forFeature` */
+/** @throws Error if the controller was not passed to `CrudModule.forFeature` */
 export function resourceOf(controller: Type<object>): ResourceMetadata {
   const definition = definitionOf(controller);
   const routes = Reflect.getOwnMetadata(ROUTES, controller) as ReadonlyMap<string, Route> | undefined;
@@ -59,7 +59,7 @@ export function resourceOf(controller: Type<object>): ResourceMetadata {
   );
 }
 
-/** The methods that generated controllers have been made with. */
+/** The methods of all generated controllers. */
 const generatedMethods = new WeakSet<object>();
 
 /** Remembers the methods of a generated controller. */
@@ -77,14 +77,14 @@ const DIRECT_KEYS = 'crud:direct-keys';
 /** The handlers that may have a direct lane. */
 export type DirectHandlerName = Exclude<CrudHandler, 'restore'>;
 
-/** What the direct lane of a generated handler is opened by. */
+/** Identifies the generated handler that a direct lane may serve. */
 export interface DirectKey {
   readonly handler: DirectHandlerName;
   /** The generated method. */
   readonly method: (...args: unknown[]) => unknown;
 }
 
-/** Keeps the keys of the direct lanes that a controller may have. */
+/** Stores the keys of the direct lanes that a controller may have. */
 export function keepDirectKeys(controller: Type<object>, keys: readonly DirectKey[]): void {
   Reflect.defineMetadata(DIRECT_KEYS, keys, controller);
 }

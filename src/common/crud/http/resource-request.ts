@@ -9,6 +9,6 @@ export interface ResourceRequest {
   readonly definition: CrudDefinition;
   /** Undefined for a route of plain Nest decorators. */
   readonly route: Route | undefined;
-  /** Whether records may be answered with as text; nobody looks at the answer on its way then. @default false */
+  /** Whether records may be sent as text, because nothing looks at the answer on its way. @default false */
   readonly asText?: boolean;
 }

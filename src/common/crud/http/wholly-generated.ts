@@ -14,7 +14,7 @@ import { IdempotencyInterceptor } from '../../idempotency/index.js';
 import { TenantGuard, TenantInterceptor } from '../../tenancy/index.js';
 import { CrudInterceptor } from './crud.interceptor.js';
 
-/** What generated controllers have in their chain. */
+/** The guards and interceptors of generated controllers. */
 const GENERATED: ReadonlySet<unknown> = new Set([
   TenantGuard,
   TenantInterceptor,
@@ -22,11 +22,11 @@ const GENERATED: ReadonlySet<unknown> = new Set([
   CrudInterceptor,
 ]);
 
-/** What decorators put into the chain of a request, or change about its answer. */
+/** Metadata by which decorators add to the chain of a request, or change its answer. */
 const CHAIN = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA, EXCEPTION_FILTERS_METADATA];
 const ANSWER = [HEADERS_METADATA, REDIRECT_METADATA, RENDER_METADATA];
 
-/** Whether nothing but the generator has a part in how Nest serves a method of a controller. */
+/** Whether Nest serves a method of a controller with generated code only. */
 export function isWhollyGenerated(controller: Type<object>, handler: string): boolean {
   const method = (controller.prototype as Record<string, object>)[handler];
   if (!method || [...CHAIN, ...ANSWER].some((key) => Reflect.hasMetadata(key, method))) return false;

@@ -12,7 +12,7 @@ export function ApiSearch({ fields }: SearchDefinition): MethodDecorator {
       'Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it, as in',
       '`tea "green leaves" -milk`.',
     ].join(' '),
-    // Without an example: the explorer would send it with every list.
+    // No example: the explorer would send it with every list.
     schema: { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
   });
 }

@@ -11,21 +11,24 @@ import { PageEnds } from './page-parameters.js';
 import { fieldSchema, hasDefault, ID_SCHEMA, recordSchema } from './record-schema.js';
 import { CreatedResult } from './results.js';
 
-/** The classes that the document describes a resource's bodies by. */
+/** The classes that describe a resource's bodies in the document. */
 export interface CrudClasses {
   readonly create: Type<object>;
   readonly update: Type<object>;
   readonly record: Type<object>;
-  /** The record as reads answer with it; another class than `record` if it has references that can be expanded. */
+  /** The record as reads return it; differs from `record` if it has references that can be expanded. */
   readonly read: Type<object>;
-  /** A record with only the requested `fields`; undefined if a record requires no field anyway. */
+  /** A record with only the requested `fields`; undefined if no field of a record is required anyway. */
   readonly part?: Type<object>;
   readonly page: Type<object>;
-  /** The answer to a create: the identifier, or the whole record. */
+  /** The response to a create: the identifier, or the whole record. */
   readonly created: readonly Type<object>[];
 }
 
-/** Makes the documented classes of a resource. Each has a name of its own: classes that share one would share a schema. */
+/**
+ * Makes the documented classes of a resource, each with a unique name: classes that share one would share a
+ * schema.
+ */
 export function createClasses(definition: CrudDefinition): CrudClasses {
   const { label, inputs, list } = definition;
   const record = recordClass(definition);
@@ -45,7 +48,7 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   };
 }
 
-/** The answers to a create, with the fields that they alone show. */
+/** The responses to a create, including the fields that only they show. */
 function createdClasses(record: Type<object>, definition: CrudDefinition): Type<object>[] {
   const names = onceFieldsOf(definition);
   if (names.length === 0) return [CreatedResult, record];

@@ -35,7 +35,7 @@ export function ApiIdParam(label: string, name = 'id'): MethodDecorator {
   return ApiParam({
     name,
     description: `Identifier of the ${label.toLowerCase()}, as its create answers with it`,
-    // Without an example: the explorer would send it, and no record has it.
+    // No example: the explorer would send it, and no record has it.
     schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN },
   });
 }
@@ -61,7 +61,7 @@ export function ApiPaging(
       name: 'limit',
       required: false,
       description: `Maximum number of records per page. ${defaultLimit}`,
-      // A default would be that of every request, also of one without page parameters.
+      // A default would apply to every request, even one without page parameters.
       schema: {
         type: 'integer',
         minimum: limit.minimum,
@@ -73,9 +73,9 @@ export function ApiPaging(
 }
 
 /**
- * Documents `archived`, which takes a token.
+ * Documents `archived`, which requires a token.
  *
- * @param isPublic whether the route takes none otherwise
+ * @param isPublic whether the route needs no token otherwise
  */
 export function ApiArchived(isPublic: boolean): MethodDecorator {
   return applyDecorators(
@@ -112,7 +112,7 @@ export function ApiIfMatch(): MethodDecorator {
   });
 }
 
-/** Documents `If-None-Match` and its answer. */
+/** Documents `If-None-Match` and its response. */
 export function ApiIfNoneMatch(): MethodDecorator {
   return applyDecorators(
     ApiHeader({
@@ -129,7 +129,7 @@ export function ApiIfNoneMatch(): MethodDecorator {
   );
 }
 
-/** Documents the `Prefer` of a write. */
+/** Documents the `Prefer` header of a write. */
 export function ApiPrefer(): MethodDecorator {
   return ApiHeader({
     name: 'Prefer',
@@ -139,24 +139,24 @@ export function ApiPrefer(): MethodDecorator {
   });
 }
 
-/** Documents the `Idempotency-Key` of a POST. */
+/** Documents the `Idempotency-Key` header of a POST. */
 export function ApiIdempotencyKey(): MethodDecorator {
   return ApiHeader({
     name: 'Idempotency-Key',
     required: false,
     description:
       'Any text that is new for each request, such as the UUID `8e03978e-40d5-43e8-bc93-6894a57f9324`. A repetition with the same key and body within 24 hours gets the first answer and changes nothing.',
-    // Without an example: the explorer would send it with every request, and get the first answer again.
+    // No example: the explorer would send it with every request, and get the first response again.
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   });
 }
 
-/** The header of an answer that was kept. */
+/** The header of a replayed response. */
 export const REPLAYED_HEADER = {
   'Idempotency-Replayed': header('Only on a repetition: the answer is the one to the first request', 'true'),
 };
 
-/** Documents the body of a create and its preference. */
+/** Documents the body of a create and its `Prefer` header. */
 export function ApiCreateBody(type: Type<unknown>): MethodDecorator {
   return applyDecorators(ApiBody({ type, required: true }), ApiPrefer());
 }
@@ -175,29 +175,29 @@ export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
   );
 }
 
-/** The classes that a success answers with. */
+/** The classes of a successful response. */
 export interface AnswerClasses {
   readonly record: Type<unknown>;
-  /** A record with only the requested `fields`. @default answers are whole records */
+  /** A record with only the requested `fields`. @default responses are whole records */
   readonly part?: Type<unknown>;
   readonly page: Type<unknown>;
-  /** The record as reads answer with it. @default `record` */
+  /** The record as reads return it. @default `record` */
   readonly read?: Type<unknown>;
-  /** The answer to a create: the identifier, or the record. @default CreatedResult and `record` */
+  /** The response to a create: the identifier, or the record. @default CreatedResult and `record` */
   readonly created?: readonly Type<unknown>[];
-  /** Names of fields that the answer to a create shows once. @default none */
+  /** Names of fields that the response to a create shows once. @default none */
   readonly once?: readonly string[];
-  /** Whether a list without page parameters is every record. @default true */
+  /** Whether a list without page parameters returns every record. @default true */
   readonly unpaged?: boolean;
-  /** Whether a list comes as NDJSON, too. @default false */
+  /** Whether a list is also available as NDJSON. @default false */
   readonly ndjson?: boolean;
   /** Whether pages have cursors. @default false */
   readonly hasCursors?: boolean;
-  /** @default 201 for a create, 200 for all else */
+  /** @default 201 for a create, 200 for everything else */
   readonly status?: number;
 }
 
-/** Documents what a handler answers when all is well. */
+/** Documents the successful response of a handler. */
 export function ApiSuccess(
   answer: Exclude<AnswerKind, CrudBatchHandler | 'own'>,
   path: string,
@@ -239,7 +239,7 @@ export function ApiSuccess(
             ? { oneOf: [{ type: 'array', items: read }, { $ref: getSchemaPath(page) }] }
             : { $ref: getSchemaPath(page) },
         ),
-        // OpenAPI 3.0 has no word for a sequence of records: the schema is that of each line.
+        // OpenAPI 3.0 cannot describe a sequence of records: the schema is that of one line.
         ...(ndjson && { 'application/x-ndjson': { schema: read } }),
       },
     },

@@ -9,7 +9,7 @@ import { itemRouteOf, type ItemKind, type Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import { ID_SCHEMA } from './record-schema.js';
 
-/** Keywords of the schemas of this file, besides those of fields. */
+/** Schemas of this file, which use more keywords than those of fields. */
 type Schema = JsonSchema | Record<string, unknown>;
 
 const STATUS = { type: 'integer', minimum: 200, maximum: 399, example: 200 };
@@ -93,7 +93,7 @@ function documentImport(status: number, classes: CrudClasses): MethodDecorator[]
   ];
 }
 
-/** An object with these members, and no others. @param required @default all of them */
+/** An object with these members and no others. @param required @default all of them */
 function object(properties: Readonly<Record<string, Schema>>, required = Object.keys(properties)) {
   return { type: 'object', properties, required, additionalProperties: false } as const;
 }

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProblems } from '../../errors/index.js';
 
-/** Documents that a delete may be refused, which is known only once every resource is. */
+/** Documents that a delete may be rejected, which is known only once every resource is. */
 export function documentRestriction(controller: Type<object>): void {
   const descriptor = Object.getOwnPropertyDescriptor(controller.prototype, 'del') as
     TypedPropertyDescriptor<never> | undefined;

@@ -58,7 +58,7 @@ export function documentRoute(
   ];
 }
 
-/** The content types that a route takes a body in. */
+/** The content types of a route's body. */
 function contentTypesOf({ body }: Route): readonly string[] {
   if (body === 'lines') return [NDJSON_TYPE];
   return body === 'update' ? [MERGE_PATCH_TYPE, 'application/json'] : ['application/json'];
@@ -68,7 +68,7 @@ function isPublic({ action }: Route, { isolation }: CrudDefinition): boolean {
   return action === undefined || !needsToken(isolation[action]);
 }
 
-/** Whether a route takes `archived`, for which its caller needs a token even if anybody may read the rest. */
+/** Whether a route takes `archived`, which requires a token even if the rest of the route is public. */
 function takesArchived({ query, reads }: Route, { archive }: CrudDefinition): boolean {
   return archive !== undefined && (reads !== undefined || query.includes(ARCHIVED_PARAMETER));
 }
@@ -100,7 +100,10 @@ function documentConditions(route: Route): MethodDecorator[] {
   return takesKey(route) ? [ApiIdempotencyKey(), ...ifMatch] : ifMatch;
 }
 
-/** Whether a route takes an `Idempotency-Key`; a stream is too long to be compared with that of an earlier request. */
+/**
+ * Whether a route takes an `Idempotency-Key`. A stream is too long to compare with that of an earlier
+ * request.
+ */
 function takesKey({ body, method }: Route): boolean {
   return method === RequestMethod.POST && body !== 'lines';
 }
@@ -175,7 +178,7 @@ function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolea
   ];
 }
 
-/** Whether an update is decided on the record as it is, by a hook or by merging. */
+/** Whether an update depends on the current state of the record, because of a hook or a merge. */
 function mayConflict(definition: CrudDefinition): boolean {
   const { fields } = definition.updateReader;
   return (

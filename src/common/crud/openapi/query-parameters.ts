@@ -48,7 +48,7 @@ function ApiSort(orders: string[]): MethodDecorator {
   });
 }
 
-/** Documents the filter of a field, in its short form and by operators. */
+/** Documents the filter of a field, in its short form and with operators. */
 function ApiFilter(field: FilterField, isOfArchive: boolean): MethodDecorator {
   const operators = OPERATORS[field.kind];
   if (needsOperator(field.path)) return applyDecorators(...operators.map((one) => ApiOperator(field, one)));
@@ -65,7 +65,7 @@ function ApiFilter(field: FilterField, isOfArchive: boolean): MethodDecorator {
   });
 }
 
-/** Documents one operator of a field whose name alone is another parameter. */
+/** Documents one operator of a field whose bare name is another parameter. */
 function ApiOperator(field: FilterField, operator: Operator): MethodDecorator {
   const { description, ...schema } = operandOf(field, operator);
   return ApiQuery({
@@ -85,7 +85,7 @@ function descriptionOf({ path, kind, isList, example }: FilterField): string {
   );
 }
 
-/** Operators that show best what there is beyond a value. */
+/** Operators that best show the possibilities beyond a plain value. */
 const PREFERRED: readonly string[] = ['contains', 'gte', 'in'] satisfies Operator[];
 
 function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
@@ -94,7 +94,7 @@ function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
 
 const LIST: JsonSchema = { type: 'string' };
 
-/** Operands that are not a value of the field. */
+/** Operands that are not values of the field. */
 const OPERANDS: Readonly<Partial<Record<Operator, JsonSchema>>> = {
   in: LIST,
   nin: LIST,

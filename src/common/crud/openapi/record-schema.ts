@@ -3,7 +3,7 @@ import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 
-/** An identifier, as every answer has it. */
+/** An identifier, as every response contains it. */
 export const ID_SCHEMA = {
   type: 'string',
   pattern: OBJECT_ID_PATTERN,
@@ -16,7 +16,10 @@ const TIMESTAMP_SCHEMA = {
   example: '2026-01-31T09:00:00.000Z',
 } as const satisfies JsonSchema;
 
-/** OpenAPI schema of a record as clients see it: fields by their decorators, the others by the schema of the store. */
+/**
+ * OpenAPI schema of a record as clients see it: fields by their decorators if they have any, by the schema
+ * otherwise.
+ */
 export function recordSchema({ entity, schema, presenter, inputs, options }: CrudDefinition): JsonSchema {
   if (typeof options.output === 'function') return { type: 'object', additionalProperties: true };
   const fields = new Map(
@@ -37,26 +40,26 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** Schema of one field, whether clients usually see it or not. */
+/** Schema of one field, whether or not clients usually see it. */
 export function fieldSchema({ entity, schema }: CrudDefinition, name: string): JsonSchema {
   const field = fieldsOf(entity).find((candidate) => candidate.name === name);
   return field?.schema ?? { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
 }
 
-/** Whether a record has a value of a field also if a create leaves it out. A function as a default may give none. */
+/** Whether a field has a value even if a create omits it. A function as the default may return none. */
 export function hasDefault(schema: Schema, name: string): boolean {
   const type = schema.path(name) as SchemaType | undefined;
   const { default: value } = (type?.options ?? {}) as { default?: unknown };
   return value !== undefined && value !== null && typeof value !== 'function';
 }
 
-/** Options of `@ApiProperty()` that say more than the store's type does. */
+/** Options of `@ApiProperty()` that say more than the schema type does. */
 function documentedAs(entity: CrudDefinition['entity'], name: string): JsonSchema {
   const { type, required: _required, isArray: _isArray, name: _name, ...rest } = apiOptionsOf(entity, name);
   return typeof type === 'string' ? { ...rest, type: type as JsonSchema['type'] } : rest;
 }
 
-/** Mongoose's types that have a form of their own in JSON. */
+/** Mongoose types that have their own form in JSON. */
 const SCALARS: Readonly<Record<string, JsonSchema>> = {
   String: { type: 'string' },
   Number: { type: 'number' },
@@ -97,7 +100,7 @@ function schemaOfType(type: SchemaType, depth = 0): JsonSchema {
   return value ?? SCALARS[type.instance] ?? {};
 }
 
-/** Levels of subdocuments that the document shows; deeper ones are open objects. */
+/** Number of levels of subdocuments that the document shows; deeper ones are open objects. */
 const MAX_DEPTH = 4;
 
 function schemaOfMembers(schema: Schema, depth: number): JsonSchema {

@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 
-/** The answer to a count. */
+/** The response to a count. */
 export class CountResult {
   @ApiProperty({ type: 'integer', minimum: 0, example: 42 })
   count!: number;
 }
 
-/** The answer to a create that asks for no representation. */
+/** The response to a create that does not ask for a representation. */
 export class CreatedResult {
   @ApiProperty({
     description: 'Identifier of the new record',
@@ -17,25 +17,25 @@ export class CreatedResult {
   _id!: string;
 }
 
-/** The answer to an update. */
+/** The response to an update. */
 export class UpdatedResult {
   @ApiProperty({ enum: [true], type: Boolean })
   updated!: true;
 }
 
-/** The answer to a delete that archives. */
+/** The response to a delete that archives. */
 export class ArchivedResult {
   @ApiProperty({ enum: [true], type: Boolean })
   archived!: true;
 }
 
-/** The answer to a restore. */
+/** The response to a restore. */
 export class RestoredResult {
   @ApiProperty({ enum: [true], type: Boolean })
   restored!: true;
 }
 
-/** The answer to a delete. */
+/** The response to a delete. */
 export class DeletedResult {
   @ApiProperty({ enum: [true], type: Boolean })
   deleted!: true;

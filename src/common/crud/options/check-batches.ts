@@ -1,7 +1,7 @@
 import type { Fail } from './fail.js';
 import { BATCH_HANDLERS } from './option-names.js';
 
-/** Checks `bulk` and `import`, and that changes to their routes have a route. */
+/** Checks `bulk` and `import`, and that options for their routes are only given if the routes exist. */
 export function checkBatches(options: Readonly<Record<string, unknown>>, fail: Fail): void {
   for (const name of BATCH_HANDLERS) {
     const value = options[name] ?? false;

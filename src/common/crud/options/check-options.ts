@@ -11,14 +11,14 @@ import { checkUnkept } from './check-unkept.js';
 import { type Fail, failFor } from './fail.js';
 import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
 
-/** Options as they come from code that the compiler may not have checked. */
+/** Options that the compiler may not have checked. */
 type Raw = Record<string, unknown>;
 
-/** First segments of paths that the service has itself. */
+/** First path segments of the service's own routes. */
 const RESERVED_PATHS = ['docs', 'health'];
 
 /**
- * Checks the names and shapes of the options; what they say of the entity's fields is checked by the definition.
+ * Checks the names and shapes of the options. The definition checks them against the entity's fields.
  *
  * @throws Error that names the fix
  */
@@ -40,7 +40,7 @@ export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   checkOutput(raw.output, fail);
 }
 
-/** Checks that options name their entity, for what is made before all of them are checked. */
+/** Checks that the options name an entity. Runs before the other checks, which need one. */
 export function requireEntity(options: unknown): void {
   const fail = failFor(options);
   if (!isPlainObject(options)) fail('the options are missing. Pass { entity, input, name }.');
@@ -125,7 +125,7 @@ function checkActions({ disable = [], ...raw }: Raw, fail: Fail): void {
   for (const option of ['writeOnly', 'visible', 'schema'] as const) checkShape(option, raw[option], fail);
   if (!('isolationFields' in raw)) return;
   const { isolationFields } = raw;
-  // What is no object of objects would isolate nothing, and the resource would be public.
+  // A value of another shape would isolate nothing and make the resource public.
   checkNames(isolationFields, 'isolationFields', ['all', ...ACTIONS], fail);
   for (const [action, fields] of Object.entries(isolationFields as Record<string, Raw>)) {
     if (!isPlainObject(fields) || Object.keys(fields).length === 0) {

@@ -2,7 +2,7 @@ import type { Fail } from './fail.js';
 import { checkNames } from './check-names.js';
 import { OPTION_NAMES } from './option-names.js';
 
-/** Checks the shape of the option `query`; whether its paths exist is for the definition to say. */
+/** Checks the shape of the option `query`. The definition checks that its paths exist. */
 export function checkQuery(query: unknown, fail: Fail): void {
   if (query === undefined) return;
   checkNames(query, 'query', OPTION_NAMES.query, fail);

@@ -1,4 +1,4 @@
-/** @throws Error through `fail` if `unkept` is not a list of members of an answer */
+/** @throws Error through `fail` if `unkept` is not a list of names */
 export function checkUnkept(unkept: unknown, where: string, fail: (problem: string) => never): void {
   if (unkept === undefined) return;
   if (Array.isArray(unkept) && unkept.every((name) => typeof name === 'string' && name !== '')) return;

@@ -2,7 +2,7 @@ import type { EntityEvent, WriteAction } from '../../events/index.js';
 import type { TenantContext, TenantScope } from '../../tenancy/index.js';
 import type { Changes, Presented } from './records.js';
 
-/** Around which writes a hook runs. */
+/** The request around the write that a hook runs for. */
 interface HookContext {
   /** Name of the resource, such as `posts`. */
   readonly resource: string;
@@ -12,59 +12,62 @@ interface HookContext {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The reason of a change: a PATCH (`update`), archiving the record (`del`), or restoring it (`restore`). */
+/** Why a record changes: a PATCH (`update`), archiving (`del`), or restoring from the archive (`restore`). */
 export type UpdateAction = Extract<WriteAction, 'update' | 'del' | 'restore'>;
 
-/** Tells a hook before a create; identifiers are strings. */
+/** Passed to a hook before a create. Identifiers are strings. */
 export interface BeforeCreate<Entity, Create> extends HookContext {
   readonly action: 'create';
   /** The validated body, with its write-only fields. */
   readonly input: Readonly<Create>;
-  /** The record to be stored. Set fields here, also those that no client may send. */
+  /** The record to store. Set fields here, including those that no client may send. */
   readonly record: Partial<Presented<Entity>> & Record<string, unknown>;
 }
 
-/** Tells a hook before an update, an archiving delete or a restore. It runs again if the record changed meanwhile. */
+/**
+ * Passed to a hook before an update, an archiving delete or a restore. Runs again if the record changed
+ * meanwhile.
+ */
 export interface BeforeUpdate<Entity, Update> extends HookContext {
   readonly action: UpdateAction;
-  /** The validated body, with its write-only fields; empty if the write is no PATCH. */
+  /** The validated body, with its write-only fields; empty if the write is not a PATCH. */
   readonly changes: Changes<Update>;
-  /** The record as it will be. Set fields here, also those that no client may send. */
+  /** The record after the update. Set fields here, including those that no client may send. */
   readonly record: Presented<Entity> & Record<string, unknown>;
-  /** The record as it is. */
+  /** The record before the update. */
   readonly previous: Presented<Entity>;
 }
 
-/** Tells a hook before a delete. It runs again if the record changed meanwhile. */
+/** Passed to a hook before a delete. Runs again if the record changed meanwhile. */
 export interface BeforeDel<Entity> extends HookContext {
   readonly action: 'del';
   readonly record: Presented<Entity>;
 }
 
-/** Tells a hook after a create; `record` is as clients see it. */
+/** Passed to a hook after a create; `record` is the record as clients see it. */
 export interface AfterCreate<Entity, Create> extends HookContext, EntityEvent<Presented<Entity>> {
   readonly action: 'create';
   readonly input: Readonly<Create>;
 }
 
-/** Tells a hook after an update; `previous` is the record that this very write replaced. */
+/** Passed to a hook after an update; `previous` is exactly the record that this update replaced. */
 export interface AfterUpdate<Entity, Update> extends HookContext, EntityEvent<Presented<Entity>> {
   readonly action: UpdateAction;
   readonly changes: Changes<Update>;
   readonly previous: Presented<Entity>;
 }
 
-/** Tells a hook after a delete; `record` is the one that was removed. */
+/** Passed to a hook after a delete; `record` is the removed record. */
 export interface AfterDel<Entity> extends HookContext, EntityEvent<Presented<Entity>> {
   readonly action: 'del';
 }
 
 /**
- * Functions of a resource around its writes.
+ * Functions that run before and after the writes of a resource.
  *
- * A before-hook runs after validation; it may set fields of `record`, and refuses the write with any exception it throws. An
- * after-hook sees the stored record; it cannot fail the request, and the request does not wait for it longer than
- * `HOOK_WARN_MS`. Hand heavy work to a queue.
+ * A before-hook runs after validation. It may set fields of `record`, and it rejects the write by throwing
+ * any exception. An after-hook sees the stored record. It cannot fail the request, and the request waits for
+ * it no longer than `HOOK_WARN_MS`. Hand heavy work to a queue.
  */
 export interface CrudHooks<Entity extends object, Create extends object, Update extends object = Create> {
   beforeCreate?(context: BeforeCreate<Entity, Create>): unknown;

@@ -8,14 +8,17 @@ import type { FieldOf, Presented } from './records.js';
 /** The generated actions; `get` covers both the list and the single record. */
 export type CrudAction = 'get' | 'count' | 'create' | 'update' | 'del';
 
-/** The generated handlers: `list` and `get` both belong to the action `get`, and `restore`, of an archive, to `update`. */
+/**
+ * The generated handlers. `list` and `get` belong to the action `get`; `restore` (of an archive) belongs to
+ * `update`.
+ */
 export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del' | 'restore';
 
-/** The classes of a resource's bodies: one for both, or one each. */
+/** The classes of the request bodies: one for create and update, or one for each. */
 export type CrudInput<Create extends object, Update extends object> =
   Type<Create> | { create: Type<Create>; update: Type<Update> };
 
-/** Another shape of a record for clients, hooks and events. */
+/** Another shape of the record for clients, hooks and events. */
 export type CrudOutput<Entity> =
   | Type<object>
   | ((record: Presented<Entity>, caller: TenantContext) => object)
@@ -23,84 +26,92 @@ export type CrudOutput<Entity> =
 
 /** A resource below another one, such as the comments of a post. */
 export interface CrudParent<Entity> {
-  /** Entity of the parent, which must be a resource of the same application. */
+  /** Entity of the parent. It must be a resource of the same application. */
   entity: Type<object>;
-  /** Parameter of `path` that carries the parent's identifier, such as `postId`. */
+  /** Path parameter with the parent's identifier, such as `postId`. */
   param: string;
   /** Field of the child that refers to the parent. */
   field: FieldOf<Entity>;
 }
 
-/** The handlers that carry out many writes, each as its own route would; see the options `bulk` and `import`. */
+/**
+ * The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`.
+ */
 export type CrudBatchHandler = 'bulk' | 'import';
 
-/** How one reference is guarded. */
+/** How a reference is checked and kept intact. */
 export interface CrudReference {
-  /** Entity that the field refers to, which must be a resource of the same application. */
+  /** Entity that the field refers to. It must be a resource of the same application. */
   to: Type<object>;
   /**
-   * What a new value must satisfy: `exists`, a record that the caller may read; `sameScope`, besides, one that the same
-   * isolation fields scope, such as a record of the same tenant; `false`, nothing.
+   * Requirement for a new value. `exists`: the caller may read the record. `sameScope`: the caller may read
+   * it, and it has the same values in the isolation fields, such as the same tenant. `false`: none.
    *
    * @default 'exists'
    */
   check?: 'exists' | 'sameScope' | false;
   /**
-   * Effect of deleting the record referred to: `restrict` refuses the delete with 409; `cascade` deletes the records that
-   * refer to it, with their hooks; `unset` removes the reference from them, or its
-   * entry from a list; `ignore` leaves it.
+   * Effect of deleting the record referred to. `restrict` rejects the delete with 409. `cascade` deletes the
+   * records that refer to it and runs their hooks. `unset` removes the reference from them, or its entry from
+   * a list. `ignore` leaves it.
    *
    * @default 'ignore'
    */
   onDelete?: 'restrict' | 'cascade' | 'unset' | 'ignore';
 }
 
-/** How records are archived in place of being deleted. */
+/** How records are archived instead of deleted. */
 export interface CrudArchive<Entity> {
-  /** An optional date of the entity, such as `deletedAt`: when the record was archived, absent while it is live. */
+  /** An optional date field of the entity, such as `deletedAt`, that is set while the record is archived. */
   field: FieldOf<Entity>;
 }
 
 /** How writes are recorded. */
 export interface CrudAudit {
-  /** How long an audit record is kept; then the database removes it. Unit: days. @default 365 */
+  /** How long an audit record is kept before the database removes it. Unit: days. @default 365 */
   keptDays?: number;
 }
 
-/** Whole lists and pages. */
+/** Settings of lists and pages. */
 export interface CrudListOptions {
-  /** Whether a list without page parameters is every record, streamed; otherwise it is the first page. @default true */
+  /**
+   * Whether a list without page parameters streams every record; if false, it returns the first page.
+   *
+   * @default true
+   */
   unpaged?: boolean;
-  /** Maximum number of records per page; a larger limit is refused. Unit: records. @default 100 */
+  /** Maximum number of records per page; a larger limit is rejected. Unit: records. @default 100 */
   maxLimit?: number;
 }
 
-/** Path of a field: its name, or a name inside of a nested field, such as `dimensions.width`. */
+/** Path of a field: its name, or a name inside a nested field, such as `dimensions.width`. */
 export type PathOf<Entity> =
   FieldOf<Entity> | '_id' | 'createdAt' | 'updatedAt' | `${FieldOf<Entity>}.${string}`;
 
-/** A key of an order: a path, with a minus in front if it is descending. */
+/** A key of an order: a path, with a leading minus for descending. */
 export type SortKeyOf<Entity> = PathOf<Entity> | `-${PathOf<Entity>}`;
 
-/** Filters, orders and searches that clients can use in a list; every path must be one that clients see. */
+/**
+ * Filters, orders and searches that clients can use in a list. Clients must be able to see every path in it.
+ */
 export interface CrudQueryOptions<Entity> {
   /**
-   * Fields to filter by, such as `title=Tea` or `price[gte]=2`; the operators follow from the field's type.
+   * Fields to filter by, such as `title=Tea` or `price[gte]=2`. The field's type determines the operators.
    *
    * @default none
    */
   filter?: readonly PathOf<Entity>[];
   /**
-   * Orders to sort by, each also in its exact reverse. A list of keys is one order: `['completed', 'dueAt']`. Each is served
-   * by an index that begins with the fields that scope the resource. A cursor of a page carries the values of its keys: texts
-   * of more than about 1,000 characters make it too long for a URL.
+   * Orders to sort by; each also works in reverse. A list of keys is one order: `['completed', 'dueAt']`.
+   * Each order gets an index that begins with the fields that scope the resource. A page's cursor carries the
+   * values of the keys, so strings of more than about 1,000 characters make it too long for a URL.
    *
-   * @default ['-createdAt'], which is always there
+   * @default ['-createdAt'], which is always available
    */
   sort?: readonly (SortKeyOf<Entity> | readonly SortKeyOf<Entity>[])[];
   /**
-   * Texts, and lists of texts, that the parameter `q` searches for words and phrases, without regard to case and accents.
-   * The words are kept with the record, in an index; those of older records are gathered in the background.
+   * Strings, and lists of strings, that the parameter `q` searches for words and phrases, ignoring case and
+   * accents. The words are indexed with the record; those of older records are added in the background.
    *
    * @default none: there is no `q`
    * @example ['title', 'tags', 'variants.label']
@@ -108,27 +119,34 @@ export interface CrudQueryOptions<Entity> {
   search?: readonly PathOf<Entity>[];
 }
 
-/** Changes to one generated route. Guards and decorators run after isolation, also if the handler is overridden. */
+/**
+ * Changes to one generated route. Its guards and decorators run after isolation, even if you override the
+ * handler.
+ */
 export interface CrudRouteOptions {
   /** Guards of the route, after the TenantGuard. @default none */
   guards?: (Type<CanActivate> | CanActivate)[];
   /** Method decorators of the route, such as `Roles('admin')`. @default none */
   decorators?: MethodDecorator[];
-  /** Line in the explorer. @default a sentence made of the action and the entity's name */
+  /** Summary in the explorer. @default a sentence made of the action and the entity's name */
   summary?: string;
-  /** Class of the answer, for an overridden handler that answers with something else than the generated one. */
+  /**
+   * Class of the response, for an overridden handler that returns something other than the generated one
+   * does.
+   */
   response?: Type<object>;
   /**
-   * Errors of the route's guards, hooks and overrides, for the documentation; a number is the status of an exception of the
-   * feature's own, such as 403.
+   * Errors of the route's guards, hooks and overrides, for the documentation. A number is the status of one
+   * of your own exceptions, such as 403.
    *
    * @default none
    */
   errors?: readonly (ErrorCode | number)[];
   /**
-   * Members of the answer that are shown once, such as a secret: the replay of a request with an `Idempotency-Key` does not
-   * have them, and they are not stored with the answer. In a create, a field of the entity with `select: false` is shown this
-   * once if the service's `create` gives back a record that has it.
+   * Members of the response that are shown only once, such as a secret. They are not stored with the
+   * response, and a replayed request with an `Idempotency-Key` does not return them. In a create, a field of
+   * the entity with `select: false` is shown this once if the service's `create` returns a record that has
+   * it.
    *
    * @default none
    */
@@ -141,29 +159,41 @@ export interface CrudOptions<
   Create extends object = Entity,
   Update extends object = Create,
 > {
-  /** The record: a class decorated with `@Schema({ timestamps: true })`. Clients see its fields without `select: false`. */
+  /**
+   * The record: a class decorated with `@Schema({ timestamps: true })`. Fields with `select: false` are
+   * hidden from clients.
+   */
   entity: Type<Entity>;
 
   /**
-   * The bodies: a class whose every field carries a field decorator such as `@IsText()` or class-validator decorators. In
-   * an update every field is optional. Give `{ create, update }` if they take different fields.
+   * The request bodies: a class whose every field has a field decorator such as `@IsText()` or
+   * class-validator decorators. In an update every field is optional. Use `{ create, update }` if they take
+   * different fields.
    */
   input: CrudInput<Create, Update>;
 
   /** Name of the resource in events and of its collection, such as `posts`. */
   name: string;
 
-  /** Path of the routes, without a leading slash; with a `parent` it has the parent's parameter. @default the name */
+  /**
+   * Path of the routes, without a leading slash. With a `parent`, it contains the parent's parameter.
+   *
+   * @default the name
+   */
   path?: string;
 
   /** Group in the explorer. @default the name */
   tag?: string;
 
-  /** A Mongoose schema made by hand; it is copied. @default the schema that the entity's decorators describe */
+  /**
+   * A Mongoose schema to use instead (a copy is used).
+   *
+   * @default the schema that the entity's decorators describe
+   */
   schema?: Schema;
 
   /**
-   * Input fields that are not stored: hooks consume them, such as the `password` that a hook turns into a hash.
+   * Input fields that are not stored but used by hooks, such as a `password` that a hook turns into a hash.
    *
    * @default none
    */
@@ -177,15 +207,19 @@ export interface CrudOptions<
    */
   output?: CrudOutput<Entity>;
 
-  /** The resource that this one is below of; a request whose parent does not exist is a 404. @default none */
+  /**
+   * The resource that this one is nested under. If a request's parent does not exist, the response is 404.
+   *
+   * @default none
+   */
   parent?: CrudParent<Entity>;
 
-  /** Actions that get no route. @default none */
+  /** Actions without a route. @default none */
   disable?: readonly CrudAction[];
 
   /**
-   * Per action, the fields that scope it and where their values come from; `all` adds to every action. A create writes
-   * them into the record, every other action adds them to its filter.
+   * For each action, the fields that scope it and where their values come from; `all` adds to every action. A
+   * create writes the values into the record; every other action adds them to its filter.
    *
    * @default none: the action is public and sees every record
    * @example { all: { tenant: currentTenant }, update: { owner: claim('sub') } }
@@ -193,85 +227,98 @@ export interface CrudOptions<
   isolationFields?: Partial<Record<CrudAction | 'all', Partial<Record<FieldOf<Entity>, IsolationSource>>>>;
 
   /**
-   * Values that a record must have to be there for get, count, update and del; `null` means that the field is absent.
+   * Values that a record must have for get, count, update and del to find it; `null` means that the field is
+   * absent.
    *
-   * @default none: every record is there
+   * @default none: every record is found
    * @example { published: true }
    */
   visible?: Partial<Record<FieldOf<Entity>, string | number | boolean | null>>;
 
   /**
-   * Archives in place of deleting: DELETE sets the field to the present time, and `POST …/:id/restore`, of whoever may update,
-   * takes it away again. Both run the hooks of an update. An archived record is absent from every read and update, and its
-   * unique values are free for others. `archived=only` and `archived=include` read archived records, scoped by the isolation
-   * fields of `update` and `del` besides those of the read, so that they always take a token.
+   * Archives records instead of deleting them. DELETE sets the field to the current time. `POST …/:id/restore`,
+   * for anyone who may update, removes it again. Both run the update hooks. Reads and updates don't find
+   * archived records, and their unique values become available again. `archived=only` and `archived=include`
+   * read archived records. They are scoped by the isolation fields of `update` and `del` as well as those of the
+   * read, so they always need a token.
    *
-   * An archive is no delete for the records that refer to the archived one: `onDelete` does nothing, and a new reference to
-   * it is refused. Archived records still refer to others: what they refer to cannot be deleted where `restrict` says so.
+   * Archiving does not count as deleting: `onDelete` has no effect, but new references to an archived record
+   * are rejected. References from archived records still count: `restrict` keeps the records they refer to
+   * from being deleted.
    *
    * @default none: DELETE removes the record for good
    * @example { field: 'deletedAt' }
    */
   archive?: CrudArchive<Entity>;
 
-  /** @default whole lists, and pages of at most 100 records */
+  /** Settings of lists and pages. @default whole lists, and pages of at most 100 records */
   list?: CrudListOptions;
 
-  /** Filters, orders and searches that clients can ask for. @default newest first, without filters */
+  /** Filters, orders and searches that clients can use. @default newest first, without filters */
   query?: CrudQueryOptions<Entity>;
 
-  /** References that are checked, by the field that holds the identifier, such as `category` or `lines.product`. @default none */
+  /**
+   * References to check, by the field that holds the identifier, such as `category` or `lines.product`.
+   *
+   * @default none
+   */
   references?: Readonly<Record<string, CrudReference>>;
 
   /**
-   * Whether `POST <path>/bulk` carries out up to 1,000 creates, updates and deletes, in order, each as its own route would.
+   * Whether `POST <path>/bulk` carries out up to 1,000 creates, updates and deletes in order, each as its own
+   * route would.
    *
    * @default false
    */
   bulk?: boolean;
 
   /**
-   * Whether `POST <path>/import` creates a record of each line of a stream of any length (`application/x-ndjson`), each as the
-   * route of a create would.
+   * Whether `POST <path>/import` creates one record per line of a stream of any length
+   * (`application/x-ndjson`), each as the create route would.
    *
    * @default false
    */
   import?: boolean;
 
   /**
-   * Whether every create, update, archive and restore stores its event in the record itself, by the same command: no crash
-   * comes between the two. The event has an `id`, and stays until code settles it by the resource's `Outbox` (see `Outboxes`);
-   * what nobody settles stays for good. Clients never see it. A record must not be removed then: the resource needs an
-   * `archive`, or `disable: ['del']`.
+   * Whether every create, update, archive and restore stores its event in the record itself, with the same
+   * command, so that a crash cannot separate them. The event has an `id` and stays until your code settles it
+   * through the resource's `Outbox` (see `Outboxes`); it never expires. Clients never see it. Records cannot
+   * be deleted then: the resource needs an `archive`, or `disable: ['del']`.
    *
-   * @default false: an event is lost if the process is killed before its listeners are done
+   * @default false: an event is lost if the process is killed before its listeners finish
    */
   outbox?: boolean;
 
   /**
-   * Whether every write is recorded: who, which action, which record and fields, from where, when, by which request, and its
-   * outcome. The audit record is stored before the write, which is refused if that fails; values are never in it. All resources
-   * share the collection `audits`, which clients cannot read unless a resource of `AuditEntry` shows it.
+   * Whether every write is recorded: who, which action, which record and fields, from where, when, by which
+   * request, and its outcome, but no values. The audit record is stored before the write, and the write is
+   * rejected if that fails. All resources share the collection `audits`. Clients can read it only through a
+   * resource of `AuditEntry`.
    *
    * @default false
    * @example { keptDays: 90 }
    */
   audit?: boolean | CrudAudit;
 
-  /** Functions around the writes, or a provider class with methods of these names. @default none */
+  /**
+   * Functions that run before and after writes, or a provider class with methods of these names.
+   *
+   * @default none
+   */
   hooks?: CrudHooks<Entity, Create, Update> | Type<CrudHooks<Entity, Create, Update>>;
 
-  /** Changes to single routes. @default none */
+  /** Changes to individual routes. @default none */
   routes?: Partial<Record<CrudHandler | CrudBatchHandler, CrudRouteOptions>>;
 }
 
 /** Options of any resource. */
-// The classes stand in both directions of variance: no other argument takes the options of every resource.
+// The classes are both co- and contravariant: only `any` accepts the options of every resource.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type AnyCrudOptions = CrudOptions<any, any, any>;
 
 /**
- * Types the options of a resource without type parameters, for a feature that has a controller or service of its own:
+ * Types the options of a resource without type parameters, for a feature with its own controller or service:
  *
  * ```ts
  * export const categories = crudOptions({ entity: Category, input: CategoryInput, name: 'categories' });

@@ -30,7 +30,7 @@ export const HOOKS = [
 /** Name of a hook. */
 export type HookName = (typeof HOOKS)[number];
 
-/** Every name that may stand at a level of the options; a new option is a line here and one in its interface. */
+/** The names allowed at each level of the options. A new option adds a line here and one in its interface. */
 export const OPTION_NAMES = {
   options: [
     'entity',
@@ -68,7 +68,7 @@ export const OPTION_NAMES = {
   route: ['guards', 'decorators', 'summary', 'response', 'errors', 'unkept'],
 } as const;
 
-/** Sentence about a name that does not exist, with the nearest one that does. */
+/** Sentence about an unknown name, with the nearest known one. */
 export function unknownName(where: string, name: string, known: readonly string[]): string {
   const [near] = known
     .map((candidate) => ({ candidate, steps: distance(candidate.toLowerCase(), name.toLowerCase()) }))
@@ -79,7 +79,7 @@ export function unknownName(where: string, name: string, known: readonly string[
   return `${where} has no "${name}". ${hint}`;
 }
 
-/** Levenshtein's distance of two names. */
+/** Levenshtein distance between two names. */
 function distance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

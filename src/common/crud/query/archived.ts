@@ -4,7 +4,7 @@ import { ARCHIVED, type Archived } from '../definition/archive.js';
 /** Query parameter that asks for archived records. */
 export const ARCHIVED_PARAMETER = 'archived';
 
-/** Whether a query asks for archived records, rightly or wrongly spelt: either takes a token. */
+/** Whether a query contains `archived`, valid or not: either way it requires a token. */
 export function asksForArchived(query: Readonly<Record<string, unknown>>): boolean {
   return ARCHIVED_PARAMETER in query;
 }

@@ -8,18 +8,18 @@ import type { Position } from './position.js';
 
 const { EJSON, deserialize, serialize } = mongo.BSON;
 
-/** Length of the signature: half of the hash's (RFC 2104, section 5). Unit: bytes. */
+/** Length of the signature: half that of the hash (RFC 2104, section 5). Unit: bytes. */
 const SIGNATURE_BYTES = 16;
 
 /** The list that a cursor belongs to. */
 interface CursorList {
   readonly resource: string;
   readonly order: Order;
-  /** Of the scope and of the conditions. */
+  /** The scope and the conditions. */
   readonly filter: StoreFilter;
 }
 
-/** Content of a cursor. In BSON, which keeps the type and the exact value of each. */
+/** Content of a cursor, as BSON, which preserves the type and exact value of each member. */
 interface Payload {
   readonly at: readonly unknown[];
   readonly id: Types.ObjectId;
@@ -28,8 +28,8 @@ interface Payload {
 }
 
 /**
- * Writes and reads the cursors of one list: positions, signed with the installation's key together with the list, so that no
- * client can make one or use one elsewhere.
+ * Writes and reads the cursors of one list. A cursor is a position, signed with the installation's key
+ * together with the list, so that clients can neither make one nor use it for another list.
  */
 export class Cursors {
   private readonly binding: string;
@@ -46,10 +46,10 @@ export class Cursors {
     return Buffer.concat([this.sign(payload, await this.key.get()), payload]).toString('base64url');
   }
 
-  /** @throws ValidationError of the parameter if the text is not a cursor of this list */
+  /** @throws ValidationError for the parameter if the text is not a cursor of this list */
   async read(parameter: string, text: string): Promise<Position> {
     const bytes = Buffer.from(text, 'base64url');
-    // Decoding skips over what does not belong to the alphabet.
+    // Decoding skips characters that are not in the alphabet.
     const isWhole = bytes.length > SIGNATURE_BYTES && bytes.toString('base64url') === text;
     if (!isWhole || !(await this.isGenuine(bytes))) {
       throw new ValidationError([{ parameter, detail: errorMessages.foreignCursor(parameter) }]);
@@ -68,13 +68,13 @@ export class Cursors {
   }
 
   private sign(payload: Uint8Array, key: Buffer): Buffer {
-    // The length tells where the binding ends.
+    // The length shows where the binding ends.
     const head = `${Buffer.byteLength(this.binding)}:${this.binding}`;
     return createHmac('sha256', key).update(head).update(payload).digest().subarray(0, SIGNATURE_BYTES);
   }
 }
 
-/** The same text for the same predicates, in whatever order a client wrote them. */
+/** Gives the same text for the same predicates, whatever order a client wrote them in. */
 function canonical({ $and = [], ...members }: StoreFilter): string {
   const texts = [...Object.entries(members), ...($and as StoreFilter[])].map((predicate) =>
     EJSON.stringify(predicate, { relaxed: false }),

@@ -5,7 +5,7 @@ import { literalPattern } from './literal-pattern.js';
 import type { Condition, ListQuery } from './list-query.js';
 import type { Operator } from './operators.js';
 
-/** The predicates of a query, of its conditions and its search: no other code turns what a client wrote into a filter. */
+/** The predicates of a query's conditions and search. No other code turns client input into a filter. */
 export function predicatesOf({ conditions = [], search }: ListQuery): StoreFilter[] {
   const asked = conditions.map((condition) => exactly(predicateOf(condition)));
   return [...asked, ...(search ? searchPredicates(search) : [])];
@@ -15,14 +15,16 @@ function predicateOf({ field: { path, within }, operator, values }: Condition): 
   const [value] = values;
   if (operator !== 'exists') return { [path]: MATCHERS[operator](value, values) };
   if (within === undefined) return { [path]: value ? { $ne: null } : { $eq: null } };
-  // Through a list of objects `$ne` would ask for no entry without the field.
+  // Through a list of objects, `$ne` would require that no entry lacks the field.
   const entry = { $elemMatch: { [path.slice(within.length + 1)]: { $ne: null } } };
   return { [within]: value ? entry : { $not: entry } };
 }
 
 type Matcher = (value: unknown, values: readonly unknown[]) => object;
 
-/** In terms of the store. For a list `ne` and `nin` ask that no entry matches, as MongoDB does. */
+/**
+ * Operators in terms of the store. For a list, `ne` and `nin` require that no entry matches, as in MongoDB.
+ */
 const MATCHERS: Readonly<Record<Exclude<Operator, 'exists'>, Matcher>> = {
   eq: (value) => ({ $eq: value }),
   ne: (value) => ({ $ne: value }),

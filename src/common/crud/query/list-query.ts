@@ -12,37 +12,37 @@ export type ReadKind = 'list' | 'count' | 'get';
 export interface Condition {
   readonly field: FilterField;
   readonly operator: Operator;
-  /** One value, or those of `in` and `nin`; of `exists`, whether it must. */
+  /** The value, or the values of `in` and `nin`; for `exists`, whether the field must exist. */
   readonly values: readonly unknown[];
 }
 
 /** How each record is shown. */
 export interface ReadQuery {
   /**
-   * Archived records alone, or live and archived ones, for a resource with an archive. The scope must then have a value for
-   * the isolation fields of `update` and `del`, too.
+   * Archived records only, or live and archived ones, for a resource with an archive. The scope must then
+   * also have values for the isolation fields of `update` and `del`.
    *
    * @default live records only
    */
   readonly archived?: Archived;
   /** Names of the fields to show, besides `_id`. @default all */
   readonly fields?: readonly string[];
-  /** References whose records the answer has in the place of their identifiers. @default none */
+  /** References to replace with the records they refer to. @default none */
   readonly expand?: readonly ReferenceDefinition[];
 }
 
-/** How the records of a list are counted beside a page of it. */
+/** How the records of a list are counted for a page. */
 export const COUNT_MODES = ['exact', 'estimated', 'none'] as const;
 
 /**
- * One of {@link COUNT_MODES}: `estimated` takes the collection's own figure where the caller sees every record of it and asks
- * for no filter, and counts otherwise.
+ * One of {@link COUNT_MODES}. `estimated` takes the collection's own figure if the caller can see every
+ * record and there is no filter; otherwise it counts.
  */
 export type CountMode = (typeof COUNT_MODES)[number];
 
-/** Which records of a resource are asked for, and in which order. */
+/** The records of a resource to read, and their order. */
 export interface ListQuery extends ReadQuery {
-  /** All of them must hold. @default none */
+  /** All of them must be true. @default none */
   readonly conditions?: readonly Condition[];
   /** Words and phrases that must occur. @default none */
   readonly search?: Search;
@@ -50,13 +50,13 @@ export interface ListQuery extends ReadQuery {
   readonly order?: Order;
   /** Number of records to skip. Unit: records. @default 0 */
   readonly offset?: number;
-  /** Cursor of a page: its `next`, to read on behind it, in place of an offset. */
+  /** Cursor (`next`) of a page, to continue after it; used instead of an offset. */
   readonly after?: string;
-  /** Cursor of a page: its `prev`, to read what comes before it, in place of an offset. */
+  /** Cursor (`prev`) of a page, to read what precedes it; used instead of an offset. */
   readonly before?: string;
   /** @default 'exact' */
   readonly count?: CountMode;
-  /** Maximum number of records of the page; left out, every record is asked for. Unit: records. */
+  /** Maximum number of records of the page. If omitted, every record is read. Unit: records. */
   readonly limit?: number;
 }
 

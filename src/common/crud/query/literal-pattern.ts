@@ -1,24 +1,27 @@
-/** Maximum length of a text that is looked for inside of another one. Unit: characters (Unicode code points). */
+/** Maximum length of a text to look for inside another one. Unit: characters (Unicode code points). */
 export const MAX_TEXT = 1_000;
 
-/** Letters with case lie in the first two planes of Unicode. */
+/** Letters with case are in the first two planes of Unicode. */
 const LAST_CASED = 0x1_ffff;
 
-/** Code points that are looked through at a time, few enough to be the arguments of one call. */
+/** Number of code points to examine at a time, small enough to be the arguments of one call. */
 const PART = 0x4000;
 
 /** Letters whose other case is another letter. */
 const CASED = /\p{Changes_When_Casemapped}/gu;
 
-/** Two letters that differ in case only. Of some letters the other case is several characters, or is another letter's. */
+/**
+ * Two letters that differ only in case. The other case of some letters is several characters, or that of
+ * another letter.
+ */
 const TWINS = /^(.)\1$/iu;
 
-/** Made at first use: it takes some milliseconds, which no start should wait for. */
+/** Made at first use: it takes some milliseconds, which should not delay the start. */
 let classes: ReadonlyMap<string, string> | undefined;
 
 /**
- * A pattern that matches a text literally, ignoring case. Case is folded here, by Unicode's simple case folding, since
- * databases differ in the version of Unicode that their own option goes by.
+ * A pattern that matches a text literally, ignoring case. Case is folded here, by Unicode's simple case
+ * folding, since databases follow different versions of Unicode.
  *
  * @see https://www.unicode.org/reports/tr44/#CaseFolding.txt
  */
@@ -29,12 +32,12 @@ export function literalPattern(text: string): string {
 }
 
 function escaped(character: string): string {
-  // MongoDB takes no pattern with a NUL in it.
+  // MongoDB does not accept a pattern that contains NUL.
   if (character === '\0') return String.raw`\x00`;
   return /[\\^$.*+?()[\]{}|]/.test(character) ? `\\${character}` : character;
 }
 
-/** The letters that differ in case only, as a class of characters, by each of them. */
+/** A character class of the letters that differ only in case, for each of them. */
 function findClasses(): ReadonlyMap<string, string> {
   const groups = new Map<string, Set<string>>();
   for (let from = 0; from <= LAST_CASED; from += PART) {

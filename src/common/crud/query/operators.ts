@@ -1,7 +1,7 @@
 /** The kinds of fields that a query can filter by. */
 export type FilterKind = 'string' | 'number' | 'timestamp' | 'boolean' | 'identifier' | 'enum';
 
-/** The operators of each kind of field; `field=value` is short for `field[eq]=value`. */
+/** The operators of each kind of field. `field=value` is short for `field[eq]=value`. */
 export const OPERATORS = {
   string: ['eq', 'ne', 'in', 'nin', 'exists', 'contains', 'startsWith'],
   number: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'],

@@ -15,7 +15,7 @@ export const PAGE_LIMITS = {
 
 /** How a resource is paged. */
 export interface Paging {
-  /** Whether no parameter means every record; otherwise it means the first page. */
+  /** Whether a query without page parameters returns every record; otherwise it returns the first page. */
   readonly unpaged: boolean;
   /** Maximum number of records per page. Unit: records. */
   readonly maxLimit: number;
@@ -24,10 +24,10 @@ export interface Paging {
 const DEFAULT_PAGING: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum };
 
 /**
- * Reads `offset` and `limit`; either is enough for a page, the other takes its default.
+ * Reads `offset` and `limit`. Either one requests a page; the other takes its default.
  *
- * @param violations takes each that is not a whole number within its bounds
- * @returns undefined if every record is asked for
+ * @param violations receives an entry for each that is not a whole number within its bounds
+ * @returns undefined if every record is requested
  */
 export function readPosition(
   query: Readonly<Record<string, unknown>>,
@@ -49,7 +49,7 @@ export function readPosition(
   };
 }
 
-/** Reads `offset` and `limit` for hand-written controllers: undefined if every record is asked for. */
+/** Reads `offset` and `limit` for hand-written controllers; undefined if every record is requested. */
 @Injectable()
 export class PageQueryPipe implements PipeTransform<Record<string, unknown>, PagePosition | undefined> {
   /** @throws ValidationError if one is not a whole number within its bounds */

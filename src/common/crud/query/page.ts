@@ -2,19 +2,19 @@ import type { QueryParameters } from '../../http/index.js';
 import { copyOf } from '../store/read-batches.js';
 import type { PageQuery } from './list-query.js';
 
-/** Cursors of the pages beside one; null where there is none. */
+/** Cursors of the previous and next page; null if there is none. */
 export interface PageCursors {
   readonly next: string | null;
   readonly prev: string | null;
 }
 
-/** Parameters of a page's place, which differ from page to page. */
+/** Parameters that say where a page is, and so differ from page to page. */
 const PLACE: readonly string[] = ['offset', 'limit', 'after', 'before'];
 
-/** One page of records, how many there are in all, and the way to the pages beside it. */
+/** One page of records, the total number of records, and links to the pages before and after it. */
 export class Page<Entity> {
   /**
-   * @param count undefined if they were not counted
+   * @param count undefined if the records were not counted
    * @param cursors undefined for a list without cursors
    */
   constructor(
@@ -25,10 +25,10 @@ export class Page<Entity> {
   ) {}
 
   /**
-   * `Link` header (RFC 8288), as relative references: to the next and previous page by their cursors, or of a page by its
-   * offset to the first, previous, next and last one. Empty if there is none.
+   * `Link` header (RFC 8288) with relative references: to the next and previous page if a cursor was used, otherwise to the
+   * first, previous, next and last page by offset. Empty if there are no such pages.
    *
-   * @param parameters of the request; those that are not about the place of the page stay
+   * @param parameters of the request; those that do not say where the page is are kept
    */
   links(path: string, parameters: QueryParameters = {}): string {
     const { after, before, limit } = this.query;
@@ -70,7 +70,7 @@ export class Page<Entity> {
 
 const shared = new WeakMap<Page<unknown>, readonly unknown[]>();
 
-/** A page of records that other pages have, too: whoever looks at its results gets copies of their own. */
+/** A page whose records other pages share: reading its results makes copies of them. */
 export function sharedPage<Entity extends object>(
   records: readonly Entity[],
   count: number | undefined,
@@ -80,7 +80,7 @@ export function sharedPage<Entity extends object>(
   const page = new Page<Entity>([], count, query, cursors);
   let own: readonly Entity[] | undefined;
   const get = () => {
-    // From now on they are the page's: whoever has looked at them may have changed them.
+    // From now on they belong to this page: its reader may change them.
     shared.delete(page);
     return (own ??= records.map(copyOf));
   };
@@ -89,10 +89,10 @@ export function sharedPage<Entity extends object>(
   return page;
 }
 
-/** The records of a page for one who only reads them, without copies. */
+/** The records of a page, for reading only, without copies. */
 export function recordsOf<Entity>(page: Page<Entity>): readonly Entity[] {
   return (shared.get(page) as readonly Entity[] | undefined) ?? page.results;
 }
 
-/** A relation, and the parameters of the place that it leads to, besides `limit`. */
+/** A link relation, and the parameters, besides `limit`, of the page that it leads to. */
 type Target = readonly [rel: string, place: readonly (readonly [name: string, value: string | number])[]];

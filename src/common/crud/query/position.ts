@@ -4,12 +4,12 @@ import type { Order, SortKey } from '../definition/order.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
 
-/** A place in an order: that of a record, whether or not the record is still there. */
+/** A place in an order: that of a record, whether or not the record still exists. */
 export interface Position {
-  /** Of the order's keys, as the store holds them; null where the record has none. */
+  /** Values of the order's keys, as stored; null if the record has none. */
   readonly values: readonly unknown[];
   readonly id: Types.ObjectId;
-  /** Whether a record at the very place is behind the position as well. */
+  /** Whether a record exactly at this place also counts as behind it. */
   readonly inclusive: boolean;
 }
 
@@ -18,15 +18,15 @@ export function positionOf(record: Stored<object>, { keys }: Order): Position {
   return { values: keys.map(({ path }) => valueAt(record, path)), id: record._id, inclusive: false };
 }
 
-/** The same place, as it is in the reverse order: the one has behind it what the other has not. */
+/** The same place in the reverse order, where exactly the other records are behind it. */
 export function complementOf(position: Position): Position {
   return { ...position, inclusive: !position.inclusive };
 }
 
 /**
- * Predicates of the records behind a position, to be read one after another: of the keys `a, b` behind (x, y, id) those with
- * `a = x, b = y, _id > id`, then `a = x, b > y`, then `a > x`. Each is one stretch of the order's index, so that a page costs
- * the same wherever it is; of one `$or` of them databases read more.
+ * Predicates of the records behind a position, to be read one after another. For the keys `a, b`, behind (x,
+ * y, id) come those with `a = x, b = y, _id > id`, then `a = x, b > y`, then `a > x`. Each is one range of
+ * the order's index, so every page costs the same. With a single `$or` of them, databases read more.
  */
 export function rangesBehind(
   { keys }: Order,
@@ -42,13 +42,13 @@ export function rangesBehind(
   return ranges;
 }
 
-/** Records without a value come before all others; comparisons leave them out. */
+/** Records without a value come before all others, but comparisons do not match them. */
 function behindValue({ path, descending }: SortKey, value: unknown, schema: Schema): object[] {
   if (descending) return value === null ? [] : [{ $lt: value }, { $eq: null }];
   return [value === null ? anyValue(schema.path(path) as SchemaType | undefined) : { $gt: value }];
 }
 
-/** The least value of each type, by the name of Mongoose's type. */
+/** The least value of each type, by the name of the Mongoose type. */
 const LEAST: Readonly<Partial<Record<string, unknown>>> = {
   String: '',
   Number: -Infinity,
@@ -61,7 +61,7 @@ const LEAST: Readonly<Partial<Record<string, unknown>>> = {
   ObjectId: new Types.ObjectId('0'.repeat(24)),
 };
 
-/** As a bound rather than as "not null", which not every database finds by an index. */
+/** Uses a bound rather than "not null", which not every database can look up in an index. */
 function anyValue(type: SchemaType | undefined): object {
   const least = LEAST[type?.instance ?? ''];
   return least === undefined ? { $ne: null } : { $gte: least };

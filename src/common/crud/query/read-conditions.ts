@@ -9,7 +9,9 @@ type Filters = ReadonlyMap<string, FilterField>;
 /** `field` or `field[operator]`. */
 const PARAMETER = /^([^[\]]+)(?:\[([^[\]]*)\])?$/;
 
-/** Parameters of queries; a field of such a name is filtered by with brackets only, such as `limit[eq]`. */
+/**
+ * Names of query parameters. A field with such a name needs brackets to be filtered by, such as `limit[eq]`.
+ */
 const RESERVED = new Set([
   'offset',
   'limit',
@@ -23,19 +25,21 @@ const RESERVED = new Set([
   'expand',
 ]);
 
-/** Whether a field can't be filtered by in the short form, since its name is a parameter. */
+/** Whether a field cannot be filtered by in the short form, because its name is a parameter. */
 export function needsOperator(path: string): boolean {
   return RESERVED.has(path);
 }
 
-/** The field and operator that a parameter names if it is a filter; the operator may not exist. */
+/** The field and operator that a parameter names, if it is a filter. The operator may not exist. */
 export function filterNamed(filters: Filters, parameter: string) {
   const [, path = '', operator] = PARAMETER.exec(parameter) ?? [];
   const field = operator === undefined && needsOperator(path) ? undefined : filters.get(path);
   return field && { field, operator: operator ?? 'eq' };
 }
 
-/** Reads the parameters that are filters, strictly: an operator of the field's type, and values of that type. */
+/**
+ * Reads the parameters that are filters, strictly: operators of the field's type, with values of that type.
+ */
 export function readConditions(
   filters: Filters,
   parameters: readonly (readonly [name: string, text: string])[],
@@ -62,7 +66,7 @@ function unknownOperator({ field, operator }: { field: FilterField; operator: st
   return errorMessages.unknownOperator(field.path, operator, OPERATORS[field.kind]);
 }
 
-/** The values that a text means to an operator, or the sentence that says what it must be. */
+/** The values of a text for an operator, or the sentence that says what the text must be. */
 function valuesOf(field: FilterField, operator: Operator, text: string): readonly unknown[] | string {
   if (operator === 'exists') {
     if (text === 'true' || text === 'false') return [text === 'true'];
@@ -80,12 +84,12 @@ function valuesOf(field: FilterField, operator: Operator, text: string): readonl
   return errorMessages.wrongParameter(name, isList ? `a list of values, each ${field.shape}` : field.shape);
 }
 
-/** The cheap bound first: no text is counted that can only be too long. */
+/** Checks the cheap bound first, so that a text that can only be too long is not counted. */
 function isTooLong(text: string): boolean {
   return text.length > 2 * MAX_TEXT || [...text].length > MAX_TEXT;
 }
 
-/** Splits at commas; `\,` is a comma inside of a value and `\\` a backslash. */
+/** Splits at commas. `\,` is a comma inside a value, and `\\` is a backslash. */
 export function splitList(text: string): string[] {
   const values = [''];
   for (const [part] of text.matchAll(/\\[\\,]|,|[^\\,]+|\\/g)) {

@@ -1,7 +1,7 @@
 import { errorMessages, type Violation } from '../../errors/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 
-/** Reads the parameter `expand`: paths of references that clients see, separated by commas. */
+/** Reads the parameter `expand`: comma-separated paths of references that clients see. */
 export function readExpand(
   text: string | undefined,
   { expandable }: CrudDefinition,

@@ -2,10 +2,10 @@ import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 
 /**
- * Reads the parameter `fields`: names of fields that clients see, separated by commas.
+ * Reads the parameter `fields`: comma-separated names of fields that clients see.
  *
- * @param violations takes the first name that is not among those shown
- * @returns undefined if all fields are asked for
+ * @param violations receives an entry for the first name that is not among those shown
+ * @returns undefined if all fields are requested
  */
 export function readFields(
   text: string | undefined,
@@ -20,14 +20,14 @@ export function readFields(
   return undefined;
 }
 
-/** The fields of a shown record that a request asks for, and the identifier. */
+/** The requested fields of a shown record, and its identifier. */
 export function project<T extends object>(record: T, fields: readonly string[] | undefined): Partial<T> {
   if (!fields) return record;
   const entries = Object.entries(record).filter(([name]) => name === '_id' || fields.includes(name));
   return Object.fromEntries(entries) as Partial<T>;
 }
 
-/** Reads `fields` for hand-written controllers: undefined if all fields are asked for. */
+/** Reads `fields` for hand-written controllers; undefined if all fields are requested. */
 export function fieldsPipe(
   shown: readonly string[],
 ): Type<PipeTransform<string | undefined, string[] | undefined>> {

@@ -2,16 +2,16 @@ import { errorMessages, type Violation } from '../../errors/index.js';
 import { COUNT_MODES, type ListQuery } from './list-query.js';
 import { type Paging, readPosition } from './page-query.js';
 
-/** The parameters of a page as they were sent. */
+/** The parameters of a page as the client sent them. */
 type PageParameters = Readonly<Partial<Record<'offset' | 'limit' | 'after' | 'before' | 'count', string>>>;
 
-/** The page that a query asks for; a cursor can be verified only once its scope is known. */
+/** The requested page. A cursor can be verified only once the scope is known. */
 type RequestedPage = Pick<ListQuery, 'offset' | 'limit' | 'after' | 'before' | 'count'>;
 
 /**
  * Reads the parameters of a page: `limit` with `offset` or with a cursor, and `count`.
  *
- * @returns undefined if every record is asked for
+ * @returns undefined if every record is requested
  */
 export function readPage(
   text: PageParameters,
@@ -34,7 +34,7 @@ export function readPage(
   };
 }
 
-/** A page has one position. */
+/** Rejects two positions of one page. */
 function refuseBoth(text: PageParameters, violations: Violation[]): void {
   const [one, other] = (['after', 'before', 'offset'] as const).filter((name) => text[name] !== undefined);
   if (one === undefined || other === undefined) return;

@@ -9,14 +9,14 @@ import type { ListQuery, ReadKind } from './list-query.js';
 import { filterNamed, needsOperator, readConditions } from './read-conditions.js';
 import { readPage } from './read-page.js';
 
-/** The parameters of each kind of reading, besides filters; `q` only if the resource can be searched. */
+/** The parameters of each kind of read, besides filters. `q` works only if the resource can be searched. */
 const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
   list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand', 'q'],
   count: ['q'],
   get: ['fields', 'expand'],
 };
 
-/** Names of the parameters that a kind of reading takes, besides filters. */
+/** Names of the parameters that a kind of read accepts, besides filters. */
 export function parametersOf(
   kind: ReadKind,
   { archive, expandable, query: { search } }: CrudDefinition,
@@ -26,15 +26,16 @@ export function parametersOf(
   return archive ? [...known, ARCHIVED_PARAMETER] : known;
 }
 
-/** The fields that a kind of reading can be filtered by. */
+/** The fields that a kind of read can be filtered by. */
 export function filtersOf(kind: ReadKind, { filters }: Offered): Offered['filters'] {
   return kind === 'get' ? new Map() : filters;
 }
 
 /**
- * Reads the query of a request, strictly, by what the resource declares: the one way from a request to a filter.
+ * Reads the query of a request strictly, by the resource's declarations. This is the only way from a request
+ * to a filter.
  *
- * @throws ValidationError that names each parameter that is unknown or wrong, and what it takes
+ * @throws ValidationError that names each unknown or invalid parameter, and what is accepted
  */
 export function readQuery(
   kind: ReadKind,
@@ -83,7 +84,7 @@ export function readQuery(
   };
 }
 
-/** Whether a query says nothing, or nothing but the place of a page, as most do: it needs little reading. */
+/** Whether a query is empty, or only says where a page is, as most do: such a query needs little reading. */
 function isPlain(kind: ReadKind, raw: Readonly<Record<string, unknown>>): raw is PlainQuery {
   const isPlace = (name: string) => name === 'limit' || name === 'offset';
   return Object.keys(raw).every((name) => kind === 'list' && isPlace(name) && typeof raw[name] === 'string');
@@ -99,7 +100,7 @@ function readPlain(kind: ReadKind, query: PlainQuery, { list }: CrudDefinition):
   return page ?? {};
 }
 
-/** The filters as a client names them. */
+/** The filters by the names that clients use. */
 function namesOf(filters: Offered['filters']): string[] {
   return [...filters.keys()].map((path) => (needsOperator(path) ? `${path}[…]` : path));
 }

@@ -10,51 +10,56 @@ import type { ReadKind } from '../query/list-query.js';
 import { HANDLERS } from '../options/option-names.js';
 import { asksForArchived } from '../query/archived.js';
 
-/** How the body of a route is read: as a create, as a merge patch, as operations or lines of them, or as another class. */
+/**
+ * How the body of a route is read: as a create, a merge patch, operations or lines of them, or another class.
+ */
 export type BodyKind = 'create' | 'update' | CarriedBody | Type<object>;
 
-/** How the result of a handler becomes an answer; see `http/answers.ts`. */
+/** How the result of a handler becomes a response; see `http/answers.ts`. */
 export type AnswerKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
 
 /**
- * All that the generator knows of a route. Routing, isolation, validation, answers and documentation read nothing else,
- * for the generated handlers as for a feature's own.
+ * Everything that the generator knows about a route. Routing, isolation, validation, responses and
+ * documentation read nothing else, for the generated handlers as well as for your own.
  */
 export interface Route {
   /** Name of the method that handles it. */
   readonly handler: string;
-  /** The action whose scope it has; undefined for a route that is scoped by every field of the resource. */
+  /** The action whose scope the route has; undefined if every field of the resource scopes it. */
   readonly action?: CrudAction;
   readonly method: RequestMethod;
-  /** Path below the resource's. */
+  /** Path below the resource's path. */
   readonly path: string;
   readonly status: number;
   readonly body?: BodyKind;
-  /** Names of its query parameters, if it has no typed query. */
+  /** Names of the query parameters, if the query is not typed. */
   readonly query: readonly string[];
-  /** Kind of its typed query: filters, orders and pages, as the resource declares them. */
+  /** Kind of the typed query: filters, orders and pages, as the resource declares them. */
   readonly reads?: ReadKind;
   readonly answer: AnswerKind;
-  /** Class of the answer, if it is not the one that `answer` implies. */
+  /** Class of the response, if it is not the one that `answer` implies. */
   readonly response?: Type<object>;
   readonly summary: (definition: CrudDefinition) => string;
-  /** Errors of its own, besides those that its id, body and isolation imply; a number is the status of another exception. */
+  /**
+   * Errors of the route, besides those that follow from its id, body and isolation. A number is another
+   * exception's status.
+   */
   readonly errors: readonly (ErrorCode | number)[];
-  /** Members of its answer that a replay does not have. @default none */
+  /** Members of the response that a replay leaves out. @default none */
   readonly unkept?: readonly string[];
 }
 
-/** Whether a route is for requests that may bring a body, but has no use for one. */
+/** Whether the requests of a route may have a body, although the route does not use it. */
 export const ignoresBody = ({ method, body }: Route) => method === RequestMethod.POST && body === undefined;
 
-/** The action of an item of a batch: the name of the handler whose route it takes. */
+/** The kind of a batch's item: the name of the handler whose route it takes. */
 export type ItemKind = 'create' | 'update' | 'del';
 
 type GeneratedRoute = Omit<Route, 'handler' | 'action'> & { readonly action: CrudAction };
 
 const lower = ({ label }: CrudDefinition) => label.toLowerCase();
 
-/** The generated routes. The one place that says what each looks like. */
+/** The generated routes, each defined here and nowhere else. */
 export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
   create: {
     action: 'create',
@@ -133,7 +138,7 @@ export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
   },
 };
 
-/** Whether a resource has the route of a handler, if nothing disables its action. */
+/** Whether a resource has the route of a handler, unless its action is disabled. */
 export function offers({ archive }: CrudDefinition, handler: string): handler is CrudHandler {
   return handler in GENERATED_ROUTES && (handler !== 'restore' || archive !== undefined);
 }
@@ -174,13 +179,13 @@ export const BATCH_ROUTES: Readonly<Record<CrudBatchHandler, Omit<Route, 'handle
   },
 };
 
-/** The actions that items of each batch may have. */
+/** The kinds of items that each batch may have. */
 const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
   bulk: ['create', 'update', 'del'],
   import: ['create'],
 };
 
-/** The generated routes of a resource, less those that it disables, with its changes to them. */
+/** The generated routes of a resource, without the disabled ones and with the resource's changes. */
 export function generatedRoutesOf(definition: CrudDefinition): Route[] {
   const handlers = HANDLERS.filter((handler) => hasGenerated(definition, handler));
   const routes = [
@@ -199,7 +204,7 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
   });
 }
 
-/** The hidden fields of the entity that the answer to a create shows, this once. */
+/** The hidden fields of the entity that the response to a create shows once. */
 export function onceFieldsOf({ routes, schema }: CrudDefinition): string[] {
   return (routes.create?.unkept ?? []).filter((name) => isHidden(schema, name));
 }
@@ -211,9 +216,10 @@ interface RoutedResource {
 }
 
 /**
- * The fields that scope a request, by the name of the method that handles it. A method that is neither generated nor a `@CrudAction` is
- * scoped by every isolation field of the resource, so that forgetting a decorator opens nothing. A batch is scoped by the
- * fields that all of its items are scoped by; each item is scoped by those of its own action besides.
+ * The fields that scope a request, by the name of the method that handles it. A method that is neither
+ * generated nor a `@CrudAction` is scoped by every isolation field of the resource, so forgetting a decorator
+ * exposes nothing. A batch is scoped by the fields that scope all of its items, and each item also by those
+ * of its own action.
  */
 export function isolationOfHandler(
   resource: RoutedResource,
@@ -228,18 +234,18 @@ export function isolationOfHandler(
   return isBatch(route) ? sharedFields(isolationOfItems(resource, handler)) : everyField(definition);
 }
 
-/** Whether a route is generated for many writes. */
+/** Whether a route is a generated one for many writes. */
 export function isBatch(route: Route | undefined): route is Route & { readonly handler: CrudBatchHandler } {
   return route !== undefined && (route.body === 'operations' || route.body === 'lines');
 }
 
-/** The route that an item takes: that of its method and path, whether generated, overridden or the feature's own. */
+/** The route that an item takes, by method and path, whether generated, overridden or your own. */
 export function itemRouteOf(routes: Iterable<Route>, kind: ItemKind): Route | undefined {
   const { method, path } = GENERATED_ROUTES[kind];
   return [...routes].find((route) => route.method === method && route.path === path);
 }
 
-/** The isolation fields of each kind of item that a handler carries; none if it carries none. */
+/** The isolation fields of each kind of item that a handler accepts; empty if it accepts none. */
 export function isolationOfItems(
   { definition, routes }: RoutedResource,
   handler: string,

@@ -3,10 +3,10 @@ import { MAX_SEARCH_LENGTH, type Search, type SearchTerm } from './search.js';
 import type { SearchDefinition } from './search-definition.js';
 import { wordsOf } from './words.js';
 
-/** A phrase in quotes, or what stands between white space and quotes; a minus in front excludes it. */
+/** A quoted phrase, or the text between white space and quotes. A leading minus excludes it. */
 const PARTS = /(?<minus>-?)(?:"(?<phrase>[^"]*)"|(?<words>[^\s"]+))/g;
 
-/** Reads the parameter `q`: words, phrases in quotes, and either of them with a minus in front. */
+/** Reads the parameter `q`: words and quoted phrases, which a leading minus excludes. */
 export function readSearch(
   text: string | undefined,
   definition: SearchDefinition | undefined,
@@ -17,7 +17,7 @@ export function readSearch(
     violations.push({ parameter: 'q', detail });
     return undefined;
   };
-  // Before anything else is done with it.
+  // Before any other work is done on it.
   if (text.length > 2 * MAX_SEARCH_LENGTH || [...text].length > MAX_SEARCH_LENGTH) {
     return refuse(errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
   }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** Hidden member of a record that holds the words of its searched fields; no definition knows it, only the store. */
+/** Hidden member of a record that holds the words of its searched fields. Only the store knows it. */
 export const WORDS = '_words';
 
-/** Raised when words are made or stored in another way, so that those of every record are made anew. */
+/** Increased when words are made or stored differently, so that the words of every record are made again. */
 const FORMAT = 1;
 
 /** The fields that `q` searches. */
@@ -11,15 +11,15 @@ export interface SearchDefinition {
   /** Paths of the fields that are searched. */
   readonly fields: readonly string[];
   /**
-   * Path of the stored words, a list with an entry for each field. It names the declaration, so that words of other fields,
-   * as another version of the service stores them, are never taken for those of these.
+   * Path of the stored words, a list with an entry for each field. The path names the declaration, so that
+   * the words of other fields, as another version of the service stores them, are not mistaken for these.
    */
   readonly path: string;
-  /** Fields that lists and counts are filtered by besides; for each set of them an index finds the words. */
+  /** The sets of fields that scope lists and counts. Each set gets an index that finds the words. */
   readonly scopes: readonly (readonly string[])[];
 }
 
-/** The definition of a search; undefined if no field is searched. */
+/** The definition of a search, if any field is searched. */
 export function searchDefinition(
   fields: readonly string[],
   scopes: readonly (readonly string[])[],

@@ -5,12 +5,12 @@ import { keyOf, needsText, textOf } from './stored-words.js';
 /** The predicates of a search over the stored words. */
 export function searchPredicates({ definition: { path }, wanted, unwanted }: Search): StoreFilter[] {
   const [words, texts] = [`${path}.words`, `${path}.texts`];
-  // The longest is mostly the rarest: a database that cannot weigh them reads the index of the first.
+  // The longest word is usually the rarest. A database that cannot tell reads the index of the first one.
   const keys = [...new Set(wanted.flat().map(keyOf))].sort((a, b) => b.length - a.length);
   const [unwantedTexts, unwantedWords] = partition(unwanted, needsText);
   return [
     ...keys.map((word) => ({ [words]: word })),
-    // A text has letters, digits and spaces alone: it is a pattern that matches itself.
+    // A text contains only letters, digits and spaces, so it is a pattern that matches itself.
     ...wanted.filter(needsText).map((term) => ({ [texts]: { $regex: textOf(term) } })),
     ...(unwantedWords.length > 0 ? [{ [words]: { $nin: unwantedWords.flat() } }] : []),
     ...unwantedTexts.map((term) => ({ [texts]: { $not: { $regex: textOf(term) } } })),

@@ -14,23 +14,25 @@ import { predicatesOf } from '../query/filter-of.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
 
-/** Makes every predicate of a resource: no other code turns a scope into a filter. */
+/** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {
   constructor(private readonly definition: CrudDefinition) {}
 
   /**
-   * The values of the fields that isolate an action, of the store's types.
+   * The values of the fields that isolate an action, in the store's types.
    *
-   * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one, and Error if the scope is none
+   * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one, and
+   * Error if the scope is not one
    */
   fields(action: CrudAction, scope: TenantScope): Record<string, unknown> {
     return this.valuesOf(this.definition.isolation[action], scope);
   }
 
   /**
-   * The filter of the records that a caller reaches with an action.
+   * The filter of the records that a caller can reach with an action.
    *
-   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if there is no archive to ask for
+   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if there is no archive to
+   * read
    */
   filter(
     action: CrudAction,
@@ -46,17 +48,18 @@ export class Access {
     };
   }
 
-  /** The filter of the records that a query asks for, among those that a caller reaches with an action. */
+  /** The filter of the records that a query selects among those that a caller can reach with an action. */
   listing(action: 'get' | 'count', scope: TenantScope, query: ListQuery): StoreFilter {
     const filter = this.filter(action, scope, undefined, query);
     const predicates = predicatesOf(query);
-    // Beside the scope, never among its members: no condition can take the place of one.
+    // Next to the scope, never among its members, so that no condition can replace one.
     return predicates.length === 0 ? filter : { ...filter, $and: predicates };
   }
 
   /**
-   * The filter of the records that a caller may read from elsewhere, as their referrer or child: of the parent that they are
-   * below of only if the request names one. Whether that parent can be read is for `Parents` to say.
+   * The filter of the records that a caller may read from another resource, as their referrer or child. It
+   * includes the records' parent only if the request names one; `Parents` decides whether that parent can be
+   * read.
    */
   reading(scope: TenantScope): StoreFilter {
     const { isolation, parent } = this.definition;
@@ -86,10 +89,10 @@ export class Access {
   }
 
   /**
-   * A value as the store holds it in a field.
+   * Converts a value to the type that the store has for a field.
    *
-   * @param param path parameter that it comes from
-   * @throws ClaimRequiredError, or InvalidIdError of the parameter, if the field cannot hold it
+   * @param param path parameter that the value comes from
+   * @throws ClaimRequiredError, or InvalidIdError for the parameter, if the field cannot hold the value
    */
   cast(field: string, value: unknown, param?: string): unknown {
     const type = this.definition.schema.path(field);
@@ -103,8 +106,8 @@ export class Access {
 }
 
 /**
- * The identifier of one record. Without one a filter would match any record of the scope, such as that of a handler that
- * misspells its `@Param`.
+ * The identifier of one record. Without this check, a missing id, such as that of a handler that misspells
+ * its `@Param`, would match any record of the scope.
  *
  * @throws InvalidIdError
  */

@@ -10,7 +10,7 @@ import { Reads } from './reads.js';
 import { References } from './references.js';
 import { Writes } from './writes.js';
 
-/** A resource of a running application: what its service works with. */
+/** A resource of a running application, which its service works with. */
 export class CrudResource<
   Entity extends object = object,
   Create extends object = object,
@@ -24,9 +24,9 @@ export class CrudResource<
   readonly writes: Writes<Entity, Create, Update>;
   readonly references: References;
   readonly parents: Parents;
-  /** Whether guards of its own decide who reads it, besides its scope. */
+  /** Whether guards of its own, besides its scope, decide who may read it. */
   readonly isReadGuarded: boolean;
-  /** Records its writes; undefined if nobody asked for that. */
+  /** Records the writes; undefined if the resource is not audited. */
   readonly audit?: AuditTrail;
 
   constructor(

@@ -20,15 +20,16 @@ import type { ArchiveOptions, ChangeOptions, ConditionalOptions, WriteOptions } 
 const OPTIONS = 'crud:service-options';
 
 /**
- * The verbs of a resource. The caller's scope comes first in each: what it isolates can be neither seen nor changed, and a
- * scope that lacks a value is refused. Extend `CrudService.for(options)` to replace single verbs or add your own.
+ * The verbs of a resource. The first argument of each is the caller's scope: the caller can neither see nor
+ * change records outside it, and a scope that lacks a value is rejected. Extend `CrudService.for(options)` to
+ * replace individual verbs or add your own.
  */
 export class CrudService<Entity extends object, Create extends object, Update extends object = Create> {
   /** Injected after the constructor has run. */
   protected readonly resource!: CrudResource<Entity, Create, Update>;
 
   /**
-   * The class that a feature's own service extends:
+   * Returns the class that your own service extends:
    *
    * ```ts
    * @Injectable()
@@ -44,35 +45,36 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Type<CrudService<Entity, Create, Update>> {
     requireEntity(options);
     class ResourceService extends CrudService<Entity, Create, Update> {}
-    // A property, so that subclasses may have constructors of their own.
+    // A property, so that subclasses can have their own constructors.
     Inject(getCrudResourceToken(options.entity))(ResourceService.prototype, 'resource');
     Reflect.defineMetadata(OPTIONS, options, ResourceService);
     return ResourceService;
   }
 
   /**
-   * Every record that the query asks for, read from the database as it is consumed. @default every record, newest first
+   * Every record that the query selects, read from the database as it is consumed. @default every record,
+   * newest first
    *
-   * @throws QueryTooSlowError if the database can't find the first ones in time
+   * @throws QueryTooSlowError if the database cannot find the first ones in time
    */
   async *list(scope: TenantScope, query: ListQuery = {}): AsyncGenerator<Stored<Entity>, void, undefined> {
     yield* this.resource.reads.list(scope, query);
   }
 
   /**
-   * One page of the list, how many records there are in all, and the cursors of the pages beside it.
+   * One page of the list, the total number of records, and the cursors of the previous and next page.
    *
    * @throws ValidationError if `after` or `before` is not a cursor of this list
-   * @throws QueryTooSlowError if the database can't find the records in time
+   * @throws QueryTooSlowError if the database cannot find the records in time
    */
   async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
     return this.resource.reads.page(scope, query);
   }
 
   /**
-   * How many records the query asks for, whatever its page.
+   * The number of records that the query selects, regardless of the page.
    *
-   * @throws QueryTooSlowError if the database can't count them in time
+   * @throws QueryTooSlowError if the database cannot count them in time
    */
   async count(scope: TenantScope, query: ListQuery = {}): Promise<number> {
     return this.resource.reads.count(scope, query);
@@ -88,9 +90,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Stores a record of the scope, between its hooks, and emits its event.
+   * Stores a record in the scope, runs its hooks, and emits its event.
    *
-   * @throws ValidationError if the input class or the schema refuses the input
+   * @throws ValidationError if the input class or the schema rejects the input
    */
   async create(
     scope: TenantScope,
@@ -109,11 +111,12 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Changes the supplied fields: null removes an optional one or gives it its default back, objects are merged (RFC 7396).
+   * Changes the given fields. Null removes an optional field or resets it to its default; objects are merged
+   * (RFC 7396).
    *
    * @throws RecordNotFoundError if no record of the scope has the id
    * @throws PreconditionFailedError if the record does not have one of the required ETags
-   * @throws ValidationError if the input class or the schema refuses the result
+   * @throws ValidationError if the input class or the schema rejects the result
    */
   async update(
     scope: TenantScope,
@@ -127,10 +130,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Changes the supplied fields as {@link CrudService.update} does, for a caller who does not want the record: if no hook wants it
-   * either, it is not read, and changes that arrive together are carried out by one command.
+   * Changes the given fields as {@link CrudService.update} does, for a caller who does not need the record.
+   * If no hook needs it either, it is not read, and concurrent changes are carried out by one command.
    *
-   * @throws what `update` throws
+   * @throws the errors of `update`
    */
   async updateUnread(
     scope: TenantScope,
@@ -143,7 +146,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     );
   }
 
-  // No member that a feature's own could be named as.
+  // Private, so that the name cannot clash with a member of your own service.
   async #patch<Result>(
     scope: TenantScope,
     id: string | Types.ObjectId,
@@ -164,11 +167,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Removes the record for good, and gives it back; archives it if the resource has an archive.
+   * Removes the record for good and returns it; archives it if the resource has an archive.
    *
    * @throws RecordNotFoundError if no record of the scope has the id
    * @throws PreconditionFailedError if the record does not have one of the required ETags
-   * @throws StillReferencedError if a reference restricts it
+   * @throws StillReferencedError if a reference restricts the deletion
    */
   async del(
     scope: TenantScope,
@@ -185,7 +188,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Archives the record as of now, between the hooks of an update, and gives it back; undefined if none matched.
+   * Archives the record now, runs the update hooks, and returns it; undefined if none matched.
    *
    * @throws PreconditionFailedError if ETags are required and nothing matched
    */
@@ -199,11 +202,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Makes an archived record live again, between the hooks of an update, and gives it back.
+   * Restores an archived record, runs the update hooks, and returns it.
    *
    * @throws RecordNotFoundError if no archived record of the scope has the id
    * @throws PreconditionFailedError if the record does not have one of the required ETags
-   * @throws DuplicateValueError if a live record has one of its unique values by now
+   * @throws DuplicateValueError if a live record has taken one of its unique values
    */
   async restore(
     scope: TenantScope,
@@ -220,19 +223,19 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return record ?? this.refuseUnmatched(filter, tags);
   }
 
-  /** The store, for queries of a feature's own; filter with {@link CrudService.filterOf}. */
+  /** The store, for your own queries. Filter them with {@link CrudService.filterOf}. */
   protected get store(): CrudStore<Entity> {
     return this.resource.store;
   }
 
-  /** A record as the caller sees it, for an answer of another route or a message. */
+  /** A record as the caller sees it, for the response of another route or a message. */
   protected present(scope: TenantScope, record: Stored<Entity>): Presented<Entity> {
     return this.resource.definition.present(record, scope.caller) as Presented<Entity>;
   }
 
   /**
-   * Changes a record outside of an update, such as an archive, between the hooks of one; undefined if none matched. Values
-   * must have the type of their field; bounds and enums are not checked.
+   * Changes a record other than by an update, for example to archive it, and runs the update hooks; undefined
+   * if none matched. Values must have the type of their field; bounds and enums are not checked.
    *
    * @throws PreconditionFailedError if ETags are required and nothing matched
    */
@@ -244,7 +247,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     { archived, ifMatch, where }: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
     const reached = this.filterOf(action, scope, objectId(id), { archived });
-    // Beside the scope, never among its members: no condition can take the place of one.
+    // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
     await this.resource.parents.require(action, scope);
     const tags = requiredTags(scope, id, ifMatch);
@@ -258,7 +261,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * The filter of the records that a caller reaches with an action; archived ones only if it is told so.
+   * The filter of the records that a caller can reach with an action. Includes archived records only if you
+   * ask for them.
    *
    * @throws UnauthenticatedError or its like if the scope lacks a value
    */
@@ -277,7 +281,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     throw new Error(`${label} has no archive. Give its options archive: { field }.`);
   }
 
-  /** A record that is there but not of the required revision is stale; one that is not there is missing. */
+  /** A record that exists but lacks the required revision is stale; one that does not exist is missing. */
   private async refuseUnmatched(filter: StoreFilter, tags: EntityTags | undefined): Promise<never> {
     if (tags !== undefined && (await this.store.exists(filter))) throw new PreconditionFailedError();
     return this.refuseMissing();
@@ -288,7 +292,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 }
 
-/** The options that a service class was made for by `CrudService.for`. */
+/** The options that `CrudService.for` made a service class from. */
 export function serviceOptionsOf(service: Type<object>): object | undefined {
   return Reflect.getMetadata(OPTIONS, service) as object | undefined;
 }

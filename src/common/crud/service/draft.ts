@@ -9,14 +9,14 @@ import type { StoreChange } from '../store/crud.store.js';
 
 type Fields = Record<string, unknown>;
 
-/** The records that a beforeUpdate hook gets. */
+/** The records that are passed to a beforeUpdate hook. */
 interface Draft {
-  /** The record as it will be; the hook may set its fields. */
+  /** The record after the update. The hook may set its fields. */
   readonly record: Fields;
   readonly previous: Fields;
 }
 
-/** The record that is left after a hook has worked on the visible part of its values; hidden ones stay. */
+/** The record after a hook has edited the visible part of it; hidden values are kept. */
 export async function recordOfDraft(
   { presenter, schema }: CrudDefinition,
   values: Fields,
@@ -33,7 +33,7 @@ export async function recordOfDraft(
   return applyChange(values as Stored<object>, change) as Fields;
 }
 
-/** The change that is left after a hook has worked on the record as it would be. */
+/** The change that results after a hook has edited the updated record. */
 export async function changeOfDraft<Entity extends object>(
   definition: CrudDefinition,
   previous: Stored<Entity>,
@@ -66,7 +66,10 @@ export async function changeOfDraft<Entity extends object>(
   return change;
 }
 
-/** The paths that differ, and their new values; by members of subdocuments, whose hidden members must stay. */
+/**
+ * The paths that differ, and their new values. Subdocuments are compared by member, so that hidden members
+ * are kept.
+ */
 function differences(schema: Schema, before: Fields, after: Fields, parent: string): [string, unknown][] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name): [string, unknown][] => {

@@ -6,7 +6,7 @@ import type { ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudRegistry } from './crud.registry.js';
 import { readableRecords } from './readable-records.js';
 
-/** Where an identifier stands in a shown record. */
+/** The place of an identifier in a shown record. */
 interface Place {
   readonly holder: Record<string | number, unknown>;
   readonly key: string | number;
@@ -14,8 +14,8 @@ interface Place {
 }
 
 /**
- * Puts the records of references in the place of their identifiers. It starts from what clients see, so that a hidden
- * identifier is never followed, and it goes one level deep, so that references may go round in a circle.
+ * Replaces the identifiers of references with the records they refer to. It starts from what clients see, so
+ * a hidden identifier is never followed, and goes only one level deep, so references may be circular.
  */
 export class Expansion {
   constructor(
@@ -24,7 +24,7 @@ export class Expansion {
     private readonly references: readonly ReferenceDefinition[],
   ) {}
 
-  /** Changes shown records in place. One query a reference, whatever the number of records. */
+  /** Changes shown records in place, with one query per reference, whatever the number of records. */
   async expand(shown: readonly object[]): Promise<void> {
     await Promise.all(
       this.references.map(async (reference) => {
@@ -38,13 +38,13 @@ export class Expansion {
     );
   }
 
-  /** The records that the caller may read, as that caller sees them, by their identifiers. */
+  /** The records that the caller may read, as that caller sees them, by identifier. */
   private async targetsOf(
     { to }: ReferenceDefinition,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, object>> {
     const target = this.registry.of(to);
-    // Nobody reads them by a route, or guards say who does, and those belong to that route alone.
+    // No route reads them, or guards decide who may, and guards apply to their own route only.
     if (target.definition.disabled.has('get') || target.isReadGuarded || ids.length === 0) return new Map();
     try {
       const records = await readableRecords(target, this.scope, ids);
@@ -59,13 +59,13 @@ export class Expansion {
   }
 }
 
-/** Whether an error says that the caller may not read a resource, rather than that something is wrong. */
+/** Whether an error means that the caller may not read a resource, rather than that something went wrong. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof DomainError) return error.status < 500;
   return error instanceof HttpException && error.getStatus() < 500;
 }
 
-/** Every identifier at a path below a member; lists on the way are walked. */
+/** Every identifier at a path below a member, walking into lists on the way. */
 function placesIn(holder: object, key: string | number, path: readonly string[]): Place[] {
   const members = holder as Place['holder'];
   const value = members[key];

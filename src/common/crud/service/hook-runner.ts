@@ -5,7 +5,7 @@ import type { HookName } from '../options/option-names.js';
 
 type BeforeHook = Exclude<HookName, AfterHook>;
 
-/** Runs the hooks of one resource, whether functions or methods of a provider. */
+/** Runs the hooks of one resource, which are functions or methods of a provider. */
 export class HookRunner {
   constructor(
     private readonly definition: CrudDefinition,
@@ -17,7 +17,7 @@ export class HookRunner {
     return typeof this.hooks[name] === 'function';
   }
 
-  /** Whether an after-hook does anything: it is the resource's own, or its event has a listener. */
+  /** Whether an after-hook does anything: the resource has it, or its event has a listener. */
   isHeard(name: AfterHook): boolean {
     return this.has(name) || this.events.isHeard(this.definition.name, name);
   }

@@ -7,24 +7,24 @@ import type { PageCursors } from '../query/page.js';
 import { complementOf, type Position, positionOf, rangesBehind } from '../query/position.js';
 import type { CrudStore, StoreFilter } from '../store/crud.store.js';
 
-/** The list that a page is of. */
+/** The list that a page belongs to. */
 interface ReadList {
   readonly filter: StoreFilter;
   readonly order: Order;
   readonly schema: Schema;
-  /** Paths to read, those of the order among them. @default all */
+  /** Paths to read, including those of the order. @default all */
   readonly fields?: readonly string[];
 }
 
-/** Records of a page, and the cursors at its ends. */
+/** Records of a page, and the cursors at both ends. */
 interface Window<Entity> {
   readonly results: readonly Stored<Entity>[];
   readonly cursors: PageCursors;
 }
 
 /**
- * Reads one page of a list. One record more than the page holds tells whether there is a next page, and one more on the other
- * side whether there is a previous one.
+ * Reads one page of a list. Reading one extra record tells whether there is a next page, and one more on the
+ * other side whether there is a previous page.
  */
 export class PageReader<Entity extends object> {
   constructor(
@@ -56,7 +56,7 @@ export class PageReader<Entity extends object> {
     return { results, cursors: await this.written(this.nextOf(found, limit), prev || undefined) };
   }
 
-  /** The page behind a position in a direction; `prev` leads back against it. */
+  /** The page behind a position in one direction; `prev` leads in the opposite direction. */
   private async behind(position: Position, direction: Order, limit: number): Promise<Window<Entity>> {
     const opposite = complementOf(position);
     const [found, back] = await Promise.all([

@@ -6,7 +6,7 @@ import type { Access } from './access.js';
 import type { CrudRegistry } from './crud.registry.js';
 import { readableRecords } from './readable-records.js';
 
-/** Sees to it that a resource below another one is reached only through a parent that is there. */
+/** Ensures that a nested resource is reached only through a parent that the caller can read. */
 export class Parents {
   constructor(
     private readonly definition: CrudDefinition,
@@ -19,7 +19,7 @@ export class Parents {
     const { parent } = this.definition;
     if (!parent) return;
     const id = this.access.fields(action, scope)[parent.field as string];
-    // A scope that isolates nothing reaches the children of every parent.
+    // A scope without isolation reaches the children of every parent.
     if (id === undefined) return;
     const children = await this.readable(scope, [{ [parent.field]: id }]);
     if (children.length > 0) return;
@@ -27,8 +27,8 @@ export class Parents {
   }
 
   /**
-   * Those of some records of which the caller can read all that they are below of, up to the top: each level may isolate by
-   * other fields. One query a level.
+   * Those records all of whose ancestors the caller can read, since each level may be isolated by other
+   * fields. One query per level.
    */
   async readable<T extends object>(scope: TenantScope, records: readonly T[]): Promise<readonly T[]> {
     const { parent } = this.definition;

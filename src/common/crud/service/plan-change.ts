@@ -6,12 +6,12 @@ import type { StoreChange } from '../store/crud.store.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Whether a merge patch has objects, whose effect depends on the record as it is. */
+/** Whether a merge patch contains objects, whose effect depends on the current record. */
 export function needsPrevious(changes: object): boolean {
   return Object.values(changes).some(isPlainObject);
 }
 
-/** The fields of a merge patch that are merged, with their complete values; undefined if there are none. */
+/** The fields that a merge patch merges, with their complete values, if there are any. */
 export function mergedFields(
   definition: CrudDefinition,
   changes: object,
@@ -24,8 +24,8 @@ export function mergedFields(
 }
 
 /**
- * The change that a merge patch (RFC 7396) makes: exactly the values that were sent, by dotted paths, so that hidden
- * neighbours of a nested value stay. Null removes a field, or gives it its default back.
+ * The change that a merge patch (RFC 7396) makes: exactly the values that were sent, by dotted path, so that
+ * hidden neighbours of a nested value are kept. Null removes a field or resets it to its default.
  */
 export function planChange(
   definition: CrudDefinition,

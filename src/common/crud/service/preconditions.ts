@@ -11,14 +11,14 @@ interface Precondition {
 const preconditions = new WeakMap<TenantScope, Precondition>();
 
 /**
- * Binds the `If-Match` of a request to its scope, for the record that it is about. So an override cannot lose it by
- * leaving out an option.
+ * Binds the `If-Match` of a request to its scope, for the record that it is about, so that an override cannot
+ * lose it by leaving out an option.
  */
 export function requireTags(scope: TenantScope, id: string, tags: EntityTags): void {
   preconditions.set(scope, { id, tags });
 }
 
-/** The tags that a record must have for a write; undefined if any will do. */
+/** The tags that a write requires the record to have; undefined if any will do. */
 export function requiredTags(
   scope: TenantScope,
   id: string | Types.ObjectId,
@@ -33,6 +33,6 @@ export function requiredTags(
 export function withTags(filter: StoreFilter, tags: EntityTags | undefined): StoreFilter {
   const revisions = tags === undefined ? undefined : revisionsOf(tags);
   if (!revisions) return filter;
-  // A record without a revision has the tag of revision 0.
+  // The tag of a record without a revision is that of revision 0.
   return { ...filter, __v: { $in: revisions.includes(0) ? [...revisions, null] : revisions } };
 }

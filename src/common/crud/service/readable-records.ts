@@ -6,17 +6,17 @@ import type { StoreFilter } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
 
 interface Reading {
-  /** Values that the records must have besides. @default none */
+  /** Additional values that the records must have. @default none */
   filter?: StoreFilter;
-  /** Whether nothing is read of them but their identifiers and parents. @default false */
+  /** Whether only identifiers and parents are read. @default false */
   idsOnly?: boolean;
 }
 
 /**
- * The records of a resource, among those that others name, that a caller may read: in its scope, and below parents that
- * it may read, too. One query, and one more for each level of parents.
+ * The records of a resource, among the given ones, that a caller may read: in its scope, and below parents
+ * that it may also read. Takes one query, and one more per level of parents.
  *
- * @param ids identifiers, any number of times; what is none names no record
+ * @param ids identifiers, possibly repeated; invalid ones name no record
  * @throws UnauthenticatedError or its like if the caller lacks a value that the resource is isolated by
  */
 export async function readableRecords(

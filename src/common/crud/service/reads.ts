@@ -10,7 +10,7 @@ import type { StoreFilter, StoreRead } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
 import { PageReader } from './page-reader.js';
 
-/** Carries out what is asked of many records: lists, pages, counts. Filters come from `Access`. */
+/** Carries out reads of many records: lists, pages, counts. Filters come from `Access`. */
 export class Reads<Entity extends object, Create extends object, Update extends object> {
   constructor(
     private readonly resource: CrudResource<Entity, Create, Update>,
@@ -51,9 +51,9 @@ export class Reads<Entity extends object, Create extends object, Update extends 
     return timed(this.resource.store.count(filter));
   }
 
-  /** How the store reads what a query asks for. */
+  /** How the store reads the records of a query. */
   readOf({ fields, order = NEWEST_FIRST }: ListQuery): StoreRead {
-    // An output may be computed of any field.
+    // An output may be computed from any field.
     const projected = this.resource.definition.options.output === undefined ? fields : undefined;
     return {
       sort: sortOf(order),
@@ -63,13 +63,14 @@ export class Reads<Entity extends object, Create extends object, Update extends 
 
   private async counted(filter: StoreFilter, mode: CountMode = 'exact'): Promise<number | undefined> {
     if (mode === 'none') return undefined;
-    // The collection's own figure tells of records that a filter hides, which the caller may not know of.
+    // The collection's own figure includes records that a filter hides, and that the caller must not learn
+    // of.
     const isWhole = mode === 'estimated' && Object.keys(filter).length === 0;
     return isWhole ? this.resource.store.estimatedCount() : this.resource.store.count(filter);
   }
 }
 
-/** @throws QueryTooSlowError in the place of an error of a database that can be reached but takes too long */
+/** @throws QueryTooSlowError instead of the error of a database that can be reached but takes too long */
 async function timed<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -15,13 +15,13 @@ import type { CrudRegistry } from './crud.registry.js';
 import type { CrudResource } from './crud-resource.js';
 import { readableRecords } from './readable-records.js';
 
-/** An identifier in a record, and where it stands. */
+/** An identifier in a record, and its place. */
 interface Found {
   readonly id: string;
   readonly pointer: string;
 }
 
-/** Checks the references that a record makes, and those that others make to it. */
+/** Checks the references that a record makes, and those that other records make to it. */
 export class References {
   constructor(
     private readonly definition: CrudDefinition,
@@ -29,7 +29,7 @@ export class References {
     private readonly registry: CrudRegistry,
   ) {}
 
-  /** Whether other resources care for the deletion of records of this one. */
+  /** Whether the deletion of a record may affect other resources. */
   get matterOnDelete(): boolean {
     return this.registry.referrersOf(this.definition.entity).length > 0;
   }
@@ -55,10 +55,11 @@ export class References {
   }
 
   /**
-   * Makes way for the deletion of a record: refuses it where a reference restricts it, then deletes or unlinks what refers
-   * to it.
+   * Prepares the deletion of a record: rejects it if a reference restricts it, then deletes or unlinks the
+   * records that refer to it.
    *
-   * @param within records whose removal this one is part of: they go anyway, and have been looked below
+   * @param within records whose removal includes this one: they are removed anyway, and their referrers are
+   * checked already
    * @throws StillReferencedError before anything has been changed
    */
   async release(id: Types.ObjectId, scope: TenantScope, within: ReadonlySet<string>): Promise<void> {
@@ -66,16 +67,19 @@ export class References {
     await this.unlink(id, scope, within);
   }
 
-  /** Deletes or unlinks what refers to a record, without looking for restrictions; for those that came in between. */
+  /**
+   * Deletes or unlinks the records that refer to a record, without checking restrictions; for references made
+   * meanwhile.
+   */
   async unlink(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
     const scope = withOriginOf(whole, unrestrictedScope(whole.caller));
     const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       if (reference.onDelete === 'restrict') continue;
       for await (const { _id } of resource.store.find({ [reference.path]: id })) {
-        // References may go round in a circle.
+        // References may be circular.
         if (within.has(keyOf(resource.definition, _id))) continue;
-        // Since it was read, the record may have been made to refer to another one.
+        // The record may have been changed since it was read, and refer to another one.
         const filter = { _id, [reference.path]: id };
         if (reference.onDelete === 'cascade') await resource.writes.remove(filter, { scope, within });
         else await resource.writes.unlink(filter, reference.path, id, { scope });
@@ -98,13 +102,13 @@ export class References {
     return found.filter(({ id }) => !there.has(id)).map(({ pointer }) => ({ pointer, detail }));
   }
 
-  /** The isolation fields of this write that the target has, too. */
+  /** The isolation fields that this write and the target have in common. */
   private sharedScope(target: CrudResource, action: CrudAction, scope: TenantScope): Record<string, unknown> {
     const fields = Object.entries(this.access.fields(action, scope));
     return Object.fromEntries(fields.filter(([field]) => target.definition.schema.path(field)));
   }
 
-  /** @param isDeep whether to look at the records that a cascade would delete, too */
+  /** @param isDeep whether to also check the records that a cascade would delete */
   private async refuseRestricted(id: Types.ObjectId, seen: Set<string>, isDeep = true): Promise<void> {
     const key = keyOf(this.definition, id);
     if (seen.has(key)) return;
@@ -122,12 +126,15 @@ export class References {
   }
 }
 
-/** Tells a record from all others of the application. */
+/** Identifies a record among all records of the application. */
 function keyOf({ name }: CrudDefinition, id: Types.ObjectId): string {
   return `${name}/${id.toHexString()}`;
 }
 
-/** The identifiers that a value, set at one path, puts at the path of a reference; lists on the way are walked. */
+/**
+ * The identifiers that a value, set at one path, puts at the path of a reference, walking into lists on the
+ * way.
+ */
 function identifiersAt(path: string, at: string, value: unknown): Found[] {
   if (path !== at && !path.startsWith(`${at}.`)) return [];
   const rest = path === at ? [] : path.slice(at.length + 1).split('.');
@@ -138,7 +145,7 @@ function walk(value: unknown, rest: readonly string[], pointer: string): Found[]
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((entry, i) => walk(entry, rest, `${pointer}/${i}`));
   const [head, ...tail] = rest;
-  // Digits above 9 may come in either case.
+  // Digits above 9 may be upper or lower case.
   if (head === undefined) return [{ id: String(value).toLowerCase(), pointer }];
   return walk((value as Record<string, unknown>)[head], tail, `${pointer}/${head}`);
 }

@@ -1,10 +1,10 @@
 import type { TenantScope } from '../../tenancy/index.js';
 
-/** The turns of creates that run at a time, so that their records are stored in the order of their requests. */
+/** The turns of concurrent creates, so that their records are stored in the order of the requests. */
 export class Turns {
   private last: Promise<void> = Promise.resolve();
 
-  /** The next turn: `come` resolves when all before it have passed. */
+  /** Takes the next turn: `come` resolves when all earlier ones have passed. */
   next(): Turn {
     const come = this.last;
     let pass: () => void = () => undefined;
@@ -13,7 +13,7 @@ export class Turns {
   }
 }
 
-/** One turn. Whoever has it passes it on, however the create ends. */
+/** One turn. Its holder must pass it on, however the create ends. */
 export interface Turn {
   readonly come: Promise<void>;
   readonly pass: () => void;
@@ -27,12 +27,12 @@ export interface CreatePlace {
 
 const places = new WeakMap<TenantScope, CreatePlace>();
 
-/** Binds a place to the scope of a create. So an override cannot lose it by leaving out an option. */
+/** Binds a place to the scope of a create, so that an override cannot lose it by leaving out an option. */
 export function placeCreate(scope: TenantScope, place: CreatePlace): void {
   places.set(scope, place);
 }
 
-/** The place of the create of a scope. */
+/** The place of a scope's create. */
 export function placeOf(scope: TenantScope): CreatePlace {
   return places.get(scope) ?? {};
 }

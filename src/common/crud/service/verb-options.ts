@@ -4,9 +4,10 @@ import type { StoreFilter } from '../store/crud.store.js';
 /** Options of the verbs that take values. */
 export interface WriteOptions {
   /**
-   * Whether the values are checked by the input class. Bodies that a route has checked are not checked twice. Code may
-   * also set fields that no client may send; the schema checks those. It may not in a request whose body no `@CrudAction`
-   * describes: there nobody can tell what came from the client.
+   * Whether to check the values against the input class. Bodies that a route has already checked are not
+   * checked again. Code may also set fields that clients may not send; the schema checks those. This is not
+   * allowed in a request whose body no `@CrudAction` describes, because nobody can tell there which values
+   * came from the client.
    *
    * @default true
    */
@@ -15,18 +16,22 @@ export interface WriteOptions {
 
 /** Options of the verbs that change or remove a record. */
 export interface ConditionalOptions {
-  /** ETags with their quotes, one of which the record must have, or `*`. @default the `If-Match` of the request */
+  /** ETags in quotes, one of which the record must have, or `*`. @default the `If-Match` of the request */
   ifMatch?: string | readonly string[];
 }
 
-/** Options of a change by code. */
+/** Options of a change made by code. */
 export interface ChangeOptions extends ConditionalOptions, Pick<ReadQuery, 'archived'> {
-  /** What the record must be like for the change, decided by the command that makes it; in values of the store. @default anything */
+  /**
+   * Condition on the record, checked by the command that makes the change; in values of the store.
+   *
+   * @default none
+   */
   where?: StoreFilter;
 }
 
 /** Options of the verb that archives. */
 export interface ArchiveOptions extends ConditionalOptions {
-  /** Whether a record that is archived already is archived anew. @default it is not reached */
+  /** Whether to archive again a record that is already archived. @default it is not found */
   archived?: 'include';
 }

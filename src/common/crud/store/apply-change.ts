@@ -2,7 +2,10 @@ import type { Stored } from '../options/records.js';
 
 type Fields = Record<string, unknown>;
 
-/** The record that an update has made of another: `$set`, `$setOnInsert` aside, then `$unset` and `$inc`. */
+/**
+ * The record that results from an update of another one: `$set`, then `$unset` and `$inc`, ignoring
+ * `$setOnInsert`.
+ */
 export function applyChange<Entity>(
   previous: Stored<Entity>,
   { $set = {}, $unset = {}, $inc = {} }: Record<string, object>,
@@ -14,7 +17,7 @@ export function applyChange<Entity>(
   return record as Stored<Entity>;
 }
 
-/** Sets a value inside; the objects on the way are copied, so that the previous record stays as it was. */
+/** Sets a nested value. The objects on the way are copied, so that the previous record is not changed. */
 function setAt(target: Fields, [head = '', ...tail]: readonly string[], value: unknown): void {
   if (tail.length > 0) {
     const inner = { ...(target[head] as Fields | undefined) };

@@ -3,22 +3,22 @@ import type { StoreFilter } from './crud.store.js';
 
 const exact = new WeakSet<StoreFilter>();
 
-/** Marks a condition whose values are of the store's types and must reach the database as they are. */
+/** Marks a condition whose values have the store's types and must reach the database unchanged. */
 export function exactly(condition: StoreFilter): StoreFilter {
   exact.add(condition);
   return condition;
 }
 
-/** Whether a condition must reach the database as it is. */
+/** Whether a condition must reach the database unchanged. */
 export function isExact(condition: StoreFilter): boolean {
   return exact.has(condition);
 }
 
 /**
- * Gives a query its filter. Mongoose casts it, except for exact conditions: it would run the schema's setters on them, such
- * as `lowercase`, and find what nobody asked for.
+ * Gives a query its filter. Mongoose casts it, except for exact conditions: casting would also run the
+ * schema's setters, such as `lowercase`, and find other records than the client asked for.
  */
-// Mongoose's own parameter for a query of any result.
+// Mongoose's own type parameters for a query with any result.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export function filtered<Q extends Query<any, any>>(query: Q, filter: StoreFilter): Q {
   const { $and = [], ...rest } = filter as { $and?: readonly StoreFilter[] };

@@ -7,12 +7,12 @@ const MAX_BATCH = 1_000;
 
 type Fields = Record<string, unknown>;
 
-/** The timestamps that Mongoose gives a document which it inserts itself. */
+/** The timestamps that Mongoose gives a document that it inserts itself. */
 interface WithTimestamps {
   initializeTimestamps?(): unknown;
 }
 
-/** Makes the record that is stored, as soon as its command is. @throws what the schema refuses */
+/** Makes the record to store, right before its command. @throws the errors of the schema */
 export type MakeRecord = () => Fields | Promise<Fields>;
 
 /** A record that waits for its command. */
@@ -23,7 +23,7 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
-/** A record that goes with the next command. */
+/** A record that is part of the next command. */
 interface Ready {
   readonly record: Fields;
   readonly stored: () => void;
@@ -31,23 +31,24 @@ interface Ready {
 }
 
 /**
- * Stores what arrives while a command is in flight with the next one. A record that finds none in flight is stored at once,
- * so that one alone never waits. Each has its own outcome, and they are stored in the order of their arrival.
+ * Stores records that arrive while a command is in flight with the next command. If none is in flight, a
+ * record is stored at once, so that a single record never waits. Each has its own outcome, and they are
+ * stored in the order of arrival.
  */
 export class GatheredInserts {
   private waiting: Waiting[] = [];
   private isSending = false;
 
-  /** @param counted is told how many records each command stores */
+  /** @param counted receives the number of records that each command stores */
   constructor(
     private readonly model: Model<Fields>,
     private readonly counted: (size: number) => void,
   ) {}
 
   /**
-   * Stores a new record, and gives it as it was stored.
+   * Stores a new record and returns it as stored.
    *
-   * @throws what `save()` of its document throws
+   * @throws the errors of its document's `save()`
    */
   insert(make: MakeRecord): Promise<Fields> {
     return new Promise((stored, failed) => {
@@ -65,7 +66,10 @@ export class GatheredInserts {
     this.isSending = false;
   }
 
-  /** The records of the next command, without those whose callers have been told that the database is too slow. */
+  /**
+   * The records of the next command, without those whose callers have already been told that the database is
+   * too slow.
+   */
   private next(): Waiting[] {
     const oldest = performance.now() - CALL_DEADLINE_MS;
     const batch: Waiting[] = [];
@@ -87,7 +91,7 @@ export class GatheredInserts {
       const refused = refusedBy(error);
       const tell = (one: Ready, i: number) => {
         if (!refused) return one.failed(causeOf(error));
-        // The driver leaves out which index a duplicate is of. Asked about one record, it says so.
+        // The driver omits which index a duplicate violates. For a single record, it says so.
         return refused.has(i) ? this.storeAlone(one) : one.stored();
       };
       await Promise.all(batch.map(tell));
@@ -99,7 +103,7 @@ export class GatheredInserts {
   }
 }
 
-/** Makes the record of one who waits; undefined if it is refused, as its caller has been told. */
+/** Makes the record of a waiting caller; undefined if it is rejected, which its caller has then been told. */
 async function prepare(waiting: Waiting): Promise<Ready | undefined> {
   try {
     const record = await waiting.make();
@@ -118,14 +122,14 @@ export function recordOfDocument(document: HydratedDocument<Fields>): MakeRecord
   };
 }
 
-/** The record of a document as `save()` would store it, with its timestamps and its revision. */
+/** The record of a document as `save()` would store it, with its timestamps and revision. */
 function recordOf(document: HydratedDocument<Fields> & WithTimestamps): Fields {
   document.initializeTimestamps?.();
   document.set('__v', 0);
   return document.toObject(AS_STORED);
 }
 
-/** Everything in the types of the store, without what the schema computes for readers. */
+/** Everything in the store's types, without what the schema computes for readers. */
 const AS_STORED = {
   transform: false,
   virtuals: false,

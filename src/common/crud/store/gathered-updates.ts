@@ -12,7 +12,7 @@ const MAX_BATCH = 1_000;
 export interface PlainUpdate {
   readonly filter: Fields;
   readonly update: { readonly $set: Fields } & Readonly<Record<string, Fields>>;
-  /** Name of the field that says when the update was sent. @default none */
+  /** Name of the field with the time of the update. @default none */
   readonly updatedAt?: string;
 }
 
@@ -20,17 +20,18 @@ interface Waiting extends PlainUpdate {
   readonly since: number;
 }
 
-/** Whether an update has found its record, or why it is not known. */
+/** Whether an update has found its record, or the error that prevents knowing. */
 type Outcome = { readonly matched: boolean } | { readonly error: unknown };
 
 /**
- * Carries out the updates that arrive while a command is in flight by the next one. An update that finds none in flight is carried out
- * at once. Each has its own outcome. Nobody gets the records: for that, there is a command for each.
+ * Carries out updates that arrive while a command is in flight with the next command. If none is in flight,
+ * an update is carried out at once. Each has its own outcome. The records are not returned: that would take a
+ * command for each.
  */
 export class GatheredUpdates {
   private readonly batches: Batches<Waiting, Outcome>;
 
-  /** @param counted is told how many updates each command carries out */
+  /** @param counted receives the number of updates that each command carries out */
   constructor(
     private readonly model: Model<Fields>,
     counted: (size: number) => void,
@@ -38,7 +39,7 @@ export class GatheredUpdates {
     this.batches = new Batches((batch) => this.carryOut(batch), { max: MAX_BATCH, begun: counted });
   }
 
-  /** Whether a record matched, and was changed. @throws what the server refuses */
+  /** Whether a record matched and was changed. @throws the errors of the server */
   async update(update: PlainUpdate): Promise<boolean> {
     const outcome = await this.batches.add('updates', { ...update, since: performance.now() });
     if ('error' in outcome) throw outcome.error;
@@ -68,8 +69,9 @@ export class GatheredUpdates {
   };
 
   /**
-   * The server counts what matched, and says nothing of each update; only errors have a position. So one that matches nothing is to
-   * be an error: as an upsert whose new record would have another identifier than its filter asks for, which the server refuses.
+   * The server returns how many updates matched, but not which; only errors have a position. So an update
+   * without a match is made to fail: as an upsert whose new record would have another identifier than its
+   * filter, which the server refuses.
    */
   private async together(batch: readonly PlainUpdate[]): Promise<readonly Outcome[]> {
     const refusal = { $setOnInsert: { _id: null } };
@@ -82,7 +84,7 @@ export class GatheredUpdates {
       return batch.map(() => ({ matched: true }));
     } catch (error) {
       const refused = refusedBy(error);
-      // What was refused has changed nothing, whatever the reason; asked about one update, the server says it.
+      // A refused update has changed nothing, whatever the reason. Sent alone, it gets the server's reason.
       return Promise.all(
         batch.map((one, i) =>
           !refused ? { error: causeOf(error) } : refused.has(i) ? this.alone(one) : { matched: true },
@@ -91,7 +93,9 @@ export class GatheredUpdates {
     }
   }
 
-  /** An update as it is sent now: the time at which it began to wait may be before that of a write that is acknowledged by now. */
+  /**
+   * An update with the current time: it may have begun to wait before a write that is already acknowledged.
+   */
   private stamped({ filter, update, updatedAt }: PlainUpdate): Pick<PlainUpdate, 'filter' | 'update'> {
     if (updatedAt === undefined) return { filter, update };
     return { filter, update: { ...update, $set: { ...update.$set, [updatedAt]: this.now() } } };

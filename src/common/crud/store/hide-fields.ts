@@ -2,7 +2,7 @@ import type { Schema, SchemaType } from 'mongoose';
 
 type Fields = Record<string, unknown>;
 
-/** Members of Mongoose's types of lists, maps and subdocuments that their common class lacks. */
+/** Members of Mongoose's list, map and subdocument types that their common class lacks. */
 interface Composite {
   schema?: Schema;
   embeddedSchemaType?: SchemaType;
@@ -19,7 +19,9 @@ export function hidesFields(schema: Schema, seen: ReadonlySet<Schema> = new Set(
   });
 }
 
-/** Removes what a schema hides from a record, in place: reads leave it out by themselves, results of writes do not. */
+/**
+ * Removes the fields that a schema hides from a record, in place: reads omit them, results of writes do not.
+ */
 export function hideFields<Record extends object>(schema: Schema, record: Record): Record {
   for (const [path, type] of Object.entries(schema.paths)) {
     const names = path.split('.');
@@ -39,7 +41,7 @@ function hideInside(schema: Schema | undefined, value: unknown): void {
   else hideFields(schema, value);
 }
 
-/** The schema of the objects that a type holds: its own, or that of its entries. */
+/** The schema of a type's objects: its own, or that of its entries. */
 function schemaOf(type: SchemaType): Schema | undefined {
   const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
   const inner = entries ?? embeddedSchemaType;

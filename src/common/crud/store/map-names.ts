@@ -3,10 +3,10 @@ import { errorMessages, toPointer, ValidationError, type Violation } from '../..
 import { isPlainObject } from '../../fields/index.js';
 
 /**
- * Refuses names that Mongoose's maps cannot have. A create would be told that the map is no object, and an update ends in an
- * error that names no field.
+ * Rejects names that Mongoose's maps cannot have. Otherwise a create would fail with "the map is not an
+ * object", and an update with an error that names no field.
  *
- * @param values by their dotted paths
+ * @param values by dotted path
  * @throws ValidationError
  */
 export function checkMapNames(schema: Schema, values: object): void {

@@ -30,18 +30,20 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly hides: boolean;
   private readonly words?: WordKeeper;
   private readonly hasOutbox: boolean;
-  /** Of the feature's own: it may tell one reader or writer from another, so that nothing goes together. */
+  /**
+   * Whether the schema has middleware of your own. It may treat callers differently, so nothing is combined.
+   */
   private readonly hasMiddleware: boolean;
-  /** Whether the schema shows its records in another form than it stores them in. */
+  /** Whether the schema shows its records in another form than it stores them. */
   private readonly transforms: boolean;
   private readonly inserts: GatheredInserts;
   private readonly updates: GatheredUpdates;
   private readonly reads: ReadBatches<Entity>;
   private readonly plain?: PlainRecords;
-  /** Size of a record of a list. Unit: bytes. */
+  /** Size of a record in lists. Unit: bytes. */
   private recordBytes?: number;
 
-  /** @param search what is searched, of a model whose schema has its words */
+  /** @param search definition of the search, if the model's schema has the words for it */
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
@@ -69,7 +71,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return plain ? this.insertPlain(plain, entry) : this.insertDocument(values, entry);
   }
 
-  /** Stores a record that needs no document of Mongoose. */
+  /** Stores a record that needs no Mongoose document. */
   private async insertPlain({ record, stamp }: PlainRecord, entry?: OutboxEntry): Promise<Stored<Entity>> {
     if (this.words) Object.assign(record, this.words.ofRecord(record));
     if (this.hasOutbox && entry) record[OUTBOX] = [entry];
@@ -86,7 +88,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       if (this.hasMiddleware) await document.save();
       else {
         const record = await this.inserts.insert(recordOfDocument(document));
-        // Nobody else has the record: where the schema shows records as it stores them, it needs no copy.
+        // Nobody else has the record: unless the schema shows records in another form, it needs no copy.
         if (!this.transforms) return this.shown(record as Stored<Entity>);
       }
       return this.shown(document.toObject<Stored<Entity>>());
@@ -114,7 +116,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
 
   share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
     if (this.hasMiddleware) return read();
-    // The deadline of each reader, whatever those before it waited for.
+    // Each reader has its own deadline, whatever earlier readers waited for.
     return this.database.call(() => this.reads.share(filter, how, read));
   }
 
@@ -140,7 +142,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const [id] = ids;
     if (ids.length === 1)
       return [await this.findFirst({ ...predicate, _id: id }, fields)].flatMap((found) => found ?? []);
-    // Told so, the server walks along no index of another field to find them.
+    // With this hint, the server does not walk the index of another field to find them.
     const options = {
       ...OPERATION_LIMITS,
       limit: ids.length,
@@ -176,7 +178,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const hint = this.indexOf(filter, $and as StoreFilter[], sort);
     let found = 0;
     for (const range of ranges) {
-      // Beside the conditions: a range never takes the place of one on the same field.
+      // Next to the conditions, so that a range never replaces one on the same field.
       const within = { ...filter, $and: [...($and as StoreFilter[]), range] };
       const left = limit === undefined ? undefined : limit - found;
       if (left === 0) return;
@@ -192,7 +194,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     }
   }
 
-  /** Reads by a hinted index if there is one; an index that was dropped since the start makes the read slower only. */
+  /**
+   * Reads with a hint of the index, if there is one. If the index was dropped since the start, the read only
+   * gets slower.
+   */
   private async *findAll(
     filter: StoreFilter,
     read: Omit<StoreRead, 'ranges'>,
@@ -215,8 +220,9 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       .sort({ ...sort })
       .setOptions(options)
       .lean();
-    // A stream as a whole may take longer than one operation; its steps have the socket's limit each. Nor has it a
-    // limit of 0: the driver would count batches against it and ask for ever larger ones.
+    // A whole stream may take longer than one operation; the socket's time-out limits each of its steps. It
+    // must not have a limit of 0 either: the driver would count batches against it and request ever larger
+    // ones.
     if (limit !== undefined) query.setOptions({ maxTimeMS, skip, limit });
     const batchSize = limit === undefined ? this.streamBatch() : limit + 1;
     return this.database.iterate<Stored<Entity>>(
@@ -225,7 +231,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     );
   }
 
-  /** Each list that is sent holds a batch, for as long as its client takes. */
+  /** Every list in transfer holds a batch, for as long as its client takes. */
   private streamBatch(): number {
     const fitting = Math.floor(STREAM_BATCH_BYTES / (this.recordBytes ?? 1));
     return Math.min(Math.max(fitting, 1), STREAM_BATCH);
@@ -284,13 +290,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return ((await this.database.call(() => query.exec())) as Stored<Entity> | null) ?? undefined;
   }
 
-  /** Without those that the schema hides at a deeper level; `null` reads all that it does not hide. */
+  /** The projection of some fields; `null` reads everything that the schema does not hide. */
   private projectionOf(fields: readonly string[] | undefined): Record<string, 1> | null {
     if (!fields || this.hides) return null;
     return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
   }
 
-  /** The same for the driver, which knows nothing of what the schema hides. */
+  /** The same for the driver, which does not know which fields the schema hides. */
   private plainProjectionOf(fields: readonly string[] | undefined): Record<string, 0 | 1> {
     return this.projectionOf(fields) ?? { [WORDS]: 0, [OUTBOX]: 0 };
   }
@@ -300,7 +306,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 
-  /** Runs a write; what the schema refuses becomes an error that a client understands. */
+  /** Runs a write, and turns a rejection by the schema into an error that a client understands. */
   private async write<T>(operation: () => Promise<T>): Promise<T> {
     try {
       return await this.database.call(operation);
@@ -310,8 +316,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   /**
-   * The index of an order, where there are no conditions: of a short range, which any index is good for, the server would choose
-   * one and sort.
+   * The index of an order, if there are no conditions. For a short range, which any index suits, the server
+   * would otherwise choose one and sort.
    */
   private indexOf(
     equalities: StoreFilter,
@@ -328,21 +334,26 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return candidates.find((keys) => this.indexes.has(JSON.stringify(keys)));
   }
 
-  /** Without a condition the server would read every record; told so, it counts the keys of an index, if it has one. */
+  /**
+   * Without a condition the server would read every record. With the hint, it counts the keys of the index,
+   * if there is one.
+   */
   private countOptions(filter: StoreFilter): object {
     const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
     return countsIndex ? { ...OPERATION_LIMITS, hint: NEWEST_FIRST } : { ...OPERATION_LIMITS };
   }
 }
 
-/** Whether the server has refused a hint, since it has no such index. */
+/** Whether the server rejected a hint because it has no such index. */
 function isOfHint(error: unknown): boolean {
   return (
     error instanceof mongo.MongoServerError && error.code === BAD_VALUE && error.message.includes('hint')
   );
 }
 
-/** The remaining sort keys if a range fixes some to one value: with those in the sort, the server would sort in memory. */
+/**
+ * The sort keys that a range does not fix to one value: with the fixed ones, the server would sort in memory.
+ */
 function restOf(sort: NonNullable<StoreRead['sort']>, range: StoreFilter): Record<string, 1 | -1> {
   const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
   return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));

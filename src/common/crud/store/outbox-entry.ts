@@ -1,29 +1,32 @@
 import { Schema } from 'mongoose';
 import type { WriteAction } from '../../events/index.js';
 
-/** Hidden member of a record that holds the events of its writes until they are settled; only the store knows it. */
+/**
+ * Hidden member of a record that holds the events of its writes until they are settled. Only the store knows
+ * it.
+ */
 export const OUTBOX = '_outbox';
 
-/** Index that finds what is pending: sparse, so that records with nothing pending are not in it. */
+/** Index that finds pending events. Sparse, so that records without any are not in it. */
 const PENDING = `${OUTBOX}._id`;
 
-/** Prefix of every identifier of an event; 24 hexadecimal digits follow. */
+/** Prefix of every event identifier, followed by 24 hexadecimal digits. */
 export const EVENT_PREFIX = 'evt_';
 
-/** The stored part of an event; the record completes it. */
+/** The stored part of an event. The record completes it. */
 export interface OutboxEntry {
   /** Identifier of the event. */
   readonly _id: string;
   readonly action: WriteAction;
-  /** When it was written. */
+  /** When the event was written. */
   readonly at: Date;
-  /** Names of the visible fields that it set, changed or removed. */
+  /** Names of the visible fields that the write set, changed or removed. */
   readonly changed: readonly string[];
-  /** The tenant that wrote it; absent if no token was asked for. */
+  /** The tenant that made the write; absent if no token was required. */
   readonly tenant?: string;
 }
 
-/** The schema of a model whose records keep their events, hidden and indexed while any is pending. */
+/** The schema of a model whose records keep their events, hidden, and indexed while any is pending. */
 export function withOutbox(schema: Schema, hasOutbox: boolean): Schema {
   if (!hasOutbox) return schema;
   const extended = schema.clone();
@@ -32,15 +35,19 @@ export function withOutbox(schema: Schema, hasOutbox: boolean): Schema {
   return extended;
 }
 
-/** Matches what has been pending since before a time; the first condition is what the index serves. */
+/**
+ * Matches records with events pending since before a time. The first condition is the one that uses the
+ * index.
+ */
 export const pendingBefore = (time: Date) => ({
   [PENDING]: { $gte: EVENT_PREFIX },
   [`${OUTBOX}.at`]: { $lt: time },
 });
 
 /**
- * Takes one entry out of its record, and the whole member with the last one, so that the index forgets the record. An empty list
- * that two processes leave, each of which took out one of two entries, goes with the record's next event.
+ * Removes one entry from its record, and the whole member with the last one, so that the record leaves the
+ * index. If two processes each remove one of two entries, they leave an empty list, which disappears with the
+ * record's next event.
  */
 export const withoutEntry = (id: string) => [
   {

@@ -6,18 +6,18 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { eventOf } from '../definition/event-of.js';
 import { OUTBOX, type OutboxEntry, pendingBefore, withoutEntry } from './outbox-entry.js';
 
-/** How long settled events wait for others, to be taken out by one command. Unit: milliseconds. */
+/** How long a settled event waits so that one command can remove several. Unit: milliseconds. */
 const SETTLE_MS = 100;
 
-/** Tells these commands from those of requests, in the database's logs and profiles. */
+/** Distinguishes these commands from those of requests in the database's logs and profiles. */
 const COMMENT = 'outbox';
 
-/** Events that one command takes out. */
+/** Maximum number of events that one command removes. */
 const MAX_BATCH = 500;
 
 type Pending = Record<string, unknown> & { readonly [OUTBOX]: readonly OutboxEntry[] };
 
-/** The events of a resource that nobody has settled: each is stored with its record by the write that it tells of. */
+/** The unsettled events of a resource. Each is stored in its record by the write that it describes. */
 export class Outbox {
   private readonly settling: Gatherer<string, unknown>;
 
@@ -30,10 +30,10 @@ export class Outbox {
   }
 
   /**
-   * Events that were written before a time and are not settled, the oldest first, each with its record as clients without a
-   * token see it now.
+   * Events that were written before a time and are not settled, oldest first, each with its current record as
+   * clients without a token see it.
    *
-   * @param limit maximum number of records to look at; one may have several events
+   * @param limit maximum number of records to read; each may have several events
    */
   async pending(olderThan: Date, limit: number): Promise<EntityEvent[]> {
     const query = this.model
@@ -53,15 +53,15 @@ export class Outbox {
   }
 
   /**
-   * Ends the events: they are never pending again. Resolves when they have been taken out of their records, whose revision
-   * and `updatedAt` stay.
+   * Settles events: they are never pending again. Resolves when they have been removed from their records,
+   * whose revision and `updatedAt` do not change.
    */
   async settle(events: readonly EntityEvent[]): Promise<void> {
     const ids = events.flatMap(({ id }) => id ?? []);
     await Promise.all(ids.map((id) => this.settling.add(id)));
   }
 
-  /** Takes out at once what is being settled. */
+  /** Removes the events that are being settled at once. */
   drain(): Promise<void> {
     return this.settling.drain();
   }

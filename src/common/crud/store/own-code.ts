@@ -1,6 +1,6 @@
 import type { Schema } from 'mongoose';
 
-/** The part of a schema that holds its middleware; Mongoose has no other way to ask. */
+/** The part of a schema that holds its middleware; Mongoose offers no public way to read it. */
 interface WithHooks {
   readonly s?: { readonly hooks?: Partial<Record<'_pres' | '_posts', Hooks>> };
 }
@@ -11,7 +11,7 @@ type Hooks = ReadonlyMap<string, readonly { readonly fn?: { readonly name?: stri
 const MONGOOSES_OWN =
   /^(_setTimestampsOnUpdate|timestampsPreSave|saveSubdocs|shardingPlugin|trackTransaction)/;
 
-/** Whether a schema, or one inside of it, has middleware of a feature's own. */
+/** Whether a schema, or one inside it, has middleware that Mongoose did not add. */
 export function hasMiddleware(schema: Schema): boolean {
   return schemasIn(schema).some((one) => {
     const { _pres = new Map(), _posts = new Map() } = (one as WithHooks).s?.hooks ?? {};
@@ -20,7 +20,7 @@ export function hasMiddleware(schema: Schema): boolean {
   });
 }
 
-/** Whether a schema, or one inside of it, has validators of a feature's own. */
+/** Whether a schema, or one inside it, has validators of your own. */
 export function hasOwnValidators(schema: Schema): boolean {
   return schemasIn(schema).some((one) =>
     Object.values(one.paths).some(({ validators }) => validators.some(({ type }) => type === 'user defined')),

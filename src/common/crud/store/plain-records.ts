@@ -5,10 +5,10 @@ import { hasMiddleware, hasOwnValidators } from './own-code.js';
 
 type Fields = Record<string, unknown>;
 
-/** Gives a value in the type of the store; undefined if Mongoose has to cast it. */
+/** Returns a value in the store's type; undefined if Mongoose has to cast it. */
 type Keep = (value: unknown) => unknown;
 
-/** The values of each type that Mongoose would store as they are. */
+/** The values of each type that Mongoose would store unchanged. */
 const KEPT: Readonly<Record<string, Keep>> = {
   String: (value) => (typeof value === 'string' ? value : undefined),
   Number: (value) => (Number.isFinite(value) ? value : undefined),
@@ -19,7 +19,7 @@ const KEPT: Readonly<Record<string, Keep>> = {
     value instanceof Types.ObjectId ? value : isHexadecimal(value) ? new Types.ObjectId(value) : undefined,
 };
 
-/** The part of Mongoose's types that its declaration leaves out. */
+/** The part of Mongoose's types that their declaration omits. */
 interface Inner {
   readonly setters: readonly { readonly name: string }[];
   readonly defaultValue?: unknown;
@@ -27,26 +27,26 @@ interface Inner {
   doValidateSync(value: unknown, document: null): Error | null;
 }
 
-/** The name of Mongoose's setter of a field that is immutable, which lets everything pass into a new record. */
+/** Name of Mongoose's setter for immutable fields, which accepts everything in a new record. */
 const IMMUTABLE = 'immutableSetter';
 
 type PathType = SchemaType & Inner;
 
-/** The part of a schema that its declaration leaves out. */
+/** The part of a schema that its declaration omits. */
 interface WithTimestamps {
   readonly $timestamps?: { readonly createdAt?: string | null; readonly updatedAt?: string | null };
 }
 
-/** A record that Mongoose has nothing to do with. */
+/** A record that is stored without Mongoose. */
 export interface PlainRecord {
   readonly record: Fields;
-  /** Gives the record its timestamps and its revision, as it is stored. */
+  /** Adds the timestamps and the revision, and returns the record as it is stored. */
   readonly stamp: () => Fields;
 }
 
 /**
- * Makes the records of a schema as Mongoose would store them, without its documents: of schemas that have nothing but single
- * values in plain types, and no code of anybody's.
+ * Makes the records of a schema as Mongoose would store them, but without its documents. Only for schemas
+ * that have nothing but single values of plain types, and no custom code.
  */
 export class PlainRecords {
   private constructor(
@@ -69,11 +69,11 @@ export class PlainRecords {
     return new PlainRecords(model, types, timestamps, updatedAt ?? undefined);
   }
 
-  /** A new record of the values with its identifier and its defaults; undefined if Mongoose has to look at them. */
+  /** A new record of the values with its identifier and defaults; undefined if Mongoose has to handle it. */
   make(values: object): PlainRecord | undefined {
     for (const name of Object.keys(values)) if (!this.types.has(name)) return undefined;
     const record: Fields = {};
-    // In the order of the schema, as Mongoose has it.
+    // In the order of the schema, as Mongoose does.
     for (const [path, type] of this.types) {
       const isGiven = Object.hasOwn(values, path);
       const value = isGiven ? KEPT[type.instance]?.((values as Fields)[path]) : defaultOf(path, type);
@@ -84,7 +84,7 @@ export class PlainRecords {
     return { record, stamp: () => this.stamp(record) };
   }
 
-  /** A change of one record as Mongoose would carry it out; undefined if Mongoose has to look at it. */
+  /** A change of one record as Mongoose would carry it out; undefined if Mongoose has to handle it. */
   update(filter: StoreFilter, { set = {}, unset = [] }: StoreChange): PlainUpdate | undefined {
     const matching = filter._id instanceof Types.ObjectId ? this.filter(filter) : undefined;
     if (!matching) return undefined;
@@ -105,7 +105,7 @@ export class PlainRecords {
     return { filter: matching, update, updatedAt: this.updatedAt };
   }
 
-  /** A filter of values, as Mongoose would cast it; undefined if Mongoose has to look at it. */
+  /** A filter with values as Mongoose would cast them; undefined if Mongoose has to handle it. */
   filter(filter: StoreFilter): Fields | undefined {
     const matching: Fields = {};
     for (const [path, value] of Object.entries(filter)) {
@@ -117,7 +117,7 @@ export class PlainRecords {
     return matching;
   }
 
-  /** The type of a field that an update may set; undefined if Mongoose has a say in it. */
+  /** The type of a field that an update may set; undefined if Mongoose has to handle the field. */
   private changeable(path: string): PathType | undefined {
     const type = this.types.get(path);
     const isOpen = path !== '_id' && !this.timestamps.includes(path) && !type?.options.immutable;
@@ -132,7 +132,7 @@ export class PlainRecords {
   }
 }
 
-/** What a schema may ask of every command, and the driver would not know. */
+/** Schema options that apply to every command, and that the driver would not know. */
 const OF_COMMANDS = ['collation', 'read', 'readConcern', 'writeConcern'] as const;
 
 function isPlainSchema(schema: Schema): boolean {

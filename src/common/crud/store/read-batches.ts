@@ -9,10 +9,13 @@ const { deserialize, serialize } = mongo.BSON;
 /** Maximum number of records that one command reads by their identifiers. Unit: records. */
 const MAX_IDS = 1_000;
 
-/** How many commands of a kind read records by their identifiers at a time: while one returns, the other one is out. */
+/**
+ * How many commands of a kind read records by identifier at the same time: one is on its way while another
+ * returns.
+ */
 const AT_ONCE = 2;
 
-/** Records that have one predicate besides their identifiers. */
+/** Records to look up by their identifiers and one predicate. */
 export interface Lookup {
   readonly predicate: StoreFilter;
   readonly fields?: readonly string[];
@@ -29,15 +32,15 @@ interface Wanted extends Lookup {
 }
 
 /**
- * Reads of a collection that share commands: what arrives while a command of its kind is in flight goes with the next. Reads by
- * identifiers are of one kind if they differ in nothing else, other reads if they are equal, so that no scope, filter, order or
- * projection meets another one.
+ * Reads of a collection that share commands: a read that arrives while a command of its kind is in flight
+ * goes with the next one. Reads by identifier are of one kind if they differ in nothing else, other reads if
+ * they are equal, so that different scopes, filters, orders or projections are never combined.
  */
 export class ReadBatches<Entity> {
   private readonly lookups: Batches<Wanted, Stored<Entity> | undefined>;
   private readonly equals: Batches<() => Promise<unknown>, unknown>;
 
-  /** @param counted is told how many reads each command is for */
+  /** @param counted receives the number of reads that each command serves */
   constructor(
     private readonly readByIds: ReadByIds<Entity>,
     counted: (kind: BatchKind, size: number) => void,
@@ -47,7 +50,10 @@ export class ReadBatches<Entity> {
     this.equals = sharing<unknown>({ begun: (size) => counted('equals', size) });
   }
 
-  /** The records that have the identifiers and match, each the caller's own; undefined in the place of others. */
+  /**
+   * The records that have the identifiers and match, each caller with its own copy; undefined in place of
+   * missing ones.
+   */
   byIds(
     { predicate, fields }: Lookup,
     ids: readonly Types.ObjectId[],
@@ -56,7 +62,10 @@ export class ReadBatches<Entity> {
     return Promise.all(ids.map((id) => this.lookups.add(kind, { predicate, fields, id })));
   }
 
-  /** The result of a read that the filter and the other parts fully describe; shared by all who asked for it before it began. */
+  /**
+   * The result of a read that the filter and `how` fully describe, shared by all callers who asked for it
+   * before it began.
+   */
   share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
     return this.equals.add(kindOf(filter, how), read) as Promise<Result>;
   }
@@ -78,13 +87,13 @@ export class ReadBatches<Entity> {
 }
 
 /**
- * The same text for predicates that ask for the same, in the same way, and for no others: their bytes as the database
- * gets them, and which of the conditions reach it as they are.
+ * Returns the same text for equivalent predicates and no others: their bytes as the database receives them,
+ * and which of the conditions are sent unchanged.
  */
 function kindOf(filter: StoreFilter, how: object): string {
   const { $and = [] } = filter as { $and?: readonly StoreFilter[] };
   const kind = { filter, exact: $and.map(isExact), how };
-  // As the driver does: a member that is undefined is sent, as null.
+  // As the driver does: a member that is undefined is sent as null.
   const { buffer, byteOffset, length } = serialize(kind, {
     ignoreUndefined: false,
     serializeFunctions: true,
@@ -92,7 +101,7 @@ function kindOf(filter: StoreFilter, how: object): string {
   return Buffer.from(buffer, byteOffset, length).toString('latin1');
 }
 
-/** A copy of a record, value for value: a reader may change what it was given. */
+/** A deep copy of a record, since readers may change what they receive. */
 export function copyOf<Record extends object>(record: Record): Record {
   return deserialize(serialize(record)) as Record;
 }

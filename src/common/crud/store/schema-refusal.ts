@@ -2,8 +2,8 @@ import { Error as MongooseErrors } from 'mongoose';
 import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
 
 /**
- * A write that the schema refused beyond what the input class checks, as an error that names the fields and neither model
- * nor collection; undefined if the error is another one.
+ * Turns a rejection by the schema, beyond the checks of the input class, into an error that names the fields
+ * but neither model nor collection; undefined if the error is another one.
  */
 export function schemaRefusal(error: unknown): ValidationError | undefined {
   const [first, ...others] = violationsOf(error);
@@ -17,14 +17,14 @@ function violationsOf(error: unknown): Violation[] {
       .map(([path, fault]) => violation(path, detailOf(path, fault)));
   }
   if (error instanceof MongooseErrors.CastError) {
-    // In an update Mongoose names no entry of a map, but all of them.
+    // In an update, Mongoose does not name a single entry of a map, but all of them.
     const [path = '', entry] = error.path.split('.$*', 2);
     return entry === undefined
       ? [violation(path, detailOf(path, error))]
       : [violation(path, errorMessages.wrongEntry(path, typeName(error.kind)))];
   }
   if (error instanceof MongooseErrors.StrictModeError) {
-    // Of an immutable field Mongoose says the path only in its text.
+    // For an immutable field, Mongoose gives the path only in its message.
     const immutable = /^Field (.+) is immutable/.exec(error.message)?.[1];
     if (immutable !== undefined) return [violation(immutable, errorMessages.immutable(immutable))];
     return [violation(error.path, errorMessages.undeclaredField(error.path))];
@@ -36,7 +36,7 @@ function violation(path: string, detail: string): Violation {
   return { pointer: toPointer(path.split('.')), detail };
 }
 
-/** Sentences of Mongoose's own validators; those of a feature's validators are its own words. */
+/** Sentences for Mongoose's own validators; your own validators have their own messages. */
 function detailOf(path: string, fault: MongooseErrors.ValidatorError | MongooseErrors.CastError): string {
   if (fault instanceof MongooseErrors.CastError) return errorMessages.wrongType(path, typeName(fault.kind));
   const { kind } = fault;
@@ -58,7 +58,7 @@ function detailOf(path: string, fault: MongooseErrors.ValidatorError | MongooseE
   }
 }
 
-/** A schema type as a person reads it. */
+/** Name of a schema type for people. */
 function typeName(kind: string): string {
   const names: Record<string, string> = {
     Number: 'a number',

@@ -12,33 +12,35 @@ import { WordKeeper } from './word-keeper.js';
 interface SearchMark {
   /** Name of the collection. */
   readonly _id: string;
-  /** Path of the words, which names the declaration that they are gathered for. */
+  /** Path of the words. It names the declaration that they are gathered for. */
   readonly path: string;
-  /** The last record whose words are stored. */
+  /** The last record whose words have been stored. */
   readonly after?: Types.ObjectId;
-  /** The process that gathers them, and until when no other one does. */
+  /** The process that gathers the words, and the time until which no other process may. */
   readonly holder?: string;
   readonly until?: Date;
   /** When every record had its words. */
   readonly finished?: Date;
 }
 
-/** Tells these commands from those of requests, in the database's logs and profiles. */
+/** Distinguishes these commands from those of requests in the database's logs and profiles. */
 const COMMENT = 'words of older records';
 
 /** A record as the backfill reads it. */
 type Found = mongo.Document & { readonly _id: Types.ObjectId; readonly __v?: number };
 
-/** Records that are read at a time. */
+/** Number of records to read at a time. */
 const BATCH = 200;
 
-/** Words that are written at a time, so that a batch of long texts stays within the limits of one operation. */
+/**
+ * Number of words to write at a time, so that a batch of long texts stays within the limits of one operation.
+ */
 const MAX_WORDS = 5_000;
 
-/** How long another process waits for one that may have died. Unit: milliseconds. */
+/** How long other processes wait for one that may have died. Unit: milliseconds. */
 const LEASE_MS = 10_000;
 
-/** The collection of the marks, as a model, which has it made at the start like others. */
+/** The collection of the marks, as a model, so that it is created at the start like others. */
 export const SEARCH_MARKS: ModelDefinition = {
   name: 'SearchMark',
   collection: 'search_words',
@@ -56,8 +58,9 @@ export const SEARCH_MARKS: ModelDefinition = {
 };
 
 /**
- * Gathers the words of records that were stored before their fields were searched, or by another declaration: in the
- * background, in small batches, by one process at a time, from where a killed one has stopped.
+ * Gathers the words of records that were stored before their fields were searched, or under another
+ * declaration. Works in the background, in small batches, in one process at a time, and continues where a
+ * killed process stopped.
  */
 export class WordBackfill {
   private readonly logger = new Logger('Search');
@@ -102,7 +105,7 @@ export class WordBackfill {
     await this.release(last ? { $set: { after: last } } : {});
   }
 
-  /** Begins anew if the words were gathered for another declaration, or never. */
+  /** Starts over if the words were gathered for another declaration, or never. */
   private async declare(): Promise<void> {
     const { path } = this.search;
     const begun = { $set: { path }, $unset: { after: 1, holder: 1, until: 1, finished: 1 } } as const;
@@ -112,13 +115,13 @@ export class WordBackfill {
         this.marks.updateOne(filter, begun, { ...OPERATION_LIMITS, upsert: true }).exec(),
       );
     } catch (error) {
-      // The mark is there, with this path.
+      // The mark already exists, with this path.
       if (!(error instanceof DuplicateValueError)) throw error;
     }
   }
 
   /**
-   * The mark, for this process alone for a while; none if the work is done, or another process does it.
+   * Claims the mark for this process for a while; none if the work is done or another process is doing it.
    *
    * @param after the last record whose words this process has stored
    */
@@ -142,14 +145,14 @@ export class WordBackfill {
     );
   }
 
-  /** Whether nothing is left for this process to do: all is gathered, or for another declaration. */
+  /** Whether this process has nothing left to do: everything is gathered, or another declaration applies. */
   private async isOver(): Promise<boolean> {
     const filter = { _id: this.name, path: this.search.path, finished: null };
     const query = this.marks.findOne(filter, null, { ...OPERATION_LIMITS }).lean();
     return (await this.database.call(() => query.exec())) === null;
   }
 
-  /** Changes the mark, and leaves it to other processes, if this one still has it. */
+  /** Changes the mark and leaves it to other processes, if this process still holds it. */
   private async release(change: { $set?: Partial<SearchMark> }): Promise<void> {
     const filter = { _id: this.name, path: this.search.path, holder: this.holder };
     const released = { ...change, $unset: { holder: 1, until: 1 } } as const;
@@ -185,7 +188,7 @@ export class WordBackfill {
     await this.storeChunk(chunk);
   }
 
-  /** Stores words beside the very texts that they were made of: a record that has changed since is read again. */
+  /** Stores words only if the texts they were made from are unchanged; otherwise the record is read again. */
   private async storeChunk(chunk: readonly (readonly [record: Found, words: object])[]): Promise<void> {
     if (chunk.length === 0) return;
     const updates = chunk.map(([{ _id, __v = null }, words]) => ({
@@ -224,7 +227,10 @@ export function wordBackfillProvider(entity: Type<object>, search: SearchDefinit
   };
 }
 
-/** Has the words of a collection gathered anew at the next start of what searches it, for code that writes it without them. */
+/**
+ * Has the words of a collection gathered again at the next start of a service that searches it, for code that
+ * writes without them.
+ */
 export function forgetsWords(collection: string): Provider {
   return {
     provide: `${collection}:forgets-words`,

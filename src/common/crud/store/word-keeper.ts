@@ -11,13 +11,15 @@ export function withWords(schema: Schema, search: SearchDefinition | undefined):
   extended.add({ [WORDS]: { type: Schema.Types.Mixed, select: false } });
   for (const scope of search.scopes) {
     const equalities = Object.fromEntries(scope.map((field) => [field, 1] as const));
-    // Newest first is the order of a search that names none.
+    // Newest first is the default order of a search.
     extended.index({ ...equalities, [`${search.path}.words`]: 1, createdAt: -1, _id: -1 });
   }
   return extended;
 }
 
-/** Keeps the words of records in step with their searched fields: of every record stored, and of every change. */
+/**
+ * Keeps the words of records in step with their searched fields, for every stored record and every change.
+ */
 export class WordKeeper {
   constructor(
     private readonly search: SearchDefinition,
@@ -32,10 +34,10 @@ export class WordKeeper {
   }
 
   /**
-   * The stored words that a change of a record changes, by their paths: those of the fields that it sets or removes.
+   * The stored words that a change affects, by path: those of the fields that it sets or removes.
    *
-   * @param context what setters are called on
-   * @throws Error if it changes a part of a list, whose other parts nobody knows
+   * @param context that setters are called on
+   * @throws Error if it changes a part of a list whose other parts are unknown
    */
   ofChange({ set = {}, unset = [] }: StoreChange, context: unknown): Record<string, StoredWords> {
     const { fields, path } = this.search;
@@ -57,7 +59,7 @@ export class WordKeeper {
     try {
       return type && value !== undefined && value !== null ? type.castForQuery(null, value, context) : value;
     } catch {
-      // The schema refuses it, and the write with it.
+      // The schema rejects it, and so the write.
       return undefined;
     }
   }
@@ -66,7 +68,7 @@ export class WordKeeper {
 /** Members of Mongoose's types that their declaration lacks. */
 type CastingType = SchemaType & { castForQuery(operator: null, value: unknown, context: unknown): unknown };
 
-/** Whether a change at a path changes a searched field: itself, or an object that it is in. */
+/** Whether a change at a path affects a searched field, directly or through an object that contains it. */
 function touches(at: string, field: string): boolean {
   if (isWithin(field, at)) return true;
   const declared = at
@@ -81,7 +83,7 @@ function isWithin(path: string, outer: string): boolean {
   return path === outer || path.startsWith(`${outer}.`);
 }
 
-/** The texts at a path inside of a value; lists on the way are walked. */
+/** The texts at a path inside a value, walking into lists on the way. */
 function textsAt(value: unknown, path: readonly string[]): string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => textsAt(entry, path));
   const [head, ...tail] = path;

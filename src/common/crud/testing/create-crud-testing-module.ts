@@ -7,19 +7,23 @@ import type { CrudService } from '../service/crud.service.js';
 
 /** The overrides of a resource under test, and the resources that it refers to. */
 export interface CrudTestingOptions<Service> extends Omit<CrudOverrides, 'service'> {
-  /** Class of the feature's own service, which `service` of the result then is. @default the generated service */
+  /**
+   * Your own service class, which becomes the type of `service` in the result.
+   *
+   * @default the generated service
+   */
   service?: Type<Service>;
-  /** Resources that the tested one has as parent or refers to. @default none */
+  /** Resources that the tested one refers to or has as its parent. @default none */
   others?: DynamicModule[];
 }
 
-/** A resource without HTTP, on a database in memory. */
+/** A resource without HTTP, on an in-memory database. */
 export interface CrudTestingModule<Service> {
   /** The resource's service. Its verbs take `scopeOf({ tenant })`. */
   readonly service: Service;
-  /** Nest's module, to get anything else from. */
+  /** Nest's module, to get other providers from. */
   readonly module: TestingModule;
-  /** Ends the module and its database. */
+  /** Closes the module and its database. */
   close(): Promise<void>;
 }
 
@@ -27,7 +31,7 @@ export interface CrudTestingModule<Service> {
 const HOOK_WARN_MS = 1_000;
 
 /**
- * Starts one resource on a database in memory, for tests of its service and hooks:
+ * Starts one resource on an in-memory database, for tests of its service and hooks:
  *
  * ```ts
  * const { service, close } = await createCrudTestingModule(notes, { service: NotesService });

@@ -3,14 +3,14 @@ import type { INestApplication } from '@nestjs/common';
 /** A JSON object. */
 export type Json = Record<string, unknown>;
 
-/** An answer, as far as the contract looks at it. */
+/** The parts of a response that the contract checks. */
 export interface CrudResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Json;
 }
 
-/** Asks one resource of a running application. */
+/** Sends requests to one resource of a running application. */
 export class CrudClient {
   constructor(
     private readonly app: INestApplication,
@@ -36,7 +36,7 @@ export class CrudClient {
     return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
   }
 
-  /** Creates a record and gives its identifier. @throws Error if it is refused */
+  /** Creates a record and returns its identifier. @throws Error if the create is rejected */
   async create(body: Json): Promise<string> {
     const response = await this.send('POST', '', body);
     if (response.status !== 201)

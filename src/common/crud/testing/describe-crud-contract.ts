@@ -1,37 +1,38 @@
 import type { INestApplication } from '@nestjs/common';
 import { CrudClient, type Json } from './crud-client.js';
 
-/** A body, or a function that makes it when a test sends it. */
+/** A body, or a function that makes one each time a test sends it. */
 export type CrudContractBody = Json | (() => Json);
 
-/** A resource as its contract suite must know it. */
+/** What the contract suite needs to know about a resource. */
 export interface CrudContractOptions {
-  /** The running application, once `beforeAll` has run. */
+  /** Returns the running application. Called after your `beforeAll`. */
   app: () => INestApplication;
   /** Path of the resource, such as `/notes`. */
   path: string;
   /**
-   * A body that a create takes, or a function that makes one: if values must be unique, or if `beforeAll` makes what they refer
-   * to. Answers show its fields as they are.
+   * A valid body for a create, or a function that makes one, for unique values or for references to records
+   * that `beforeAll` creates. Responses must show its fields unchanged.
    */
   valid: CrudContractBody;
-  /** Bodies that a create refuses, by what is wrong with them. @default none */
+  /** Invalid bodies for a create, by what is wrong with them. @default none */
   invalid?: Readonly<Record<string, CrudContractBody>>;
-  /** A change that an update takes. @default the valid body */
+  /** A valid body for an update. @default the valid body */
   changes?: CrudContractBody;
-  /** Fields of `valid` that no answer shows, such as a password. @default none */
+  /** Fields of `valid` that responses do not show, such as a password. @default none */
   writeOnly?: readonly string[];
-  /** Fields that a hook or an override computes, whether or not they are sent: their values are not looked at. @default none */
+  /** Fields that a hook or an override computes, sent or not. Their values are not checked. @default none */
   computed?: readonly string[];
   /** Token of a caller who may do everything. @default none: the resource is public */
   token?: () => string;
-  /** Token of a caller who may change nothing of the first one's. @default none */
+  /** Token of a caller who must not change the first caller's records. @default none */
   otherToken?: () => string;
 }
 
 /**
- * Runs the contract that every generated resource keeps against one of yours, over HTTP: create, get, list, page, count,
- * update, delete, strict bodies, identifiers, errors, and isolation. For Jest and test runners with the same globals.
+ * Runs the contract of every generated resource against one of yours, over HTTP: create, get, list, page,
+ * count, update, delete, strict bodies, identifiers, errors, and isolation. Works with Jest and test runners
+ * that have the same globals.
  *
  * ```ts
  * describeCrudContract('notes', { app: () => app, path: '/notes', valid: { text: 'Buy stamps' }, invalid: { 'no text': {} } });

@@ -3,32 +3,34 @@ import { Pace } from './pace.js';
 
 /** How many requests are carried out at a time, and how many wait. */
 export interface FairQueueOptions {
-  /** Requests that are carried out at a time. */
+  /** Maximum number of requests to carry out at a time. */
   readonly maxRunningRequests: number;
-  /** A request that would probably wait longer is refused. Unit: milliseconds. */
+  /** A request that would probably wait longer is rejected. Unit: milliseconds. */
   readonly maxWaitMs: number;
 }
 
-/** Why a request is refused: everybody together, or its client, has too much in hand. */
+/** Why a request is rejected: all clients together, or its own client, have too many requests. */
 export type QueueRefusal = 'overloaded' | 'client';
 
 /** A place in the queue. */
 export interface Place {
   /** Calls a function, at once or when it is its turn. A place that was left can be taken again. */
   take(start: () => void): void;
-  /** Gives the place to the next one, whether its turn has come or not; a second call changes nothing. */
+  /** Passes the place on to the next request, even before its turn. A second call changes nothing. */
   leave(): void;
 }
 
-/** Of what can be carried out at a time, the part that one client has while there are others. */
+/** One client's share of the running requests while there are other clients. */
 const CLIENT_SHARE = 1 / 8;
-/** A client counts as one of several for as long as this since its last request, and up to twice as long. Unit: milliseconds. */
+/**
+ * How long after its last request a client still counts, at least; at most twice as long. Unit: milliseconds.
+ */
 const RECENT_MS = 1_000;
-/** Requests that wait at most, whatever the pace. */
+/** Maximum number of waiting requests, whatever the pace. */
 const MAX_WAITING = 4_000;
-/** Of one client, while others can be served at once. */
+/** Maximum number of one client's waiting requests while others are served at once. */
 const MAX_WAITING_OF_ONE = MAX_WAITING * CLIENT_SHARE;
-/** How much longer than others a client may wait behind its own requests, since it delays nobody else. */
+/** How much longer than others a client may wait behind its own requests, since that delays nobody else. */
 const OWN_PATIENCE = 6;
 
 /** The requests of one client. */
@@ -41,12 +43,12 @@ class Client {
 }
 
 /**
- * Bounds the requests that are carried out at a time, and has the others wait, clients taking turns. One client may use all
- * places, but only {@link CLIENT_SHARE} of them while others are about.
+ * Limits the requests that are carried out at a time. The others wait, and clients take turns. One client may
+ * use all places, but only {@link CLIENT_SHARE} of them while there are other clients.
  */
 export class FairQueue {
   private readonly clients = new Map<string, Client>();
-  /** Clients with waiting requests; the first has its turn. */
+  /** Clients with waiting requests. It is the first client's turn. */
   private readonly turns = new Set<Client>();
   private readonly pace = new Pace();
   private readonly share: number;
@@ -60,7 +62,7 @@ export class FairQueue {
     this.share = Math.max(1, Math.floor(options.maxRunningRequests * CLIENT_SHARE));
   }
 
-  /** Why a request of a client would be refused now; undefined if it would not. */
+  /** Why a request of a client would be rejected now; undefined if it would be accepted. */
   refusal(name: string): QueueRefusal | undefined {
     const client = this.clients.get(name);
     const hasRoom = this.running < this.options.maxRunningRequests;
@@ -71,7 +73,7 @@ export class FairQueue {
     const hasCompany = this.turns.size > 1 || this.isContended;
     if (client && (hasCompany || hasRoom) && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE)
       return 'client';
-    // It waits for its own requests alone, so that the pace of all says nothing.
+    // It waits only for its client's own requests, so the overall pace does not matter.
     if (hasRoom && own <= MAX_WAITING_OF_ONE) return undefined;
     const before = Math.min(this.waiting + 1, own * (this.turns.size + 1));
     if (this.waiting < MAX_WAITING && this.pace.timeOf(before, now) <= maxWaitMs) return undefined;
@@ -132,7 +134,7 @@ export class FairQueue {
     while (this.running < this.options.maxRunningRequests && held < this.turns.size) {
       const [client] = this.turns;
       if (!client) return;
-      // Whoever had a turn goes to the end.
+      // After its turn, a client goes to the end.
       this.turns.delete(client);
       this.turns.add(client);
       const [start] = client.waiting;

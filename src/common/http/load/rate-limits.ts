@@ -2,11 +2,11 @@ import fastifyRateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TooManyRequestsError } from '../../errors/index.js';
 
-/** How many requests are taken in a minute; 0 is no limit. */
+/** Maximum number of requests per minute; 0 means no limit. */
 export interface RateLimitOptions {
   readonly rateLimitTenant: number;
   readonly rateLimitAddress: number;
-  /** Of one address, with tokens that do not verify. */
+  /** Of one address, with invalid tokens. */
   readonly rateLimitBadTokens: number;
 }
 
@@ -14,7 +14,7 @@ const WINDOW_MS = 60_000;
 
 type Limiter = ReturnType<FastifyInstance['createRateLimit']>;
 
-/** Counts requests a minute, in the memory of this process. */
+/** Counts requests per minute, in the memory of this process. */
 export class RateLimits {
   private readonly perAddress?: Limiter;
   private readonly perTenant?: Limiter;
@@ -28,7 +28,7 @@ export class RateLimits {
     this.badTokens = limit(options.rateLimitBadTokens);
   }
 
-  /** @param tenantOf the tenant that a request is counted for, if it is known */
+  /** @param tenantOf returns the tenant that a request is counted for, if it is known */
   static async create(
     fastify: FastifyInstance,
     options: RateLimitOptions,
@@ -41,7 +41,7 @@ export class RateLimits {
   /**
    * Counts a request.
    *
-   * @param tenant whom it is counted for, if that is known
+   * @param tenant to count the request for, if known
    * @throws TooManyRequestsError
    */
   async count(request: FastifyRequest, tenant: string | undefined): Promise<void> {
@@ -53,7 +53,7 @@ export class RateLimits {
     if (this.perTenant && tenant !== undefined) await take(this.perTenant, request, 'tenant');
   }
 
-  /** Counts a token that did not verify. */
+  /** Counts an invalid token. */
   async countBadToken(request: FastifyRequest): Promise<void> {
     await this.badTokens?.(request);
   }

@@ -1,6 +1,6 @@
 import type { BsonValue } from '../../bson/types.js';
 
-/** Arguments as a list, also where there is one alone. */
+/** Arguments as a list, even if there is only one. */
 export function listOf(argument: BsonValue): BsonValue[] {
   return Array.isArray(argument) ? argument : [argument];
 }

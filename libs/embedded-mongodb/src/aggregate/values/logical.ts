@@ -3,7 +3,10 @@ import { unsupported } from '../../errors.js';
 import type { SpecialOperator } from '../operator.js';
 import { listOf } from './list-of.js';
 
-/** `$and`, where false is decisive, and `$or`, where true is. A constant would decide before any operand can fail. */
+/**
+ * `$and`, which false decides, and `$or`, which true decides. A constant would decide before any operand can
+ * fail.
+ */
 export function logicalOperator(name: '$and' | '$or', decisive: boolean): SpecialOperator {
   return {
     compile(argument, compile) {

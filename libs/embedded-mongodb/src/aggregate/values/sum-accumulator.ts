@@ -3,7 +3,7 @@ import type { Accumulator } from '../accumulator.js';
 import type { Result } from '../scope.js';
 import { NumberSum } from '../sum.js';
 
-/** Values that are no number do not count. */
+/** Ignores values that are not numbers. */
 export class Sum implements Accumulator {
   private readonly sum = new NumberSum();
 

@@ -7,7 +7,7 @@ import { typeMismatch, unsupported } from '../../errors.js';
 
 expressions.define('$add', variadic(addAll));
 
-/** Adds up whole numbers as 64 bits, which have their type only at the end, and doubles from the first one on. */
+/** Adds whole numbers as 64 bits, whose type is decided at the end, and doubles from the first one on. */
 function addAll(operands: Iterable<Result>): Result {
   let whole: bigint | undefined = 0n;
   let floating = 0;

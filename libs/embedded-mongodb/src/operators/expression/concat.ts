@@ -2,7 +2,7 @@ import { expressions, isNullish, nameOf, variadic } from '../../aggregate/operat
 import type { Result } from '../../aggregate/scope.js';
 import { failureAt } from '../../errors.js';
 
-/** Longest string that may be put together. Unit: bytes. */
+/** Maximum length of the resulting string. Unit: bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
 expressions.define('$concat', variadic(concat));

@@ -5,7 +5,7 @@ import { isTruthy } from '../../bson/truth.js';
 import { type BsonValue, isDocument } from '../../bson/types.js';
 import { failureAt, unsupported } from '../../errors.js';
 
-/** The names of the parts, and the error for lack of each. */
+/** The names of the parts, and the error if one is missing. */
 const parts = Object.entries({ if: 17080, then: 17081, else: 17082 });
 
 expressions.define('$cond', {

@@ -7,7 +7,7 @@ import { typeMismatch } from '../../errors.js';
 
 expressions.define('$multiply', variadic(multiplyAll));
 
-/** Carries a whole and a floating product side by side; which one counts is known at the end. */
+/** Computes an integer and a floating product side by side; the types decide at the end which one counts. */
 function multiplyAll(operands: Iterable<Result>): Result {
   let whole: bigint | undefined = 1n;
   let floating = 1;

@@ -5,14 +5,17 @@ import type { Expression } from '../../aggregate/scope.js';
 
 expressions.define('$setField', { compile: setField });
 
-/** The parameters and the error for lack of each. */
+/** The parameters, and the error if one is missing. */
 const required = [
   ['field', 4161102],
   ['value', 4161103],
   ['input', 4161109],
 ] as const;
 
-/** `$setField`: a document with one field set, whatever dots and dollar signs its name has; a missing value removes it. */
+/**
+ * `$setField`: sets one field of a document, even if its name has dots or dollar signs; a missing value
+ * removes it.
+ */
 function setField(argument: BsonValue, compile: Compile): Expression {
   if (!isDocument(argument)) throw failureAt(4161100, '$setField only supports an object as its argument');
   for (const name of argument.keys()) {
@@ -37,7 +40,7 @@ function setField(argument: BsonValue, compile: Compile): Expression {
   };
 }
 
-/** A string, or one in a `$literal`: a name that is computed is refused, as in MongoDB. */
+/** A string, possibly in a `$literal`: a computed name is rejected, as in MongoDB. */
 function constantName(argument: BsonValue): string {
   const isPath = typeof argument === 'string' && argument.startsWith('$');
   const name = isDocument(argument) ? argument.get('$literal') : argument;

@@ -8,7 +8,7 @@ import { namesReference } from '../../query/reference.js';
 import { regex } from '../../query/regex-condition.js';
 import { fieldOperators } from '../../query/operators.js';
 
-/** Every one of the values, or of the `$elemMatch` in their place, is found anywhere in the field. */
+/** Every value, or every `$elemMatch`, is found somewhere in the field. */
 fieldOperators.define('$all', (argument) => {
   if (!Array.isArray(argument)) throw badValue('$all needs an array');
   if (argument.length === 0) return never;

@@ -6,7 +6,7 @@ import { failureAt } from '../../errors.js';
 
 stages.define('$facet', { parse: facetStage });
 
-/** `$facet`: several pipelines over the same documents, each result in a field of its own. */
+/** `$facet`: several pipelines over the same documents, with each result in its own field. */
 function facetStage(argument: BsonValue): Stage {
   if (!isDocument(argument) || argument.size === 0) {
     const found = isDocument(argument) ? describeDocument(argument) : typeName(argument);

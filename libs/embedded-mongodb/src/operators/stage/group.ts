@@ -14,7 +14,7 @@ interface Field {
   create: () => Accumulator;
 }
 
-/** `$group`: one document per distinct `_id`, in the order in which they were first met. */
+/** `$group`: one document per distinct `_id`, in the order of first occurrence. */
 function groupStage(argument: BsonValue): Stage {
   if (!isDocument(argument)) throw failureAt(15947, `a group's fields must be specified in an object`);
   const id = argument.get('_id');
@@ -46,7 +46,9 @@ function groupStage(argument: BsonValue): Stage {
   };
 }
 
-/** A missing value counts as null, also where it is the only field of the `_id`; among several it is left out. */
+/**
+ * A missing value counts as null, even as the only field of the `_id`; among several fields it is left out.
+ */
 function compileId(id: BsonValue): (document: BsonDocument) => BsonValue {
   const [entry, ...others] = isDocument(id) ? id : [];
   if (!entry || others.length > 0 || entry[0].startsWith('$')) {

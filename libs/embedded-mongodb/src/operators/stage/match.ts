@@ -5,7 +5,7 @@ import { compileFilter } from '../../query/filter.js';
 
 stages.define('$match', {
   parse: matchStage,
-  // A match behind a sort gives the same before it, and leaves less to sort.
+  // A match after a sort gives the same result before it, and leaves less to sort.
   intoHead(head, argument) {
     if (!isDocument(argument) || head.skip !== undefined || head.limit !== undefined) return false;
     compileFilter(argument);

@@ -5,7 +5,7 @@ import { failureAt, missingField, unknownField } from '../../errors.js';
 
 stages.define('$replaceRoot', { parse: replaceRootStage, updates: true });
 
-/** `$replaceRoot`: the document that an expression gives, in place of the whole. */
+/** `$replaceRoot`: replaces each document with the result of an expression. */
 function replaceRootStage(argument: BsonValue): Stage {
   if (!isDocument(argument)) {
     throw failureAt(

@@ -6,7 +6,7 @@ import { parseSort } from '../../query/sort.js';
 
 stages.define('$sort', {
   parse: sortStage,
-  // Of two sorts in a row the last one decides.
+  // Of two sorts in a row, only the last one matters.
   intoHead(head, argument) {
     if (head.skip !== undefined || head.limit !== undefined) return false;
     head.sort = sortSpec(argument);

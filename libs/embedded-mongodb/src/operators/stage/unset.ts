@@ -25,6 +25,7 @@ function unsetStage(argument: BsonValue): Stage {
     if (spec.has(path)) throw failureAt(31250, `Invalid $unset :: caused by :: Path collision at ${path}`);
     spec.set(path, new Int32(0));
   }
-  // Unlike a projection, which would take `_id: 0` alone for an inclusion of the rest, this only ever removes.
+  // Unlike a projection, which would take a lone `_id: 0` as an inclusion of the rest, this only removes
+  // fields.
   return projectStage(spec);
 }

@@ -11,7 +11,9 @@ interface Options {
   keepsEmpty: boolean;
 }
 
-/** `$unwind`: a document per element of an array; what is no array passes as if it were its only element. */
+/**
+ * `$unwind`: one document per element of an array; a value that is not an array counts as its only element.
+ */
 function unwindStage(argument: BsonValue): Stage {
   const { path, keepsEmpty } = parse(argument);
   return eachDocument((document) => {

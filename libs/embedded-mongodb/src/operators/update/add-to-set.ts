@@ -7,7 +7,10 @@ import { updates } from '../../update/operator.js';
 
 updates.define('$addToSet', { modifier: (_path, argument) => addToSet(argument) });
 
-/** `$addToSet`: appends what is not there yet; values are equal when they compare equal, documents with their field order. */
+/**
+ * `$addToSet`: appends values that the array lacks. Values are equal if they compare equal, documents
+ * including field order.
+ */
 function addToSet(argument: BsonValue): Modifier {
   const added =
     isDocument(argument) && argument.keys().next().value === '$each' ? eachOf(argument) : [argument];

@@ -7,7 +7,7 @@ import { updates } from '../../update/operator.js';
 
 updates.define('$pop', { modifier: pop });
 
-/** `$pop`: 1 takes off the last element, -1 the first. */
+/** `$pop`: 1 removes the last element, -1 the first. */
 function pop(path: string, argument: BsonValue): Modifier {
   const end = wholeNumber(argument);
   if (end !== 1 && end !== -1)

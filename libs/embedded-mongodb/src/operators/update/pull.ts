@@ -7,7 +7,7 @@ import { namesReference } from '../../query/reference.js';
 import { removal } from '../../update/removal.js';
 import { updates } from '../../update/operator.js';
 
-/** Removes the elements that a condition or a value fits. */
+/** Removes the elements that match a condition or a value. */
 updates.define('$pull', { modifier: (_path, argument) => removal('$pull', pullTest(argument)) });
 
 function pullTest(argument: BsonValue): (element: BsonValue) => boolean {
@@ -20,7 +20,7 @@ function pullTest(argument: BsonValue): (element: BsonValue) => boolean {
   return (element) => isDocument(element) && filter.matches(element);
 }
 
-/** Tests elements as if they were a field's value, so that of an array its elements count as well. */
+/** Tests elements as if they were the value of a field, so the elements of a nested array also count. */
 function fieldTest(condition: BsonValue): (element: BsonValue) => boolean {
   const filter = compileElementFilter(new Map([['', condition]]));
   return (element) => filter.matches(new Map([['', element]]));

@@ -8,7 +8,7 @@ import { updates } from '../../update/operator.js';
 
 updates.define('$rename', { step: parseRename });
 
-/** `$rename`: first the value is written to its new place, then the old one is removed. */
+/** `$rename`: first writes the value to its new place, then removes the old one. */
 function parseRename(from: string, argument: BsonValue): Step {
   if (typeof argument !== 'string') {
     throw badValue(`The 'to' field for $rename must be a string: ${describeField(from, argument)}`);
@@ -44,7 +44,10 @@ function parseRename(from: string, argument: BsonValue): Step {
   };
 }
 
-/** The value at a path; arrays on the way are refused, and a scalar stops the source but not the destination. */
+/**
+ * The value at a path. Rejects arrays on the way; a scalar on the way ends the source but not the
+ * destination.
+ */
 function valueAt(
   document: BsonDocument,
   names: readonly string[],
