@@ -12,7 +12,7 @@ import { stopProcess } from './processes.js';
 
 export { cpuOf, rssOf } from './processes.js';
 
-/** The service with a database of its own: on MONGODB_URI, or the embedded default on disk. */
+/** The service with its own database: on MONGODB_URI, or the embedded database on disk. */
 export class Installation {
   folder = mkdtempSync(join(tmpdir(), 'bench-'));
   secret = randomBytes(32).toString('hex');
@@ -22,8 +22,11 @@ export class Installation {
   constructor() {
     process.once('exit', () => this.clear());
     if (!process.env.MONGODB_URI) return;
-    const path = { pathname: `/bench_${randomBytes(6).toString('hex')}` };
-    this.uri = Object.assign(new URL(process.env.MONGODB_URI), path).href;
+    // For Node.js, several hosts are not a URL.
+    this.uri = process.env.MONGODB_URI.replace(
+      /^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/,
+      `$1/bench_${randomBytes(6).toString('hex')}`,
+    );
     this.client = new mongoose.mongo.MongoClient(this.uri);
   }
 
@@ -42,7 +45,7 @@ export class Installation {
     this.processes.splice(this.processes.indexOf(child), 1);
   }
 
-  /** Ends all processes, and removes the database. */
+  /** Stops all processes, and removes the database. */
   async remove() {
     for (const child of [...this.processes]) await this.stop(child);
     await this.client?.db().dropDatabase();
@@ -50,13 +53,16 @@ export class Installation {
     this.clear();
   }
 
-  /** Leaves nothing of its own behind, however its user ends. */
+  /** Leaves no files or processes behind, however its user ends. */
   clear() {
     for (const child of this.processes) child.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Commands that the MongoDB has had, by name, from all of its clients; undefined on the embedded database. */
+  /**
+   * Number of commands that the MongoDB has received, by name, from all clients; undefined on the embedded
+   * database.
+   */
   async commands() {
     if (!this.client) return undefined;
     const { metrics } = await this.client.db('admin').command({ serverStatus: 1 });
@@ -82,7 +88,7 @@ export class Installation {
 
   token(tenant) {
     const encode = (part) => Buffer.from(JSON.stringify(part)).toString('base64url');
-    const input = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ tenant, exp: Math.floor(Date.now() / 1_000) + 3_600 })}`;
+    const input = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ tenant, exp: Math.floor(Date.now() / 1_000) + 7_200 })}`;
     return `${input}.${createHmac('sha256', this.secret).update(input).digest('base64url')}`;
   }
 
@@ -111,7 +117,7 @@ export class Installation {
   }
 }
 
-/** Sends creates over a number of connections, and gives the time of each. Unit: milliseconds. */
+/** Sends creates over a number of connections, and returns the time of each. Unit: milliseconds. */
 export async function timesOfCreates(installation, tenant, count, connections) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const times = [];
@@ -131,7 +137,7 @@ export async function timesOfCreates(installation, tenant, count, connections) {
 /** A tenant by its number. */
 export const tenantOf = (number) => `665f1c2ab7e3a90d${number.toString(16).padStart(8, '0')}`;
 
-/** Such as `p50 12 ms, p99 80 ms`. */
+/** Text such as `p50 12 ms, p99 80 ms`. */
 export function percentiles(times) {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share) => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)]?.toFixed(1);
