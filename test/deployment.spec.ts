@@ -4,18 +4,20 @@ import { DCLinter } from 'dclint';
 import { validate } from 'dockerfile-utils';
 import { load, loadAll } from 'js-yaml';
 import { readEnvironment, type Variables } from '../src/config/index.js';
+import { type KubernetesObject, typeProblems } from './support/kubernetes-types.js';
 
 interface Container {
+  image: string;
   command?: string[];
   env?: { name: string; value: string }[];
   envFrom: { secretRef?: { name: string }; configMapRef?: { name: string } }[];
   startupProbe: object;
+  lifecycle?: { preStop: { exec: { command: [string, string] } } };
   livenessProbe: { httpGet: { path: string } };
   readinessProbe: { httpGet: { path: string } };
   securityContext: object;
 }
-interface Manifest {
-  kind: string;
+interface Manifest extends KubernetesObject {
   metadata: { name: string };
   data?: Record<string, string>;
   spec?: {
@@ -23,9 +25,14 @@ interface Manifest {
     podSelector?: { matchLabels: object };
     policyTypes?: string[];
     egress?: { ports?: { port: number }[]; to?: { ipBlock: { cidr: string; except: string[] } }[] }[];
-    template: { spec: { containers: [Container]; securityContext: object }; metadata: { labels: object } };
+    template: {
+      spec: { containers: [Container]; securityContext: object; terminationGracePeriodSeconds: number };
+      metadata: { labels: object };
+    };
   };
 }
+
+type Fields = Record<string, unknown>;
 
 const FOLDER = 'deploy/kubernetes';
 const SECRETS: Record<string, Variables> = {
@@ -59,8 +66,9 @@ function expectToStart(variables: Variables, verifiesTokens: boolean): void {
 }
 
 describe('the manifests for Kubernetes', () => {
-  const { resources } = load(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')) as {
+  const { resources, images } = load(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')) as {
     resources: string[];
+    images: { name: string; newTag: string }[];
   };
   const manifests = resources.flatMap(
     (name) => loadAll(readFileSync(join(FOLDER, name), 'utf8')) as Manifest[],
@@ -71,6 +79,49 @@ describe('the manifests for Kubernetes', () => {
   it('are all in the kustomization', () => {
     const files = readdirSync(FOLDER).filter((name) => name !== 'kustomization.yaml');
     expect([...resources].sort()).toEqual(files.sort());
+  });
+
+  it('have the fields and types of Kubernetes', () => {
+    expect(typeProblems(manifests)).toEqual([]);
+  });
+
+  it.each<[string, (spec: Fields, pod: Fields, container: Fields) => void, RegExp]>([
+    [
+      'an unknown field',
+      (_spec, pod) => (pod.terminationGracePeriod = 20),
+      /'"terminationGracePeriod"' does not exist in type 'PodSpec'/,
+    ],
+    [
+      'a field in the wrong place',
+      (spec) => (spec.containers = []),
+      /'"containers"' does not exist in type 'DeploymentSpec'/,
+    ],
+    [
+      'a value of another type',
+      (spec) => (spec.replicas = '3'),
+      /^"replicas": "3", Type 'string' is not assignable to type 'number'/,
+    ],
+    [
+      'a missing field',
+      (_spec, _pod, container) => delete container.name,
+      /Property 'name' is missing in type/,
+    ],
+  ])('would be refused for %s', (_fault, spoil, problem) => {
+    const spoilt = structuredClone(find('Deployment', 'api')) as never as { spec: Fields };
+    const pod = (spoilt.spec.template as { spec: Fields }).spec;
+    spoil(spoilt.spec, pod, (pod.containers as [Fields])[0]);
+    expect(typeProblems([spoilt as never])).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it('would be refused for an unknown kind, or a version that there is not', () => {
+    const problems = typeProblems([
+      { apiVersion: 'apps/v1', kind: 'Deploy' },
+      { apiVersion: 'policy/v1beta1', kind: 'PodDisruptionBudget' },
+    ]);
+    expect(problems).toEqual([
+      expect.stringContaining("'Deploy'"),
+      expect.stringContaining('policy/v1beta1'),
+    ]);
   });
 
   it.each([
@@ -101,6 +152,23 @@ describe('the manifests for Kubernetes', () => {
     },
   );
 
+  it.each(['api', 'worker'])('give a process of %s the time that it needs to end', (name) => {
+    const { containers, terminationGracePeriodSeconds } =
+      find('Deployment', name).spec?.template.spec ?? ({} as never);
+    const [command, seconds] = containers[0].lifecycle?.preStop.exec.command ?? ['sleep', '0'];
+    expect(command).toBe('sleep');
+    // A balancer may take a while to notice; the workers have none.
+    expect(Number(seconds)).toBe(name === 'api' ? 5 : 0);
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 10);
+  });
+
+  it('run the image that the kustomization names, of this version', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(images).toMatchObject([{ newTag: version }]);
+    for (const name of ['api', 'worker'])
+      expect(find('Deployment', name).spec?.template.spec.containers[0].image).toBe(images[0]?.name);
+  });
+
   it('let a process connect to names, database and key server, and webhooks to no private network', () => {
     for (const [name, ports] of [
       ['api', [53, 53, 27017, 443]],
@@ -126,7 +194,10 @@ describe('compose.yml', () => {
   const { services } = load(readFileSync('compose.yml', 'utf8')) as {
     services: Record<
       string,
-      { '<<'?: { environment: Variables }; environment?: Variables & { '<<'?: Variables } }
+      {
+        '<<'?: { environment: Variables; stop_grace_period: string };
+        environment?: Variables & { '<<'?: Variables };
+      }
     >;
   };
   /** The settings of a service, with those that it merges in. */
@@ -139,13 +210,14 @@ describe('compose.yml', () => {
   it.each([
     ['api', true],
     ['worker', false],
-  ])('starts %s with settings that it takes', (name, verifiesTokens) => {
+  ])('starts %s with settings that it takes, and gives it the time to end', (name, verifiesTokens) => {
+    expect(parseInt(services[name]?.['<<']?.stop_grace_period ?? '10s')).toBeGreaterThan(10);
     const environment = environmentOf(name);
     if (environment.JWT_SECRET) environment.JWT_SECRET = 'x'.repeat(64);
     expectToStart(environment, verifiesTokens);
   });
 
-  it('has no error by the schema of Compose and the rules of its linter', () => {
+  it('passes the schema of Compose and the rules of its linter', () => {
     const linter = new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] });
     const [result] = linter.lintFiles(['compose.yml'], false);
     expect(result?.messages.filter(({ type }: { type: string }) => type === 'error')).toEqual([]);
@@ -155,7 +227,7 @@ describe('compose.yml', () => {
 });
 
 describe('the Dockerfile', () => {
-  it('has no fault by the rules of Docker', () => {
+  it('passes the rules of Docker', () => {
     expect(validate(dockerfile)).toEqual([]);
   });
 
