@@ -53,8 +53,16 @@ class ConfigService {
 class ConfigModule {}
 
 class ShopModule {}
-const create = (...imports: (DynamicModule | Type)[]): Promise<NestFastifyApplication> =>
-  createCrudApp({ module: ShopModule, imports }, { logLevel: 'silent' });
+const apps: NestFastifyApplication[] = [];
+/** Closed after the test, also if that fails. */
+async function create(...imports: (DynamicModule | Type)[]): Promise<NestFastifyApplication> {
+  const app = await createCrudApp({ module: ShopModule, imports }, { logLevel: 'silent' });
+  apps.push(app);
+  return app;
+}
+afterEach(async () => {
+  for (const app of apps.splice(0)) await app.close();
+});
 
 const root = (uri = freshDatabaseUri()) => CrudModule.forRoot({ database: { uri } });
 
@@ -69,7 +77,7 @@ describe('CrudModule.forRootAsync', () => {
       }),
   });
 
-  it('makes what the resources share from what it injects', async () => {
+  it('sets up what the resources share from injected providers', async () => {
     const app = await create(CrudModule.forRootAsync(settings()), notes());
     await app.listen(0);
     const url = `${await app.getUrl()}/notes/count`;
@@ -78,15 +86,13 @@ describe('CrudModule.forRootAsync', () => {
         .status;
     expect(await statusOf({ org: ACME })).toBe(200);
     expect(await statusOf({ tenant: ACME })).toBe(403);
-    await app.close();
   });
 
-  it('calls its factory once, and needs nothing to inject', async () => {
+  it('calls its factory once, and can do without injection', async () => {
     const useFactory = jest.fn(() => ({ database: { uri: freshDatabaseUri() } }));
     const app = await create(CrudModule.forRootAsync({ useFactory }), notes());
     await app.init();
     expect(useFactory).toHaveBeenCalledTimes(1);
-    await app.close();
   });
 
   it.each<[string, CrudRootAsyncOptions['useFactory'], string]>([
@@ -106,7 +112,7 @@ describe('CrudModule.forRootAsync', () => {
     );
   });
 
-  it('lets an error of the factory end the start', async () => {
+  it('fails to start if the factory throws', async () => {
     const useFactory = () => Promise.reject(new Error('The settings cannot be read.'));
     await expect(create(CrudModule.forRootAsync({ useFactory }))).rejects.toThrow(
       'The settings cannot be read.',
@@ -138,7 +144,7 @@ describe('warnings about tokens', () => {
 });
 
 describe('HealthModule', () => {
-  it('tells a process that lives from one that can serve', async () => {
+  it('distinguishes a process that is alive from one that is ready', async () => {
     const app = await create(root('mongodb://127.0.0.1:1/shop?serverSelectionTimeoutMS=100'), HealthModule);
     await app.listen(0);
     const answer = async (path: string) => {
@@ -147,7 +153,6 @@ describe('HealthModule', () => {
     };
     expect(await answer('/health/live')).toEqual([200, { status: 'ok' }]);
     expect(await answer('/health/ready')).toMatchObject([503, { code: 'DATABASE_UNAVAILABLE' }]);
-    await app.close();
   });
 });
 
@@ -180,20 +185,20 @@ describe('shutDownOnSignal', () => {
     expect(meanwhile).toHaveBeenCalledTimes(1);
   });
 
-  it('ends the process with 1 if the other work fails', async () => {
-    const exit = jest.spyOn(process, 'exit').mockReturnValue(undefined as never);
-    const app = await create(root());
+  it('closes the application before it ends the process with 1, if the other work fails', async () => {
+    const app = await create(root(), OwnModule);
+    const own = app.get(Own, { strict: false });
+    const ends: unknown[] = [];
+    jest.spyOn(process, 'exit').mockImplementation((code): never => ends.push([code, own.signal]) as never);
     shutDownOnSignal(app, { meanwhile: () => Promise.reject(new Error('stuck')) });
     await app.listen(0);
     process.emit('SIGINT', 'SIGINT');
-    await eventually(() => expect(exit.mock.calls).toEqual([[1]]), 10_000);
-    await app.close();
+    await eventually(() => expect(ends).toEqual([[1, 'SIGINT']]), 10_000);
   });
 
-  it('says that it comes too late', async () => {
+  it('reports that it is called too late', async () => {
     const app = await create(root());
     await app.listen(0);
     expect(() => shutDownOnSignal(app)).toThrow('shutDownOnSignal(app): call it before app.listen().');
-    await app.close();
   });
 });

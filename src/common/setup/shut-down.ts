@@ -6,23 +6,32 @@ import { EntityEventPublisher } from '../events/index.js';
 import { ShutdownState } from '../health/index.js';
 import { OpenConnections } from '../http/index.js';
 
-/** How long requests are still taken after readiness has turned, so that a load balancer can notice. Unit: milliseconds. */
+/**
+ * How long requests are still accepted after readiness has changed, so that a load balancer can notice. Unit:
+ * milliseconds.
+ */
 const NOTICE_MS = 1_000;
-/** How long running requests may take to end after that; then they are cut off. Unit: milliseconds. */
+/** How long running requests may take after that before they are cut off. Unit: milliseconds. */
 const DRAIN_MS = 6_500;
-/** How long hooks may go on when no request does. Unit: milliseconds. */
+/** How long hooks may continue once no request is running. Unit: milliseconds. */
 const HOOKS_MS = 1_000;
 
 /** Options of {@link shutDownOnSignal}. */
 export interface ShutdownOptions {
-  /** Ends work besides requests, such as that of a queue's consumer, at the same time as the requests. @default nothing */
+  /**
+   * Ends work other than requests, such as a queue consumer's, at the same time as the requests. If it fails, the process ends
+   * in the same order, with exit code 1.
+   *
+   * @default nothing
+   */
   meanwhile?: () => unknown;
 }
 
 /**
- * Ends the process in order on SIGTERM or SIGINT, with exit 0 within ten seconds. Readiness turns 503 while connections stay
- * usable; then no more are taken and answers close theirs; requests in flight and hooks are finished, and the application is
- * closed, and with it the database. A second signal changes nothing. Use it in place of Nest's `enableShutdownHooks`:
+ * Shuts the process down gracefully on SIGTERM or SIGINT, with exit code 0 within ten seconds. First
+ * `/health/ready` answers 503 while connections stay usable; then no new ones are accepted, and each answer
+ * closes its connection. Running requests and hooks finish before the application and its database are
+ * closed. A second signal has no effect. Use it instead of Nest's `enableShutdownHooks`:
  *
  * ```ts
  * const app = await createCrudApp(AppModule);
@@ -30,7 +39,7 @@ export interface ShutdownOptions {
  * await app.listen(3000);
  * ```
  *
- * @throws Error if the application listens already
+ * @throws Error if the application is already listening
  */
 export function shutDownOnSignal(app: NestFastifyApplication, { meanwhile }: ShutdownOptions = {}): void {
   const { server } = app.getHttpAdapter().getInstance();
@@ -40,8 +49,11 @@ export function shutDownOnSignal(app: NestFastifyApplication, { meanwhile }: Shu
     const state = findProvider(app, ShutdownState);
     if (state) state.begun = true;
     // At the same time: each may take most of the ten seconds.
-    await Promise.all([finishRequests(app, connections), meanwhile?.()]);
+    const ends = [finishRequests(app, connections), Promise.resolve().then(meanwhile)];
+    await Promise.allSettled(ends);
     await (app as unknown as NestApplicationContext).close(signal);
+    // If one has failed, so has the shutdown.
+    await Promise.all(ends);
   });
 }
 
@@ -67,7 +79,7 @@ export function onSignal(shutDownInOrder: (signal: string) => Promise<void>): vo
 /** A provider of the application; undefined if it has none. */
 export function findProvider<T>(app: INestApplicationContext, type: Type<T>): T | undefined {
   try {
-    // Not by the application, which logs what it does not find.
+    // Not through the application, which logs providers that it does not find.
     return app.get(ModuleRef).get(type, { strict: false });
   } catch {
     return undefined;
