@@ -25,6 +25,7 @@ import { type Fail, failFor } from './options/fail.js';
 import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { documentRestriction } from './openapi/document-restriction.js';
+import { CircleCheck } from './service/circle-check.js';
 import { CrudRegistry } from './service/crud.registry.js';
 import { Outboxes } from './service/outboxes.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
@@ -36,32 +37,38 @@ import { withOutbox } from './store/outbox-entry.js';
 import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
 import { withWords } from './store/word-keeper.js';
 
-/** Classes of the feature's own, and what they inject. */
+/** Your own classes of a resource, and what they inject. */
 export interface CrudOverrides {
   /** A class that extends `CrudController(options)`. @default the generated controller */
   controller?: Type<object>;
   /** A class that extends `CrudService.for(options)`. @default the generated service */
   service?: Type<object>;
-  /** Providers that those classes, the hooks and the guards inject. */
+  /** Providers that these classes, the hooks and the guards inject. */
   providers?: Provider[];
-  /** Modules whose exported providers those classes inject. */
+  /** Modules whose exported providers these classes inject. */
   imports?: ModuleMetadata['imports'];
 }
 
-/** Knows the resources of an application, their outboxes, audit trails and direct lanes; one for all of them. */
+/**
+ * The registries of an application's resources, outboxes, audit trails and direct lanes; one instance of
+ * each.
+ */
 @Global()
 @Module({
-  providers: [AdapterCheck, AuditTrails, CrudRegistry, DirectLanes, Outboxes],
+  providers: [AdapterCheck, AuditTrails, CircleCheck, CrudRegistry, DirectLanes, Outboxes],
   exports: [AuditTrails, CrudRegistry, DirectLanes, Outboxes],
 })
 class CrudRegistryModule {}
 
-/** Makes resources: a controller, a service, validation, documentation, isolation, hooks and events of an entity. */
+/**
+ * Makes resources: the controller, service, validation, documentation, isolation, hooks and events of an
+ * entity.
+ */
 @Module({})
 export class CrudModule {
   /**
-   * Makes what the resources of an application share: the database, events, and the verification of tokens. Import it once, in the
-   * root module.
+   * Sets up what all resources of an application share: the database, events, and the verification of tokens.
+   * Import it once, in the root module.
    *
    * @throws Error that names the fix, if an option cannot be used
    */
@@ -71,7 +78,7 @@ export class CrudModule {
   }
 
   /**
-   * Makes the same from what Nest injects, such as settings that another module reads:
+   * Does the same with options from a factory, for settings that another module reads:
    *
    * ```ts
    * CrudModule.forRootAsync({
@@ -142,7 +149,10 @@ export class CrudModule {
   }
 }
 
-/** The generated controller of the same options has their definition; one of others belongs to another resource. */
+/**
+ * A generated controller must come from these very options; one made from other options serves another
+ * resource.
+ */
 function checkSame(controller: Type<object>, definition: CrudDefinition, options: object, fail: Fail): void {
   if (definition.options === options) return;
   fail(
@@ -159,7 +169,9 @@ function checkService(service: Type<object>, options: object, fail: Fail): void 
   checkConstructor(service, fail);
 }
 
-/** A controller calls the methods of the service that it was made with, which the generated one does not have. */
+/**
+ * A controller calls the methods of the service it was made with; the generated service does not have them.
+ */
 function checkServiceOf(controller: Type<object>, service: Type<object>, fail: Fail): void {
   const expected = serviceOf(controller);
   if (!expected || service === expected || service.prototype instanceof expected) return;
@@ -168,7 +180,9 @@ function checkServiceOf(controller: Type<object>, service: Type<object>, fail: F
   );
 }
 
-/** The service waits for the hooks. Nest would say of such a circle only that a symbol is no string. */
+/**
+ * The service waits for the hooks. For such a circle, Nest's only message is that a symbol is not a string.
+ */
 function checkInjected(
   hooks: Type<object>,
   entity: Type<object>,
@@ -230,7 +244,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
   };
 }
 
-/** The trail of the resource's own module: others do not see it. */
+/** The audit trail is private to the resource's own module. */
 function auditProvider({ name, audit = { keptDays: 0 } }: CrudDefinition): Provider {
   return {
     provide: AuditTrail,
@@ -249,7 +263,7 @@ function serviceProviders(definition: CrudDefinition, service: Type<object> | un
   return [{ provide, useClass: CrudService.for(definition.options) }];
 }
 
-/** A module class of its own for each resource, so that each shows under its name in Nest's module graph. */
+/** Makes a module class per resource, so that each appears under its own name in Nest's module graph. */
 function namedModule(entity: string): Type<object> {
   class ResourceModule {}
   Object.defineProperty(ResourceModule, 'name', { value: `${entity}CrudModule` });
