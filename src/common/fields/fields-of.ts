@@ -14,12 +14,20 @@ export function fieldsOf(target: Type<object>): readonly FieldDescription[] {
   return fields;
 }
 
+/** The field at a dotted path of a class; undefined without a decorated field there. */
+export function fieldAt(target: Type<object>, path: string): FieldDescription | undefined {
+  const [name, ...rest] = path.split('.');
+  const field = fieldsOf(target).find((candidate) => candidate.name === name);
+  if (rest.length === 0) return field;
+  return field?.nested && fieldAt(field.nested, rest.join('.'));
+}
+
 function describe({ declaration, ...source }: FieldSource): FieldDescription {
   const description = { ...source, schema: valueSchemaOf(source) };
   if (!declaration) return description;
   return {
     ...description,
-    // Anew each time: Mongoose keeps and changes the schemas of nested classes.
+    // A new one each time: Mongoose keeps and changes the schemas of nested classes.
     get store() {
       return storeOf({ ...source, declaration });
     },
@@ -27,7 +35,7 @@ function describe({ declaration, ...source }: FieldSource): FieldDescription {
 }
 
 /**
- * Names that a class declares without any validation decorator: its own instance properties, and those with
+ * Names that a class declares without any validation decorator: its own instance properties, and fields with
  * `@Prop()` or `@ApiProperty()`.
  */
 export function unvalidatedFieldsOf(target: Type<object>): readonly string[] {
@@ -41,7 +49,7 @@ function instanceNamesOf(target: Type<object>): string[] {
     const entries = Object.entries(new target());
     return entries.filter(([, value]) => typeof value !== 'function').map(([name]) => name);
   } catch {
-    // A constructor that needs arguments tells nothing without them.
+    // A constructor that requires arguments cannot be called to find out.
     return [];
   }
 }

@@ -1,6 +1,6 @@
 export type { FieldDescription } from './field-description.js';
 export type { FieldDecorator, FieldKind, FieldOptions, ScalarOptions } from './field-rule.js';
-export { fieldsOf, unvalidatedFieldsOf } from './fields-of.js';
+export { fieldAt, fieldsOf, unvalidatedFieldsOf } from './fields-of.js';
 export { InputReader, type InputReaderOptions, type ReadOptions } from './input-reader.js';
 export { type DecimalOptions, IsDecimal } from './is-decimal.js';
 export { shorten } from './fault-list.js';

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { fieldAt } from '../../fields/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import { ACTIONS } from '../options/option-names.js';
@@ -10,7 +11,7 @@ interface Referrer {
   readonly reference: ReferenceDefinition;
 }
 
-/** The resources of one application; parents and references find each other here. */
+/** The resources of one application, where parents and references find each other. */
 @Injectable()
 export class CrudRegistry implements OnApplicationBootstrap {
   private readonly resources = new Map<Type<object>, CrudResource>();
@@ -36,7 +37,7 @@ export class CrudRegistry implements OnApplicationBootstrap {
     );
   }
 
-  /** The resources that refer to an entity and care for its deletion. */
+  /** The resources that refer to an entity and are affected by its deletion. */
   referrersOf(entity: Type<object>): Referrer[] {
     return [...this.resources.values()].flatMap((resource) =>
       resource.definition.references
@@ -45,12 +46,16 @@ export class CrudRegistry implements OnApplicationBootstrap {
     );
   }
 
-  /** Checks what one resource says of another, once all are known. */
+  /** Checks what resources declare about each other, once all are known. */
   onApplicationBootstrap(): void {
     for (const { definition } of this.resources.values()) {
       const { parent, references } = definition;
-      if (parent) this.checkTarget(definition, parent.entity, 'parent.entity');
+      if (parent) {
+        checkDecorator(definition, parent.field, parent.entity, 'parent.entity');
+        this.checkTarget(definition, parent.entity, 'parent.entity');
+      }
       for (const { to, path, onDelete } of references) {
+        checkDecorator(definition, path, to, `references.${path}.to`);
         this.checkTarget(definition, to, `references.${path}.to`);
         if (onDelete === 'restrict') this.restricted.get(to)?.();
       }
@@ -74,6 +79,22 @@ export class CrudRegistry implements OnApplicationBootstrap {
         `${of}, which takes a token to read, but the action ${open} asks for none. Add isolationFields.${open}.`,
       );
     }
+  }
+}
+
+/** The decorator of a field and the option say the same thing; a class that extends the one that is named fits, too. */
+function checkDecorator(
+  { entity, inputs, label }: CrudDefinition,
+  path: string,
+  target: Type<object>,
+  where: string,
+): void {
+  for (const owner of [entity, inputs.create, inputs.update]) {
+    const named = fieldAt(owner, path)?.reference?.();
+    if (!named || target === named || target.prototype instanceof named) continue;
+    throw new Error(
+      `CrudModule.forFeature(${label}): ${where} names ${target.name}, but @IsReference() of ${owner.name}.${path} names ${named.name}. Name one class in both.`,
+    );
   }
 }
 
