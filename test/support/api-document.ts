@@ -1,4 +1,4 @@
-import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { type ParameterObject, sentParameters } from './api-parameters.js';
 
@@ -37,7 +37,11 @@ export class ApiDocument {
     const name = `${response.method} ${response.path} → ${response.status}`;
     if (response.status < 400) this.checkQuery(response.query, operation, name);
     const documented = operation.responses[response.status];
-    if (!documented) throw new Error(`${name}: the document does not list this status`);
+    if (!documented) {
+      throw new Error(
+        `${name}: the document does not list this status. Name that of an exception of your own in routes.<handler>.errors`,
+      );
+    }
     if (response.method === 'HEAD' || (!documented.content && response.body === undefined)) return;
     const mediaType = response.contentType?.split(';', 1)[0] ?? '';
     const schema = documented.content?.[mediaType]?.schema;
@@ -47,7 +51,7 @@ export class ApiDocument {
     // The schema of NDJSON is that of each line.
     const values = mediaType === 'application/x-ndjson' ? (response.body as unknown[]) : [response.body];
     for (const value of values) {
-      if (!validate(value)) throw new Error(`${name}: ${this.ajv.errorsText(validate.errors)}`);
+      if (!validate(value)) throw new Error(`${name}: ${faultsOf(validate)}`);
     }
   }
 
@@ -56,7 +60,7 @@ export class ApiDocument {
       if (!schema) throw new Error(`${name}: the document does not list the parameter ${parameter}`);
       const validate = this.validatorOf(schema);
       if (!values.some((value) => validate(value)))
-        throw new Error(`${name}: ${parameter}: ${this.ajv.errorsText(validate.errors)}`);
+        throw new Error(`${name}: ${parameter}: ${faultsOf(validate)}`);
     }
   }
 
@@ -83,4 +87,14 @@ export class ApiDocument {
     this.validators.set(schema, validate);
     return validate;
   }
+}
+
+/** The faults with their places, and the members that no schema has. */
+function faultsOf({ errors }: ValidateFunction): string {
+  return (errors ?? []).map(faultOf).join(', ');
+}
+
+function faultOf({ instancePath, message = '', params }: ErrorObject): string {
+  const { additionalProperty } = params as { additionalProperty?: string };
+  return `data${instancePath} ${message}${additionalProperty === undefined ? '' : ` ("${additionalProperty}")`}`;
 }

@@ -1,12 +1,12 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, getSchemaPath, PartialType } from '@nestjs/swagger';
-import { fieldsOf, type JsonSchema } from '../../fields/index.js';
+import { apiNamesOf, apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 
 const documented = new WeakMap<Type<object>, Map<string, Type<object>>>();
 
 /**
- * A class that Nest's documentation describes completely: with every field that has a field decorator or class-validator
- * decorators, beside those with `@ApiProperty()`. The class itself stays as it is.
+ * A class that Nest's documentation describes completely, including every field with a field decorator or
+ * class-validator decorators, not only those with `@ApiProperty()`. The original class is not changed.
  */
 export function documentedClass(type: Type<object>, name = type.name): Type<object> {
   const known = documented.get(type) ?? new Map<string, Type<object>>();
@@ -19,24 +19,37 @@ export function documentedClass(type: Type<object>, name = type.name): Type<obje
 function subclass(type: Type<object>, name: string): Type<object> {
   class Documented extends (type as Type<object>) {}
   for (const { name: field, schema, required } of fieldsOf(type)) {
-    ApiProperty({ ...schema, required } as ApiPropertyOptions)(Documented.prototype, field);
+    documentField(Documented, field, schema, required);
   }
   Object.defineProperty(Documented, 'name', { value: name });
   return Documented;
 }
 
-/** A class that Nest's documentation describes by an object schema. */
+/**
+ * Has Nest's documentation describe a field of a class. The list `required` of an object says which of its members are; then
+ * Nest reads from `selfRequired` whether the object itself is.
+ */
+export function documentField(
+  { prototype }: Type<object>,
+  field: string,
+  schema: JsonSchema,
+  required: boolean,
+): void {
+  const options = schema.required ? { ...schema, selfRequired: required } : { ...schema, required };
+  ApiProperty(options as ApiPropertyOptions)(prototype as object, field);
+}
+
+/** A class with the given object schema in Nest's documentation. */
 export function schemaClass(name: string, { properties = {}, required = [] }: JsonSchema): Type<object> {
   class Documented {}
   for (const [field, schema] of Object.entries(properties)) {
-    const options = { ...schema, required: required.includes(field) } as ApiPropertyOptions;
-    ApiProperty(options)(Documented.prototype, field);
+    documentField(Documented, field, schema, required.includes(field));
   }
   Object.defineProperty(Documented, 'name', { value: name });
   return Documented;
 }
 
-/** A class with further fields, each of which may be absent. */
+/** A class with additional fields, all optional. */
 export function withFields(
   type: Type<object>,
   name: string,
@@ -44,21 +57,25 @@ export function withFields(
 ): Type<object> {
   class Extended extends (type as Type<object>) {}
   for (const [field, schema] of Object.entries(fields)) {
-    ApiProperty({ ...schema, required: false } as ApiPropertyOptions)(Extended.prototype, field);
+    documentField(Extended, field, schema, false);
   }
   Object.defineProperty(Extended, 'name', { value: name });
   return Extended;
 }
 
-/** The class of what `fields` leaves of a record: any of its fields, and the identifier. */
+/** The class of a record reduced by `fields`: any of its fields, and the identifier. */
 export function partOf(record: Type<object>): Type<object> {
   class Part extends PartialType(record) {}
+  for (const name of apiNamesOf(record)) {
+    const { selfRequired, ...schema } = apiOptionsOf(record, name);
+    if (selfRequired !== undefined) documentField(Part, name, schema, false);
+  }
   ApiProperty({ required: true })(Part.prototype, '_id');
   Object.defineProperty(Part, 'name', { value: `${record.name}Part` });
   return Part;
 }
 
-/** The schema of a value that one of some classes describes. */
+/** The schema of a value of any of several classes. */
 export function anyOf(classes: readonly Type<unknown>[]) {
   const references = classes.map((one) => ({ $ref: getSchemaPath(one) }));
   return references.length > 1 ? { anyOf: references } : (references[0] ?? {});

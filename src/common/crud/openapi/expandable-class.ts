@@ -1,14 +1,15 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
+import { getSchemaPath } from '@nestjs/swagger';
 import { fieldsOf, type JsonSchema } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { outputClassOf } from '../definition/output.js';
 import type { CrudOutput } from '../options/crud-options.js';
+import { documentField } from './documented-class.js';
 import { ID_SCHEMA, recordSchema } from './record-schema.js';
 
 /**
- * The documented class of a record whose references may be expanded: each is an identifier, or the record that it refers
- * to. Without such references it is the class of the record itself.
+ * The documented class of a record with expandable references: each is an identifier, or the record that it
+ * refers to. Without such references, the class of the record itself.
  */
 export function expandableClass(record: Type<object>, definition: CrudDefinition): Type<object> {
   const members = new Map<string, JsonSchema>();
@@ -21,8 +22,7 @@ export function expandableClass(record: Type<object>, definition: CrudDefinition
   if (members.size === 0) return record;
   class Expandable extends record {}
   for (const [name, member] of members) {
-    const required = schema.required?.includes(name) ?? false;
-    ApiProperty({ ...member, required } as ApiPropertyOptions)(Expandable.prototype, name);
+    documentField(Expandable, name, member, schema.required?.includes(name) ?? false);
   }
   Object.defineProperty(Expandable, 'name', { value: `${definition.label}Expandable` });
   return Expandable;
@@ -43,7 +43,7 @@ function shownSchema(definition: CrudDefinition): JsonSchema {
   };
 }
 
-/** A schema with an identifier or a record at the end of a path; lists on the way are walked. */
+/** Replaces the end of a path in a schema with "an identifier or a record", walking into lists on the way. */
 function expandedAt(schema: JsonSchema, path: readonly string[], to: Type<object>): JsonSchema {
   if (schema.items) return { ...schema, items: expandedAt(schema.items, path, to) };
   const [name, ...rest] = path;
