@@ -8,13 +8,24 @@ import {
   type StoreFilter,
 } from '../src/common/crud/index.js';
 import { createCrudTestingModule, type CrudTestingModule } from '../src/common/crud/testing/index.js';
-import { IsIdentifier, IsOneOf, IsText } from '../src/common/fields/index.js';
+import { IsIdentifier, IsNested, IsOneOf, IsText, IsWholeNumber } from '../src/common/fields/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../src/common/tenancy/index.js';
 import { ACME, GLOBEX } from './support/tenants.js';
+
+class Handle {
+  @IsText({ max: 20 })
+  shape!: string;
+
+  @IsWholeNumber({ optional: true })
+  size?: number;
+}
 
 class DoorInput {
   @IsText({ max: 20 })
   name!: string;
+
+  @IsNested(() => Handle, { optional: true })
+  handle?: Handle;
 }
 
 @Schema({ timestamps: true })
@@ -57,7 +68,7 @@ describe('change, with a condition', () => {
 
   const created = async () => String((await testing.service.create(acme, { name: 'Front' }))._id);
 
-  it('changes a record that meets it, once', async () => {
+  it('changes a record that meets the condition, once', async () => {
     const id = await created();
     const answers = await Promise.all([1, 2, 3].map(() => testing.service.shut(acme, id, { state: 'open' })));
     expect(answers.filter(Boolean)).toEqual([expect.objectContaining({ state: 'shut' })]);
@@ -69,13 +80,38 @@ describe('change, with a condition', () => {
     expect(await testing.service.shut(acme, id)).toMatchObject({ state: 'shut' });
   });
 
-  it('takes what has the type of the field, also beyond what clients may send', async () => {
+  it('accepts any value of the type of the field, even one that clients may not send', async () => {
     const id = await created();
     const change = (set: object) => testing.service.change('update', acme, id, { set: { ...set } });
     await expect(change({ name: {} })).rejects.toThrow('"name" must be a string.');
     await expect(change({ colour: 'red' })).rejects.toThrow('"colour" is not a field of this record.');
     const beyond = { name: 'x'.repeat(21), state: 'ajar' };
     expect(await change(beyond)).toMatchObject(beyond);
+  });
+
+  it.each<[string, StoreChange]>([
+    ['name', { unset: ['name'] }],
+    ['name', { set: { name: null } }],
+    ['handle.shape', { unset: ['handle.shape'] }],
+    ['tenant', { set: { tenant: null } }],
+  ])('cannot take %s away, which a door needs: %j', async (path, change) => {
+    const id = await created();
+    await testing.service.change('update', acme, id, { set: { handle: { shape: '', size: 1 } } });
+    const taken = testing.service.change('update', acme, id, change);
+    await expect(taken).rejects.toThrow(`"${path}"`);
+    expect(await testing.service.get(acme, id)).toMatchObject({ name: 'Front', handle: { shape: '' } });
+  });
+
+  it('takes away what is optional', async () => {
+    const id = await created();
+    await testing.service.change('update', acme, id, { set: { handle: { shape: '', size: 1 } } });
+    const unset = ['handle.size'];
+    expect(await testing.service.change('update', acme, id, { unset })).toMatchObject({
+      handle: { shape: '' },
+    });
+    expect(await testing.service.change('update', acme, id, { unset: ['handle'] })).not.toHaveProperty(
+      'handle',
+    );
   });
 
   it('cannot reach beyond the scope by it', async () => {

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Type } from '@nestjs/common';
+import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import { fieldAt } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 
-/** Adds to a filter that the record still has the revision that a decision was made on. */
+/** Adds to a filter that the record must still have the revision that a decision was based on. */
 export function unchanged(
   filter: StoreFilter,
   { _id, __v = null }: Stored<object> | { _id: unknown; __v?: null },
@@ -10,7 +13,7 @@ export function unchanged(
   return { ...filter, _id, __v };
 }
 
-/** The values that are not what they were. */
+/** The values that have changed. */
 export function differences(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
@@ -30,7 +33,22 @@ export function isEmpty({ set, unset }: Required<StoreChange>): boolean {
   return Object.keys(set).length === 0 && unset.length === 0;
 }
 
-/** The fields that a change touches, at the top level. */
+/** The top-level fields that a change affects. */
 export function namesOf({ set, unset }: Required<StoreChange>): string[] {
   return [...Object.keys(set), ...unset].map((path) => path.split('.', 1)[0] ?? path);
+}
+
+/**
+ * Of a text that may be empty, the store does not know that it is required.
+ *
+ * @throws ValidationError if a change takes away a field that the class of the record requires
+ */
+export function keepRequired(entity: Type<object>, { set, unset }: Required<StoreChange>): void {
+  const nulls = Object.keys(set).filter((path) => set[path] === null);
+  const taken = [...unset, ...nulls].filter((path) => fieldAt(entity, path)?.required);
+  const [first, ...others] = taken.map((path) => ({
+    pointer: toPointer(path.split('.')),
+    detail: errorMessages.requiredField(path),
+  }));
+  if (first) throw new ValidationError([first, ...others]);
 }

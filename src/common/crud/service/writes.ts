@@ -11,39 +11,49 @@ import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
 import type { CrudResource } from './crud-resource.js';
-import { differences, isEmpty, namesOf, unchanged, valueAt } from './changes.js';
+import { differences, isEmpty, keepRequired, namesOf, unchanged, valueAt } from './changes.js';
 import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
 import { placeOf } from './turns.js';
 import { mergedFields, needsPrevious, planChange } from './plan-change.js';
 
-/** How often a write is decided anew because the record changed in between. */
+/** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
 
-/** On whose behalf a write is, and as which action. */
+/** The scope and the action that a write belongs to. */
 export interface WriteContext<Update> {
   /** @default a scope that isolates nothing */
   scope?: TenantScope;
   /** @default 'update' */
   action?: UpdateAction;
-  /** Records whose removal this one is part of, as keys of {@link References}. @default none */
+  /** Records whose removal this write is part of, as keys of {@link References}. @default none */
   within?: ReadonlySet<string>;
-  /** Whether the change only takes a reference away, so that the others that it leaves are not looked up. @default false */
+  /**
+   * Whether the change only removes a reference, so that the remaining ones need not be checked.
+   *
+   * @default false
+   */
   unlinks?: boolean;
-  /** The body that the hooks are told. @default none */
+  /** The body to pass to the hooks. @default none */
   changes?: Changes<Update>;
 }
 
-/** A record that a create has stored, and what is told of it. */
+/** A record that a create has stored, with what its hooks and event need. */
 interface Made<Entity> {
   readonly stored: Stored<Entity>;
   readonly entry: OutboxEntry;
 }
 
-/** Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from `Access`. */
+/**
+ * Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from
+ * `Access`.
+ */
 export class Writes<Entity extends object, Create extends object, Update extends object> {
   constructor(private readonly resource: CrudResource<Entity, Create, Update>) {}
 
-  /** Stores a record of the values and the scope's fields, between the hooks of a create; once, if the request has a key. */
+  /**
+   * Stores a record with the input and the scope's fields, and runs the create hooks; only once per
+   * idempotency key.
+   */
   async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
     const reservation = reservationOf(scope);
     const insert = (id?: Types.ObjectId) => this.make(scope, input, id);
@@ -54,8 +64,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /**
-   * The record that an earlier attempt of a request with a key has stored, if this one was refused before it came to it.
-   * The after-hooks run here, too: whether they ran then, nobody knows.
+   * The record that an earlier request with the same key has stored, if this one was rejected before it could
+   * find it. The after-hooks run again, since nobody knows whether they ran then.
    */
   async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
     const { name } = this.resource.definition;
@@ -78,7 +88,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const fields = access.fields('create', scope);
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
     const values: Record<string, unknown> = { ...Object.fromEntries(entries), ...fields };
-    // Before the hook, which may look up what the references name, and after it, for those that it set.
+    // Before the hook, which may look up the referenced records, and again after it, for references that it
+    // set.
     await references.check('create', scope, values);
     let record = values;
     if (hooks.has('beforeCreate')) {
@@ -100,7 +111,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
         turn?.pass();
         return storing;
       });
-    // Audit records are stored in the order in which they are begun, and the records after them.
+    // Audit records are stored in the order in which they begin, and the records after them.
     const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
     return { stored, entry };
   }
@@ -121,10 +132,11 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /**
-   * Changes the record that matches, between the hooks of an update; undefined if none matches. A decision on the record's
-   * present state (a nested patch, a hook) is written only if that state still stands, and made anew otherwise.
+   * Changes the record that matches, and runs the update hooks; undefined if none matches. A decision that
+   * depends on the record's current state (a nested patch, a hook) is written only if that state has not
+   * changed, and retried otherwise.
    *
-   * @throws WriteConflictError if others were faster each time
+   * @throws WriteConflictError if other writes were faster each time
    */
   async change(
     filter: StoreFilter,
@@ -155,7 +167,10 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.decide(filter, needs, plan, { ...context, changes });
   }
 
-  /** {@link Writes.patch} for a caller who does not want the record, which is not read if nobody else does. Says whether one matched. */
+  /**
+   * {@link Writes.patch} without reading the record, unless something else needs it. Returns whether a record
+   * matched.
+   */
   async patchUnread(
     filter: StoreFilter,
     changes: Changes<Update>,
@@ -168,11 +183,15 @@ export class Writes<Entity extends object, Create extends object, Update extends
     if (!change || isEmpty(change)) return (await this.patch(filter, changes, { scope })) !== undefined;
     await references.check('update', scope, change.set);
     this.keepScope('update', scope, change);
+    keepRequired(this.resource.definition.entity, change);
     const entry = this.entry(scope, 'update', namesOf(change));
     return this.translated(() => store.updateUnread(filter, change, entry));
   }
 
-  /** Takes a reference away from the record that matches: the field, or the entry of a list, between the hooks of an update. */
+  /**
+   * Removes a reference (the field, or the entry of a list) from the record that matches, and runs the update
+   * hooks.
+   */
   async unlink(
     filter: StoreFilter,
     path: string,
@@ -189,7 +208,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.decide(filter, true, plan, { ...context, unlinks: true });
   }
 
-  /** Removes the record that matches, between the hooks of a delete; undefined if none matches. */
+  /** Removes the record that matches, and runs the delete hooks; undefined if none matches. */
   async remove(
     filter: StoreFilter,
     { scope = unrestrictedScope(), within = new Set() }: WriteContext<Update> = {},
@@ -246,6 +265,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
         );
       }
       this.keepScope(isolatedAs, scope, change);
+      keepRequired(this.resource.definition.entity, change);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await references.check(isolatedAs, scope, differences(planned, change.set));
       const entry = this.entry(scope, action, namesOf(change));
@@ -269,7 +289,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /**
-   * Carries out the command of a write, between its audit record and the outcome of that, if the resource is audited.
+   * Carries out the command of a write. If the resource is audited, stores the audit record before and the
+   * outcome after.
    *
    * @param begun called when the next write may begin its own
    */
@@ -295,7 +316,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     }
   }
 
-  /** @throws Error if a change would move the record out of the scope that the write was asked for in */
+  /** @throws Error if a change would move the record out of the scope that the write was requested in */
   private keepScope(action: 'update' | 'del', scope: TenantScope, change: Required<StoreChange>): void {
     const { access, definition } = this.resource;
     for (const [field, value] of Object.entries(access.fields(action, scope))) {
@@ -325,12 +346,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return eventOf(this.resource.definition, caller, record, entry);
   }
 
-  /** The event with a record of its own: what a hook does to it, no listener sees. */
+  /** The event with its own copy of the record, so that a hook's changes do not reach listeners. */
   private copy(event: EntityEvent, scope: TenantScope, record: Stored<Entity>): EntityEvent {
     return { ...event, record: this.resource.definition.present(record, scope.caller) };
   }
 
-  /** A unique index may span fields that clients know nothing of, such as those that isolate a tenant. */
+  /** A unique index may include fields that clients do not know, such as those that isolate a tenant. */
   private async translated<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
