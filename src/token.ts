@@ -3,14 +3,15 @@ import { SignJWT } from 'jose';
 import { isObjectId } from './common/ids/index.js';
 import { ConfigurationError, jwtSecretOf, readEnvironment } from './config/index.js';
 
-const USAGE = `Usage: npm run token -- --tenant <24 hexadecimal digits> [--hours <number, default 8>]
+const USAGE = `Usage: npm run token -- --tenant <24 hexadecimal digits> [--sub <text>] [--hours <number, default 8>]
 
 Prints a token that acts for the tenant, for example: npm run --silent token -- --tenant 665f1c2ab7e3a90d4c8b0001
+With --sub ada it acts for the person ada of the tenant. Run it with the DATA_DIR or JWT_SECRET of the service.
 Send it as "Authorization: Bearer <token>". Only for development; docs/tokens.md is about production.`;
 
 /** Prints a development token for a tenant. */
 async function main(): Promise<void> {
-  const { tenant, hours, help } = readArguments();
+  const { tenant, sub, hours, help } = readArguments();
   if (help) {
     process.stdout.write(`${USAGE}\n`);
     return;
@@ -27,15 +28,17 @@ async function main(): Promise<void> {
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setIssuedAt()
     .setExpirationTime(`${hours} hours`);
+  if (sub !== undefined) token.setSubject(sub);
   if (environment.jwtIssuer) token.setIssuer(environment.jwtIssuer);
   if (environment.jwtAudience) token.setAudience(environment.jwtAudience);
   process.stdout.write(`${await token.sign(new TextEncoder().encode(secret))}\n`);
 }
 
-function readArguments(): { tenant: string; hours: number; help: boolean } {
+function readArguments(): { tenant: string; sub?: string; hours: number; help: boolean } {
   const { values } = parseArgs({
     options: {
       tenant: { type: 'string' },
+      sub: { type: 'string' },
       hours: { type: 'string', default: '8' },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -43,7 +46,7 @@ function readArguments(): { tenant: string; hours: number; help: boolean } {
   const hours = Number(values.hours);
   if (values.help) return { tenant: '', hours, help: true };
   if (!isObjectId(values.tenant) || !(hours > 0)) throw new Error(USAGE);
-  return { tenant: values.tenant, hours, help: false };
+  return { tenant: values.tenant, sub: values.sub, hours, help: false };
 }
 
 main().catch((error: Error) => {

@@ -12,7 +12,7 @@ const MONGODB_URI = 'mongodb://127.0.0.1:27017/app';
 const JWKS_URL = 'https://issuer.example.com/keys';
 
 describe('the environment', () => {
-  it('has the defaults of the package', () => {
+  it('has the documented defaults', () => {
     expect(readEnvironment({})).toMatchObject(APP_DEFAULTS);
   });
 
@@ -241,14 +241,14 @@ describe('a process', () => {
     expect(ended).toEqual({ code: 1, stdout: '', stderr: `${name} ${detail}\n` });
   });
 
-  it('does not start where DATA_DIR cannot be a folder', async () => {
+  it('does not start if DATA_DIR cannot be a folder', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     const { code, stderr } = await ServiceProcess.spawn({ MONGODB_URI, DATA_DIR: file }).ended();
     expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
   });
 
-  it('does not start where it cannot listen', async () => {
+  it('does not start if it cannot listen', async () => {
     const env = { MONGODB_URI: freshDatabaseUri(), JWT_SECRET: TEST_SECRET, PORT: '0', HOST: '192.0.2.1' };
     const { code, stderr } = await ServiceProcess.spawn(env).ended();
     const detail = 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.';
@@ -279,7 +279,14 @@ describe('a process', () => {
     service.signal('SIGKILL');
   });
 
-  it('says how to use the token command', async () => {
+  it('makes a token of a person, whom it names', async () => {
+    const args = ['dist/token.js', '--tenant', ACME, '--sub', 'ada'];
+    const { stdout } = await ServiceProcess.spawn({ JWT_SECRET: TEST_SECRET }, args).ended();
+    const { payload } = await jwtVerify(stdout.trim(), new TextEncoder().encode(TEST_SECRET));
+    expect(payload).toMatchObject({ tenant: ACME, sub: 'ada' });
+  });
+
+  it('explains the token command', async () => {
     const { code, stdout, stderr } = await ServiceProcess.spawn({}, ['dist/token.js', '--help']).ended();
     expect([code, stdout, stderr]).toEqual([
       0,
