@@ -7,13 +7,17 @@ import {
   sendProblem,
   TooManyRequestsError,
 } from '../../errors/index.js';
+import { networkOf } from '../client-of.js';
 import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
 import { KnownTenants } from './known-tenants.js';
 import { type RateLimitOptions, RateLimits } from './rate-limits.js';
 
 /** Limits of the load that a process accepts. */
 export interface LoadOptions extends FairQueueOptions, RateLimitOptions {
-  /** Average delay of the event loop, over a second, above which requests are refused; 0 is no bound. Unit: milliseconds. */
+  /**
+   * Average event loop delay over a second above which requests are rejected; 0 disables the check. Unit:
+   * milliseconds.
+   */
   readonly maxEventLoopDelayMs: number;
 }
 
@@ -23,26 +27,30 @@ declare module 'fastify' {
     underLoad?: 'taken' | 'stream';
   }
   interface FastifyRequest {
-    /** The place that the request holds in the process; null before and after. */
+    /** The place of the request among the running ones; null before and after. */
     load: { place: Place; deadline: NodeJS.Timeout } | null;
   }
 }
 
 /**
- * How a route's requests are treated under load. They are `taken` whatever the load, such as probes; or they are a `stream`,
- * which is refused as others are, but neither takes turns nor has a deadline.
+ * How requests to a route are treated under load. `taken`: always accepted, such as probes. `stream`:
+ * rejected like others, but without taking turns and without a deadline.
  */
 export const UnderLoad = (underLoad: 'taken' | 'stream'): MethodDecorator => RouteConfig({ underLoad });
 
-/** From the arrival of a request to the first byte of its answer, with time for that to arrive. Unit: milliseconds. */
+/**
+ * From the arrival of a request to the first byte of its answer, with time for that byte to arrive. Unit:
+ * milliseconds.
+ */
 const DEADLINE_MS = 4_800;
 
 /**
- * Keeps a process usable under any load. Requests beyond the limits of their client (429) or of the process (503) are refused
- * before their body is read; the others take turns, fairly between tenants, or addresses if no tenant is known, and are
- * answered within five seconds. Call it after the hooks whose headers refusals should have, too.
+ * Keeps a process usable under any load. Requests beyond the limits of their client (429) or of the process
+ * (503) are rejected before their body is read. The others take turns, fairly between tenants, or between
+ * addresses if no tenant is known, and are answered within five seconds. Call it after the hooks whose
+ * headers rejections should also have.
  *
- * @returns the queue, to see how long it is
+ * @returns the queue, to observe its length
  */
 export async function useLoadControl(
   fastify: FastifyInstance,
@@ -51,7 +59,7 @@ export async function useLoadControl(
   const tenants = new KnownTenants();
   const queue = new FairQueue(options);
   const rates = await RateLimits.create(fastify, options, (request) => tenants.of(request));
-  const clientOf = (request: FastifyRequest) => tenants.of(request) ?? request.ip;
+  const clientOf = (request: FastifyRequest) => tenants.of(request) ?? networkOf(request.ip);
 
   await fastify.register(fastifyUnderPressure, {
     maxEventLoopDelay: options.maxEventLoopDelayMs,
@@ -66,7 +74,8 @@ export async function useLoadControl(
   });
   fastify.addHook('preHandler', (request, reply, done) => {
     if (!isControlled(request) || request.routeOptions.config.underLoad === 'stream') return done();
-    // A route that turns out not to be there, such as /todos/ with its empty id, comes by again as a 404.
+    // A request whose route turns out not to exist, such as /todos/ with its empty id, passes here again as a
+    // 404.
     if (request.load) return done();
     const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
     const place = queue.placeFor(clientOf(request));
@@ -87,9 +96,9 @@ export async function useLoadControl(
 }
 
 /**
- * Gives back the place of a request that has to wait for something else, so that it keeps nobody from being served meanwhile.
+ * Gives up the place of a request while it waits for something else, so that it does not block others.
  *
- * @returns a function that waits for another place; it never returns if the request has been given up on
+ * @returns a function that waits for a new place; it never resolves if the request has been given up
  */
 export function stepAside(request: FastifyRequest): () => Promise<void> {
   const { load } = request;
@@ -103,7 +112,7 @@ export function stepAside(request: FastifyRequest): () => Promise<void> {
 
 function takeTurn(request: FastifyRequest, place: Place, start: () => void): void {
   place.take(() => {
-    // Nobody may wait for it any more when its turn comes.
+    // The client may have gone away by the time it is this request's turn.
     if (request.raw.socket.destroyed) leave(request);
     else start();
   });
@@ -125,7 +134,7 @@ function leave(request: FastifyRequest): void {
   load.place.leave();
 }
 
-/** Answers in the place of a handler that takes too long; what it sends later goes nowhere. */
+/** Answers in place of a handler that takes too long. Its own answer is then ignored. */
 function giveUp(request: FastifyRequest, reply: FastifyReply): void {
   leave(request);
   if (reply.sent || reply.raw.headersSent) return;
