@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ByteBudget } from '../src/common/http/byte-budget.js';
 
@@ -5,7 +6,7 @@ import { ByteBudget } from '../src/common/http/byte-budget.js';
 const HALF = 64 * 1_048_576;
 const MAX_WAITING = 200;
 
-const requestOf = (ip: string) => ({ ip }) as FastifyRequest;
+const requestOf = (ip: string) => ({ ip, raw: { socket: new Socket() } }) as unknown as FastifyRequest;
 
 describe('the memory of large answers', () => {
   /** A budget that two clients have taken as a whole, and what becomes of those that wait. */
@@ -67,7 +68,7 @@ describe('the memory of large answers', () => {
     expect([refused('a'), refused('b')]).toEqual([52, 1]);
   });
 
-  it('says that everybody together waits too much to a client that is alone, or has few requests', async () => {
+  it('tells a client that is alone, or has few requests, that the service is overloaded', async () => {
     const { wait, release, events } = await fullBudget();
     const waiting = waitOften(wait, 'a', MAX_WAITING);
     await wait('a');
@@ -83,7 +84,7 @@ describe('the memory of large answers', () => {
     await Promise.all(others);
   });
 
-  it('that is free need not be waited for by a client that waits for nothing', async () => {
+  it('is available at once, if it is free, to a client without waiting requests', async () => {
     const budget = new ByteBudget();
     const held = await budget.reserve(requestOf('a'), HALF);
     const waiting = budget.reserve(requestOf('a'), HALF);

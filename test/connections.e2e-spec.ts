@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { gzipSync } from 'node:zlib';
+import { MAX_BEHIND } from '../src/common/http/queued-responses.js';
 import { eventually } from './support/eventually.js';
 import { expectProblem } from './support/problems.js';
 import { sendBytes, sendRaw } from './support/raw-http.js';
@@ -49,12 +51,12 @@ describe('a body in chunks', () => {
     expectBroken(await sendBytes(app.url, head + '1\r\n \r\n'.repeat(6_000)), '/todos');
   });
 
-  it('is one of an import, too', async () => {
+  it('can also be that of an import', async () => {
     const head = `POST /todos/import HTTP/1.1\r\n${HOST}Content-Type: application/x-ndjson\r\n${CHUNKED}\r\n`;
     expectBroken(await sendBytes(app.url, head + '1\r\n \r\n'.repeat(6_000)), '/todos/import');
   });
 
-  it('ends an import that has results with a problem in the place of the next one', async () => {
+  it('ends an import that has results with a problem in place of the next one', async () => {
     const head = `POST /todos/import HTTP/1.1\r\n${HOST}Content-Type: application/x-ndjson\r\n${CHUNKED}\r\n`;
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
     let answer = '';
@@ -84,14 +86,23 @@ describe('a body that nobody reads', () => {
   it.each([
     ['POST', '/nothing', 404],
     ['PUT', '/todos', 405],
+    ['POST', '/%', 400],
     ['GET', '/todos/count', 200],
     ['GET', '/todos/7', 400],
     ['POST', '/todos', 413],
-  ])('is not waited for, and the answer can be read: %s %s', async (method, path, status) => {
+  ])('is not taken, and the answer can be read: %s %s', async (method, path, status) => {
+    const connection = once(app.app.getHttpAdapter().getInstance().server, 'connection');
     const head = `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${CHUNKED}\r\n`;
-    const response = await sendBytes(app.url, head + chunks('x'.repeat(4_000_000), 65_536));
+    const bytes = head + chunks('x'.repeat(4_000_000), 65_536);
+    const begun = performance.now();
+    const response = await sendBytes(app.url, bytes);
     expect(response.status).toBe(status);
     expect(response.headers.get('connection')).toBe('close');
+    const [socket] = (await connection) as [Socket];
+    await eventually(() => expect(socket.destroyed).toBe(true));
+    // Closed at once, it would be reset, and the answer lost on a longer way.
+    expect(performance.now() - begun).toBeGreaterThan(990);
+    expect(socket.bytesRead).toBeLessThan(2_500_000);
   });
 
   it('leaves the connection open if it has arrived', async () => {
@@ -137,9 +148,10 @@ describe('a body that nobody reads', () => {
 });
 
 describe('a client that takes its time', () => {
+  const STALL_MS = 4_000;
   let app: TestApp;
   beforeAll(async () => {
-    app = await createTestApp({ limits: { headersMs: 500, bodyMs: 600, stallMs: 2_000 } });
+    app = await createTestApp({ limits: { headersMs: 500, bodyMs: 600, stallMs: STALL_MS } });
     const description = 'x'.repeat(10_000);
     const records = Array.from({ length: 1_500 }, () => ({ title: 'x', description, createdAt: new Date() }));
     await app.database.collection('todos').insertMany(records);
@@ -150,7 +162,7 @@ describe('a client that takes its time', () => {
     expect((await sendBytes(app.url, 'GET /todos HTTP/1.1\r\nHost:')).body).toMatchObject(REQUEST_TIMEOUT);
   });
 
-  it('gets a 408 for a body that does not end, whatever comes of it', async () => {
+  it('gets a 408 for a body that does not end, however much of it arrives', async () => {
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
     const answers = collect(socket);
     socket.write(`POST /todos HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 100000\r\n\r\n{`);
@@ -175,7 +187,19 @@ describe('a client that takes its time', () => {
     socket.destroy();
   });
 
-  it('is cut off if it takes nothing of an answer', async () => {
+  it('may wait between the lines of an import', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const answers = collect(socket);
+    socket.write(
+      `POST /todos/import HTTP/1.1\r\n${HOST}Content-Type: application/x-ndjson\r\n${CHUNKED}\r\n`,
+    );
+    const sending = setInterval(() => socket.write(chunks('{"title":"x"}\n', 100)), 0.65 * STALL_MS);
+    await eventually(() => expect(answers().match(/"status":201/g)?.length).toBe(2), 3 * STALL_MS);
+    clearInterval(sending);
+    socket.destroy();
+  }, 30_000);
+
+  it('is disconnected if it reads nothing of an answer', async () => {
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
     socket.write(`GET /todos HTTP/1.1\r\n${HOST}\r\n`);
     await once(socket, 'readable');
@@ -185,7 +209,8 @@ describe('a client that takes its time', () => {
         server.getConnections((_: unknown, n: number) => resolve(n)),
       );
       expect(count).toBe(0);
-    }, 15_000);
+      // Node's own time-out gives a send that has begun twice its time.
+    }, 1.6 * STALL_MS);
     socket.destroy();
   }, 30_000);
 });
@@ -212,7 +237,7 @@ describe('requests that wait behind another one on their connection', () => {
   const inFlight = async () =>
     Number(/^http_requests_in_flight (\d+)$/m.exec((await app.get('/metrics')).text)?.[1]);
 
-  it('give back what they hold when the connection ends', async () => {
+  it('release their resources when the connection ends', async () => {
     const token = await tokenOf(ACME);
     // Live streams have places, and large pages memory, that others would miss.
     const queued = ['/todos?limit=1', '/events', '/posts/api?limit=100'];
@@ -233,6 +258,57 @@ describe('requests that wait behind another one on their connection', () => {
     expect(stream.status).toBe(200);
     await stream.body?.cancel();
   }, 60_000);
+});
+
+describe('requests that are sent before the answers to others', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  const last = `GET /last HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`;
+  // Answered in the turn of the event loop that reads it.
+  const post = (path: string) => `POST ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 2\r\n\r\n{}`;
+
+  const instancesOf = async (bytes: string) => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const answers = collect(socket);
+    const ended = once(socket, 'end');
+    socket.write(bytes);
+    await ended;
+    socket.destroy();
+    return [...answers().matchAll(/"instance":"([^"]+)"/g)].map(([, path]) => path);
+  };
+
+  it('are answered in their order', async () => {
+    const paths = Array.from({ length: 20 }, (_, i) => `/nothing/${i}`);
+    expect(await instancesOf(paths.map(get).join('') + last)).toEqual([...paths, '/last']);
+  });
+
+  it.each([
+    ['that wait', get, 'nothing'],
+    ['that are answered at once', post, 'posts/api?query'],
+  ])('are bounded, and neither read nor carried out beyond: those %s', async (_which, request, path) => {
+    const { server } = app.app.getHttpAdapter().getInstance();
+    const connection = once(server, 'connection');
+    const bytes = Array.from({ length: 50_000 }, (_, i) => request(`/${path}${i}`)).join('');
+    const instances = await instancesOf(bytes + last);
+    expect(instances).toHaveLength(MAX_BEHIND + 1);
+    const [socket] = (await connection) as [Socket];
+    expect(socket.bytesRead).toBeLessThan(200_000);
+  });
+
+  it('are any number, if each waits for its answer', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const answers = collect(socket);
+    for (let i = 1; i <= 2 * MAX_BEHIND; i++) {
+      socket.write(get(`/nothing/${i}`));
+      await eventually(() => expect(answers()).toContain(`"/nothing/${i}"`));
+    }
+    socket.destroy();
+  });
 });
 
 /** All that a socket has received so far. */

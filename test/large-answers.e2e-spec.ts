@@ -55,7 +55,7 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     expect(again.statusCode).toBe(200);
   });
 
-  it('give their place back when their client goes away', async () => {
+  it('release their place when their client goes away', async () => {
     for (let i = 0; i < 4; i++) {
       await eventually(async () => {
         const response = await stall();
@@ -66,7 +66,7 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     }
   });
 
-  it('in an order that is refused take no place', async () => {
+  it('take no place if their order is refused', async () => {
     for (let i = 0; i < 4; i++) expect((await app.get('/todos?limit=x')).status).toBe(400);
     expect((await stall()).statusCode).toBe(200);
   });
@@ -119,7 +119,7 @@ describe('a large page', () => {
     expect(listeners).toBeLessThanOrEqual(10);
   });
 
-  it('is sent to many at a time, and each gets all of it', async () => {
+  it('is sent to many clients at the same time, and each gets all of it', async () => {
     const read = async () => (await fetch(`${app.url}/posts/api?limit=20`)).json();
     const pages = (await Promise.all(Array.from({ length: 20 }, read))) as { results?: unknown[] }[];
     expect(pages.map(({ results }) => results?.length)).toEqual(Array.from({ length: 20 }, () => 20));
@@ -130,9 +130,12 @@ describe('large pages that wait for memory', () => {
   const PLACES = 8;
   /** Of 10 MB each, the half of the memory that one client may have. */
   const READERS = 6;
+  const IN_ALL = 13;
   let app: TestApp;
   beforeAll(async () => {
-    app = await createTestApp({ env: { MAX_RUNNING_REQUESTS: String(PLACES) } });
+    app = await createTestApp({
+      env: { MAX_RUNNING_REQUESTS: String(PLACES), TRUSTED_PROXIES: '127.0.0.1' },
+    });
     const content = 'x'.repeat(100_000);
     const createdAt = new Date();
     const posts = Array.from({ length: 100 }, (_, i) => ({
@@ -146,7 +149,7 @@ describe('large pages that wait for memory', () => {
   });
   afterAll(() => app.close());
 
-  it('keep no small request from being served, and are served in their turn', async () => {
+  it('do not block small requests, and are served in turn', async () => {
     const readers: ClientRequest[] = [];
     for (let i = 0; i < READERS; i++) {
       const reader = request(`${app.url}/posts/api?limit=100`).end();
@@ -174,5 +177,24 @@ describe('large pages that wait for memory', () => {
       const { text } = await app.get('/metrics');
       for (const name of ['running', 'waiting']) expect(text).toContain(`http_requests_${name} 0\n`);
     });
+  });
+
+  it('get the memory of clients that take nothing of theirs', async () => {
+    const stalled: ClientRequest[] = [];
+    let begun = 0;
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+      const headers = { 'X-Forwarded-For': address };
+      for (let i = 0; i < READERS; i++) {
+        const reader = request(`${app.url}/posts/api?limit=100`, { headers }).end();
+        // With a listener that does not read it; without one, it would be thrown away.
+        reader.on('error', () => undefined).on('response', () => (begun += 1));
+        stalled.push(reader);
+      }
+    }
+    await eventually(() => expect(begun).toBeGreaterThanOrEqual(IN_ALL));
+    const response = await fetch(`${app.url}/posts/api?limit=100`);
+    const { results } = (await response.json()) as { results: object[] };
+    expect([response.status, results?.length]).toEqual([200, 100]);
+    stalled.forEach((reader) => reader.destroy());
   });
 });

@@ -16,16 +16,22 @@ export interface ExpectedProblem {
 
 /** Asserts a whole error response: status, content type, and every member of the problem (RFC 9457). */
 export function expectProblem(response: TestResponse, { errors, ...expected }: ExpectedProblem): void {
+  const title = expected.title ?? titleOf(expected.code);
   expect(response.body).toEqual({
     ...expected,
     type: `urn:problem:${expected.code.toLowerCase().replaceAll('_', '-')}`,
-    title: expected.title ?? ERROR_TABLE[expected.code as ErrorCode].title,
+    title,
     message: expected.detail,
     requestId: response.headers.get('x-request-id'),
     ...(errors && { errors }),
   });
   expect(response.status).toBe(expected.status);
   expect(response.headers.get('content-type')).toBe('application/problem+json');
+}
+
+function titleOf(code: string): string {
+  if (code in ERROR_TABLE) return ERROR_TABLE[code as ErrorCode].title;
+  throw new Error(`The code "${code}" is not in the error table: give the title of the exception, too.`);
 }
 
 /** Asserts a validation error that has exactly these faults. */

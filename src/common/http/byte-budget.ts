@@ -1,16 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
 import { clientOf } from './client-of.js';
+import { MemoryHolders } from './memory-holders.js';
 
-/** Maximum size of all answers that are held in memory. Unit: bytes. */
+/** Maximum total size of answers held in memory. Unit: bytes. */
 const MAX_BYTES = 128 * 1_048_576;
-/** Maximum size of those of one client. Unit: bytes. */
+/** Maximum total size of one client's answers. Unit: bytes. */
 const MAX_CLIENT_BYTES = MAX_BYTES / 2;
-/** How long a request waits for its part; less than it has for its answer. Unit: milliseconds. */
+/** How long a request waits for memory; less than the time it has for its answer. Unit: milliseconds. */
 const MAX_WAIT_MS = 3_500;
-/** Requests that wait at a time. */
+/** Maximum number of waiting requests. */
 const MAX_WAITING = 200;
-/** Of them, those of one client that are its share while others wait. */
+/** One client's share of them while other clients wait. */
 const CLIENT_SHARE = MAX_WAITING / 8;
 
 interface Waiting {
@@ -20,34 +21,37 @@ interface Waiting {
   readonly refuse: (error: Error) => void;
 }
 
-/** Bytes of the budget that belong to one answer. */
+/** The part of the budget that one answer holds. */
 export interface Reservation {
-  /** Takes note of what the answer really takes. Unit: bytes. */
+  /** Adjusts the reservation to the real size of the answer. Unit: bytes. */
   resize(bytes: number): void;
-  /** Gives them back; nothing changes them afterwards. */
+  /** Releases the bytes. Later calls change nothing. */
   release(): void;
 }
 
 /**
- * Divides memory among large answers. Those that do not fit wait, and clients take turns. One client may have all waiting places,
- * but gives them up to others.
+ * Divides memory among large answers. Those that do not fit wait, and clients take turns. One client may take
+ * all waiting places, but gives them up to others.
  */
 export class ByteBudget {
   private used = 0;
   private readonly usedBy = new Map<string, number>();
-  /** Requests that wait, by their client; the first client has its turn. */
+  /** Waiting requests by client. It is the first client's turn. */
   private readonly queues = new Map<string, Waiting[]>();
   private waiting = 0;
+  private readonly holders = new MemoryHolders(() => this.waiting > 0);
 
   /**
-   * Waits until so many bytes are free.
+   * Waits until this many bytes are free.
    *
-   * @throws OverloadedError, TooManyRequestsError if they are not in time, or too many requests wait
+   * @throws OverloadedError, TooManyRequestsError if they are not free in time, or if too many requests wait
    */
   async reserve(request: FastifyRequest, bytes: number): Promise<Reservation> {
     const client = clientOf(request);
     if (this.isFree(request, bytes)) this.take(client, bytes);
     else await this.wait(client, bytes);
+    const { socket } = request.raw;
+    this.holders.add(socket);
     let held = bytes;
     let isReleased = false;
     const resize = (now: number) => {
@@ -57,13 +61,15 @@ export class ByteBudget {
       this.admit();
     };
     const release = () => {
+      if (isReleased) return;
       resize(0);
       isReleased = true;
+      this.holders.remove(socket);
     };
     return { resize, release };
   }
 
-  /** Whether a request need not wait for so many bytes. */
+  /** Whether a request would get this many bytes without waiting. */
   isFree(request: FastifyRequest, bytes: number): boolean {
     const client = clientOf(request);
     return !this.queues.has(client) && this.fits(client, bytes);
@@ -92,11 +98,15 @@ export class ByteBudget {
       if (queue) queue.push(waiting);
       else this.queues.set(client, [waiting]);
       this.waiting += 1;
+      this.holders.watch();
       this.admit();
     });
   }
 
-  /** Has the last request in the longest queue give way to one of a client with a shorter one; throws if there is none. */
+  /**
+   * Rejects the last request in the longest queue in favour of a client with a shorter one; throws if there
+   * is none.
+   */
   private makeRoom(client: string): void {
     const own = this.queues.get(client)?.length ?? 0;
     const longest = [...this.queues.values()].reduce((a, b) => (b.length > a.length ? b : a));
@@ -123,7 +133,7 @@ export class ByteBudget {
     }
   }
 
-  /** The first request that fits of the first client that has one. */
+  /** The first request that fits, of the first client that has one. */
   private next(): Waiting | undefined {
     for (const queue of this.queues.values()) {
       const found = queue.find(({ client, bytes }) => this.fits(client, bytes));
@@ -156,7 +166,7 @@ export class ByteBudget {
   }
 }
 
-/** Why a request is refused whose client has so many others waiting: for these, or for those of everybody. */
+/** Why a request is rejected: because of its client's other waiting requests, or because of everybody's. */
 function refusalOf(own: number, hasCompany: boolean): Error {
   return hasCompany && own > CLIENT_SHARE ? new TooManyRequestsError('share', 1) : new OverloadedError();
 }

@@ -15,17 +15,18 @@ import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js
 import { DirectRoutes } from './direct-routes.js';
 import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
-import { closeQueuedResponses } from './queued-responses.js';
+import { boundQueuedResponses } from './queued-responses.js';
 import { headFault } from './request-head.js';
 import { useRequestLog } from './request-log.js';
-import { useStagedClose } from './staged-close.js';
+import { leaveRest, useStagedClose } from './staged-close.js';
+import { closeStalledConnections } from './stalled-connections.js';
 import { type TransferLimits, Transfers } from './transfers.js';
 
 /** Settings of the HTTP server. */
 interface HttpOptions {
-  /** Largest request body. Unit: bytes. */
+  /** Maximum size of a request body. Unit: bytes. */
   bodyLimit: number;
-  /** Proxies whose `X-Forwarded-For` says where a request comes from: addresses, or ranges of them. */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses or ranges of addresses. */
   trustedProxies: string[];
   logger: FastifyBaseLogger;
   limits?: Partial<ConnectionLimits & TransferLimits>;
@@ -36,7 +37,10 @@ const CLOSING_KEEP_ALIVE_MS = 100;
 
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
-/** The Fastify server that Nest runs on. Every error, down to a broken request line, is a problem (RFC 9457). */
+/**
+ * The Fastify server that Nest runs on. Every error, even that of a broken request line, is a problem (RFC
+ * 9457).
+ */
 export function createHttpAdapter({
   bodyLimit,
   trustedProxies,
@@ -53,12 +57,11 @@ export function createHttpAdapter({
     routerOptions: { querystringParser: parseQueryString },
     return503OnClosing: false,
     http: {
-      // Node's own answer would have no body; the hook below refuses in its place.
+      // Node's own answer would have no body; the hook below rejects the request instead.
       requireHostHeader: false,
       headersTimeout: headersMs,
       connectionsCheckingInterval: headersMs / 5,
     },
-    connectionTimeout: stallMs,
     forceCloseConnections: 'idle',
     genReqId: ({ headers }: IncomingMessage) => {
       const sent = headers['x-request-id'];
@@ -66,6 +69,8 @@ export function createHttpAdapter({
     },
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       reply.header('X-Request-Id', request.id);
+      // No hook sees these.
+      leaveRest(request, reply);
       sendProblem(error, request, reply, {
         error: (...args: unknown[]) => logger.error(args[0], String(args[1])),
       });
@@ -78,7 +83,8 @@ export function createHttpAdapter({
     const fault = headFault(request.raw);
     done(fault === undefined ? undefined : new MalformedRequestError(fault));
   });
-  closeQueuedResponses(fastify.server);
+  closeStalledConnections(fastify.server, stallMs);
+  boundQueuedResponses(fastify.server);
   fastify.server.on('checkExpectation', broken.answerUnknownExpectation);
   useRequestLog(fastify);
   useBodyTimeout(fastify, bodyMs, (socket) => broken.answer({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
@@ -87,7 +93,8 @@ export function createHttpAdapter({
   useCacheControl(fastify);
   useCompression(fastify);
   new Transfers(fastify, limits);
-  // A connection whose answer ends after the others were closed would hold up the end as long as its client keeps it.
+  // If an answer ends after the others were closed, its connection would delay the shutdown as long as its
+  // client keeps it.
   fastify.addHook('preClose', (done) => {
     fastify.server.keepAliveTimeout = CLOSING_KEEP_ALIVE_MS;
     done();
@@ -95,14 +102,17 @@ export function createHttpAdapter({
   return adapter;
 }
 
-/** Keeps what the server itself refuses apart from the exceptions that features throw. */
+/** Distinguishes the server's own rejections from the exceptions that features throw. */
 class HttpAdapter extends FastifyAdapter {
   private readonly knownPaths = new KnownPaths(this.getInstance());
   protected readonly carriedRequests = new CarriedRequests(this.getInstance(), this.knownPaths);
-  // After those, which keep Nest's handlers.
+  // After the known paths, which keep Nest's handlers.
   protected readonly directRoutes = new DirectRoutes(this.getInstance());
 
-  /** Nest calls this when every route is there. Its own handler would throw an exception that looks like a feature's. */
+  /**
+   * Nest calls this once every route exists. Its own handler would throw an exception that looks like a
+   * feature's.
+   */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
     this.knownPaths.refuseShadowed();
     return super.setNotFoundHandler(() => {
@@ -110,7 +120,7 @@ class HttpAdapter extends FastifyAdapter {
     });
   }
 
-  /** Nest makes an HttpException of what Fastify and its plugins throw, with their text. */
+  /** Nest turns errors of Fastify and its plugins into HttpExceptions with their text. */
   override mapException(error: unknown): unknown {
     const mapped: unknown = super.mapException(error);
     if (mapped === error || !(mapped instanceof HttpException)) return mapped;

@@ -1,36 +1,87 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { closeInStages, isClosing, stopReading } from './staged-close.js';
 
-/** Responses that wait behind others on their connection, in their order. */
-const queues = new WeakMap<Socket, Set<ServerResponse>>();
+/** So many requests may be behind another one on their connection; then it is closed. */
+export const MAX_BEHIND = 32;
+
+const connections = new WeakMap<Socket, Exchanges>();
 
 /**
- * Closes the responses of pipelined requests when their connection closes. Node closes the one alone that is being sent: what the
- * others hold would never be given back.
+ * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2): Node reads as many as there are, in one go. It also
+ * closes the responses that wait when their connection closes. Node closes the one alone that is being sent: what the others
+ * hold would never be given back. Call it when the listeners that answer requests are there.
  */
-export function closeQueuedResponses(server: Server): void {
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    // It has its connection to itself.
-    if (response.socket !== null) return;
-    const queue = queues.get(socket) ?? queueOf(socket);
-    for (const earlier of queue) {
-      if (!earlier.closed) break;
-      queue.delete(earlier);
+export function boundQueuedResponses(server: Server): void {
+  const answerers = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    // Those that came with the last one are read already.
+    if (isClosing(socket)) return;
+    const exchanges = connections.get(socket) ?? new Exchanges(socket);
+    if (exchanges.begin(response) >= MAX_BEHIND) {
+      response.setHeader('Connection', 'close');
+      closeInStages(socket);
+      stopReading(socket);
     }
-    queue.add(response);
+    for (const answer of answerers) answer.call(server, request, response);
   });
 }
 
-function queueOf(socket: Socket): Set<ServerResponse> {
-  const queue = new Set<ServerResponse>();
-  queues.set(socket, queue);
-  socket.once('close', () => {
-    for (const response of queue) {
+/** The requests of one connection, and the answers to them. */
+class Exchanges {
+  /** Responses that wait behind others, in their order. */
+  private readonly queue = new Set<ServerResponse>();
+  private turn = turn();
+  private begunInTurn = 0;
+
+  constructor(socket: Socket) {
+    connections.set(socket, this);
+    socket.once('close', () => this.close());
+  }
+
+  /** @returns how many are behind the first one: of those without an answer, or of those that this turn of the event loop has read */
+  begin(response: ServerResponse): number {
+    if (this.turn !== turn()) {
+      this.turn = turn();
+      this.begunInTurn = 0;
+    }
+    this.begunInTurn += 1;
+    // Otherwise it has its connection to itself.
+    if (response.socket === null) this.enqueue(response);
+    return Math.max(this.queue.size, this.begunInTurn - 1);
+  }
+
+  private enqueue(response: ServerResponse): void {
+    for (const earlier of this.queue) {
+      if (!earlier.closed) break;
+      this.queue.delete(earlier);
+    }
+    this.queue.add(response);
+  }
+
+  private close(): void {
+    for (const response of this.queue) {
       // Node sees to those that have or had their turn.
       if (response.closed || response.socket !== null || response.writableFinished) continue;
       response.destroy();
       response.emit('close');
     }
-  });
-  return queue;
+  }
+}
+
+let turns = 0;
+let isCounted = false;
+
+/** The number of the turn of the event loop, of those that ask. */
+function turn(): number {
+  if (!isCounted) setImmediate(endTurn);
+  isCounted = true;
+  return turns;
+}
+
+function endTurn(): void {
+  turns += 1;
+  isCounted = false;
 }
