@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BodyTooLargeError, MalformedRequestError, ShuttingDownError } from '../../errors/index.js';
 import { checkHarmless, parseJson } from '../../http/index.js';
 import { carryOut } from './carry-out.js';
@@ -8,9 +9,9 @@ import { type Line, LineReader } from './line-reader.js';
 import type { Operation } from './operation.js';
 
 /**
- * Creates a record of each line of a request, and answers each with a line. No more lines are read than there are results
- * taken: neither the request nor its answer is ever held in memory. When the process is told to stop, what has been read is
- * answered, and the line after it is told so.
+ * Creates a record from each line of a request, and answers each with a line. Lines are read only as fast as
+ * results are taken, so neither the request nor the response is ever held in memory. When the process is told
+ * to stop, the lines already read are answered, and the line after them gets an error.
  */
 export function importLines(items: Items, service: AnyService): Readable {
   const { bodyLimit } = items.request.routeOptions;
@@ -22,10 +23,12 @@ export function importLines(items: Items, service: AnyService): Readable {
       for await (const read of lines.read(untilClosing(body, closing))) {
         const operations = read.map((line) => operationOf(line, bodyLimit));
         const answered = await carryOut(operations, items, service);
+        // Lines that are refused wait for nothing, and there are thousands of them in a chunk.
+        await nextTurn();
         yield answered.map((result, i) => textOf(read[i]?.number, result)).join('');
       }
     } catch (error) {
-      // Of an answer that has not begun, the error is the whole.
+      // Before the response has begun, the error becomes the whole response.
       if (!(error instanceof MalformedRequestError) || lines.number === 0) throw error;
       yield textOf(lines.number + 1, items.refuse(error));
     }
@@ -36,7 +39,7 @@ export function importLines(items: Items, service: AnyService): Readable {
   return Readable.from(results(), { objectMode: false });
 }
 
-/** The bytes of a body up to its end, or until the server closes; what comes then is thrown away. */
+/** The bytes of a body until it ends or the server closes; bytes that come later are thrown away. */
 function untilClosing(body: Readable, closing: AbortSignal): PassThrough {
   const bytes = body.pipe(new PassThrough());
   const cut = () => {
@@ -45,10 +48,10 @@ function untilClosing(body: Readable, closing: AbortSignal): PassThrough {
   };
   if (closing.aborted) cut();
   closing.addEventListener('abort', cut, { once: true });
-  // What is wrong with the body as a whole.
+  // An error of the body as a whole.
   body.once('error', (error) => bytes.destroy(error));
   bytes.once('close', () => closing.removeEventListener('abort', cut));
-  // A client that goes away ends no stream: without this, its last line would be waited for.
+  // A stream does not end when its client goes away: without this, its last line would be waited for.
   body.once('close', () => {
     if (!body.readableEnded) bytes.destroy();
   });
