@@ -7,16 +7,16 @@ import { Mongod } from './support/mongod.js';
 
 const MAX_ANSWER_MS = 5_000;
 const MAX_GROWTH_MIB = 64;
-/** From when on after the pause no request may fail. Unit: milliseconds. */
+/** How long after the pause requests may still fail. Unit: milliseconds. */
 const RESUMED_MS = 2_000;
-/** How long the service works before and after the pause. Unit: milliseconds. */
-const AROUND_MS = 5_000;
+/** How long the service runs normally after the pause. Unit: milliseconds. */
+const AFTER_MS = 5_000;
 
-/** The database stops for a while, with its connections open, while requests come at a constant rate. */
+/** Pauses the database for a while, with its connections open, while requests arrive at a constant rate. */
 export default async function databasePause({ short, begin }) {
   if (!Mongod.available)
     return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
-  const [rate, pauseMs] = short ? [200, 6_000] : [500, 30_000];
+  const [rate, pauseMs, warmUpMs] = short ? [200, 6_000, 5_000] : [500, 30_000, 20_000];
   const mongod = new Mongod();
   await mongod.start();
   process.env.MONGODB_URI = mongod.uri;
@@ -27,9 +27,9 @@ export default async function databasePause({ short, begin }) {
     const service = await installation.startService('off');
     const load = new OpenLoop(installation, rate);
     begin('warming up');
-    // Warms up: what the code and the pool take for good is no growth.
+    // Warms up, so that memory that the code and the pool need permanently does not count as growth.
     load.begin();
-    await pause(AROUND_MS);
+    await pause(warmUpMs);
     const before = rssOf(service);
     let most = before;
     const watch = setInterval(() => (most = Math.max(most, rssOf(service))), 100);
@@ -40,7 +40,7 @@ export default async function databasePause({ short, begin }) {
     mongod.signal('SIGCONT');
     begin('the database goes on');
     const resumed = performance.now();
-    await pause(AROUND_MS);
+    await pause(AFTER_MS);
     await load.end();
     clearInterval(watch);
     const during = load.answers.filter(({ at }) => at >= stopped && at < resumed);
@@ -68,7 +68,7 @@ export default async function databasePause({ short, begin }) {
 
 const timesOf = (answers) => answers.map(({ ms }) => ms);
 
-/** Sends requests at a constant rate, however long the answers take: half gets, half creates. */
+/** Sends requests at a constant rate, however long the answers take: half reads, half creates. */
 class OpenLoop {
   answers = [];
   broken = 0;

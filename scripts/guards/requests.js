@@ -2,11 +2,12 @@ const INSTANTIATE = 'src/common/fields/instantiate.ts';
 const JSON_BODY = 'src/common/http/json-body.ts';
 const BYTE_BUDGET = 'src/common/http/byte-budget.ts';
 const ISOLATED = 'src/common/tenancy/isolated.ts';
+const METRICS = 'src/metrics/metrics.controller.ts';
 const QUERY_STRING = 'src/common/http/query-string.ts';
 const SCOPE = 'src/common/tenancy/tenant-scope.ts';
 const TOKENS = 'src/common/tenancy/token-verifier.ts';
 
-/** What stands between a request and the handlers. */
+/** Guards that check a request before its handlers. */
 export const REQUEST_GUARDS = [
   {
     name: 'TenantGuard on the class',
@@ -163,6 +164,55 @@ export const REQUEST_GUARDS = [
     guard: 'if (request.load) return done();',
     without: '',
     tests: ['load'],
+  },
+  {
+    name: 'answers have a deadline',
+    file: 'src/common/http/load/load-control.ts',
+    guard: 'setTimeout(giveUp, DEADLINE_MS, request, reply);',
+    without: 'setTimeout(() => undefined, DEADLINE_MS, request, reply);',
+    tests: ['load'],
+  },
+  {
+    name: 'requests that one connection has under way',
+    file: 'src/common/http/queued-responses.ts',
+    guard: 'if (exchanges.begin(response) >= MAX_BEHIND) {',
+    without: 'if (exchanges.begin(response) < 0) {',
+    tests: ['connections'],
+  },
+  {
+    name: 'the rest of a refused body is not read',
+    file: 'src/common/http/staged-close.ts',
+    guard: 'closeInStages(request.raw.socket);',
+    without: '',
+    tests: ['connections'],
+  },
+  {
+    name: 'the rest of a body to a broken path is not read',
+    file: 'src/common/http/http-adapter.ts',
+    guard: 'leaveRest(request, reply);',
+    without: '',
+    tests: ['connections'],
+  },
+  {
+    name: 'MongoDB with TLS in production',
+    file: 'src/config/environment.ts',
+    guard: 'if (!environment.mongodbAllowPlain && isPlain(environment.mongodbUri)) {',
+    without: 'if (environment.mongodbAllowPlain && isPlain(environment.mongodbUri)) {',
+    tests: ['configuration'],
+  },
+  {
+    name: 'METRICS=off',
+    file: METRICS,
+    guard: "if (metrics === 'off') return { controllers: [], providers: [] };",
+    without: '',
+    tests: ['metrics'],
+  },
+  {
+    name: 'METRICS_TOKEN',
+    file: METRICS,
+    guard: "if (!timingSafeEqual(sent, this.expected)) throw new InvalidTokenError('METRICS_TOKEN');",
+    without: '',
+    tests: ['metrics'],
   },
   {
     name: 'clients take turns for the memory of large pages',

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import mongoose from 'mongoose';
 import { freePort } from '../../support/free-port.js';
 
-/** The MongoDB server to start: `MONGOD`, or the one that CI has at hand. */
+/** The MongoDB server to start: `MONGOD`, or the one that CI provides. */
 const BINARY = process.env.MONGOD ?? '../shared/bin/mongod';
 
-/** A standalone MongoDB server of a drill's own, with its data in a temporary folder. */
+/**
+ * A drill's own MongoDB server, standalone or a member of a replica set, with its data in a temporary folder.
+ */
 export class Mongod {
   folder = mkdtempSync(join(tmpdir(), 'drill-mongod-'));
 
@@ -18,21 +20,27 @@ export class Mongod {
     return existsSync(BINARY);
   }
 
-  constructor() {
+  constructor({ replicaSet } = {}) {
+    this.replicaSet = replicaSet;
     process.once('exit', () => this.clear());
   }
 
   async start() {
     this.port ??= await freePort();
-    this.uri = `mongodb://127.0.0.1:${this.port}/drill`;
+    this.host = `127.0.0.1:${this.port}`;
+    this.uri = `mongodb://${this.host}/drill`;
     const args = ['--port', String(this.port), '--bind_ip', '127.0.0.1', '--dbpath', this.folder];
-    this.process = spawn(BINARY, args, { stdio: 'ignore' });
-    const client = new mongoose.mongo.MongoClient(this.uri, { serverSelectionTimeoutMS: 60_000 });
+    // Its constant self-diagnosis costs time, and nobody needs it here.
+    args.push('--setParameter', 'diagnosticDataCollectionEnabled=false');
+    const set = this.replicaSet === undefined ? [] : ['--replSet', this.replicaSet];
+    this.process = spawn(BINARY, [...args, ...set], { stdio: 'ignore' });
+    const options = { directConnection: true, serverSelectionTimeoutMS: 60_000 };
+    const client = new mongoose.mongo.MongoClient(this.uri, options);
     await client.db('admin').command({ ping: 1 });
     await client.close();
   }
 
-  /** Stops it where it is; it goes on with SIGCONT. */
+  /** Sends a signal; SIGSTOP pauses the server, and it goes on with SIGCONT. */
   signal(signal) {
     this.process.kill(signal);
   }
