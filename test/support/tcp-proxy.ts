@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * How the proxy treats its connections: `pass` hands every byte on, `hang` accepts and swallows, `refuse` closes what
- * is open and accepts nothing.
+ * How the proxy treats its connections: `pass` forwards every byte, `hold` keeps what the service sends until the next
+ * `pass`, `hang` accepts and swallows, `refuse` closes what is open and accepts nothing.
  */
-export type ProxyMode = 'pass' | 'hang' | 'refuse';
+export type ProxyMode = 'pass' | 'hold' | 'hang' | 'refuse';
 
 /** Stands between a service and its database, to fail as a network or a database does. */
 export class TcpProxy {
@@ -47,6 +47,7 @@ export class TcpProxy {
     if (mode === 'refuse' || (mode === 'pass' && before === 'hang')) this.drop();
     if (mode === 'refuse' && before !== 'refuse') await this.stopListening();
     if (mode !== 'refuse' && before === 'refuse') await this.listen();
+    for (const client of this.clients) this.readOrHold(client);
   }
 
   /** From now on loses every message of the service that has the bytes, and hands the others on. */
@@ -78,6 +79,12 @@ export class TcpProxy {
     client.on('error', () => client.destroy()).on('close', () => server.destroy());
     server.on('error', () => server.destroy()).on('close', () => client.destroy());
     client.on('close', () => this.clients.delete(client));
+    this.readOrHold(client);
+  }
+
+  private readOrHold(client: Socket): void {
+    if (this.mode === 'hold') client.pause();
+    else client.resume();
   }
 
   private async listen(): Promise<void> {
