@@ -22,7 +22,8 @@ export default async function sigterm({ short, begin }) {
   let idleMs;
   try {
     for (let round = 0; round < rounds; round++) {
-      begin(`signal ${round + 1} of ${rounds}`);
+      const dropped = Object.values(totals.broken).reduce((sum, times) => sum + times, 0);
+      begin(`signal ${round + 1} of ${rounds}; ${totals.answered} answered and ${dropped} dropped so far`);
       const service = await installation.startService('inline');
       const clients = Array.from({ length: CLIENTS }, (_, i) => new Client(installation, i, totals));
       const over = clients.map((client) => client.useUntilRefused());
