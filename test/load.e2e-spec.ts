@@ -189,4 +189,19 @@ describe('a process with as much to do as it can', () => {
     expect((await send('/todos')).status).toBe(200);
     expect(app.logLines.filter(({ level }) => level === 'warn')).toEqual([]);
   });
+
+  it('counts the time that a request waits for its turn', async () => {
+    await start({ MAX_RUNNING_REQUESTS: String(FULL) });
+    const first = Array.from({ length: FULL }, () => hold('first'));
+    await eventually(() => expect(held()).toHaveLength(FULL));
+    const begun = performance.now();
+    const last = hold('last');
+    while (performance.now() - begun < 3_000) await send('/health/live');
+    expect(held()).not.toContain('last');
+    waiting.splice(0).forEach(({ open }) => open());
+    expect(await statusesOf(first)).toEqual(first.map(() => 200));
+    await expectRefused(await last, 503, 'DEADLINE_EXCEEDED');
+    expect(held()).toEqual(['last']);
+    expect(performance.now() - begun).toBeLessThan(6_500);
+  });
 });
