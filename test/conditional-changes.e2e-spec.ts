@@ -102,6 +102,15 @@ describe('change, with a condition', () => {
     expect(await testing.service.get(acme, id)).toMatchObject({ name: 'Front', handle: { shape: '' } });
   });
 
+  it.each<[string, StoreChange]>([
+    ['_id', { unset: ['_id'] }],
+    ['_id', { set: { _id: ACME } }],
+    ['__v', { set: { __v: 7 } }],
+  ])('cannot change %s, and says so: %j', async (name, change) => {
+    const changed = testing.service.change('update', acme, await created(), change);
+    await expect(changed).rejects.toThrow(`A change of Door affects "${name}", which only the store sets.`);
+  });
+
   it('takes away what is optional', async () => {
     const id = await created();
     await testing.service.change('update', acme, id, { set: { handle: { shape: '', size: 1 } } });

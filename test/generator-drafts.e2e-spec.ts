@@ -38,6 +38,28 @@ const members = crudOptions({
   },
 });
 
+@Schema({ timestamps: true })
+class Badge extends MemberInput {
+  @IsText({ max: 40 })
+  label!: string;
+
+  @IsText({ max: 40, default: 'none' })
+  ribbon!: string;
+}
+
+/** Its hook does as the account's name says. */
+const badges = CrudModule.forFeature({
+  entity: Badge,
+  input: MemberInput,
+  name: 'badges',
+  hooks: {
+    beforeCreate({ record }) {
+      if (record.account?.name !== 'no label') record.label = '';
+      if (record.account?.name === 'no name') record.account = {} as Account;
+    },
+  },
+});
+
 class MembersController extends CrudController(members) {
   override list(@CurrentScope() scope: TenantScope, @Query() query: { limit?: unknown }) {
     return query.limit === undefined
@@ -49,7 +71,7 @@ class MembersController extends CrudController(members) {
 describe('a resource whose hook and controller use parts of a request', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(members, { controller: MembersController }));
+    app = await createResourceApp(CrudModule.forFeature(members, { controller: MembersController }), badges);
   });
   afterAll(() => app.close());
   beforeEach(() => app.empty());
@@ -62,6 +84,18 @@ describe('a resource whose hook and controller use parts of a request', () => {
       .findOne({}, { projection: { account: 1, greeting: 1, _id: 0 } });
     expect(stored).toEqual({ account: { name: 'Ada', pin: '1234' }, greeting: 'Hello  Ada ' });
     expect((await app.get('/members')).text).not.toContain('1234');
+  });
+
+  it('stores no record without a text that it needs, though the text may be empty', async () => {
+    expect((await app.post('/badges', { account: { name: '' } })).status).toBe(201);
+    const pointers = async (name: string) => {
+      const answer = await app.post('/badges', { account: { name } });
+      return [answer.status, ...answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)];
+    };
+    expect(await pointers('no label')).toEqual([400, '/label']);
+    expect(await pointers('no name')).toEqual([400, '/account/name']);
+    const { body } = await app.get('/badges');
+    expect(body).toEqual([expect.objectContaining({ account: { name: '' }, label: '', ribbon: 'none' })]);
   });
 
   it('lets an override of the list read single parameters, with and without a query', async () => {

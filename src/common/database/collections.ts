@@ -5,6 +5,34 @@ const NAMESPACE_EXISTS = 48;
 /** Error codes for an existing index with other options, found by its keys or by its name. */
 const INDEX_DIFFERS = [85, 86];
 
+const shared = new WeakSet<Schema>();
+
+/** Allows a resource to show what a model of this schema stores: both have the same collection. */
+export function shareCollection<S extends Schema>(schema: S): S {
+  shared.add(schema);
+  return schema;
+}
+
+/**
+ * Checks that no collection belongs to two models, unless {@link shareCollection} allows it: each would show,
+ * check and index the records of the other.
+ *
+ * @throws Error that names the collection and both models
+ */
+export function refuseSharedCollections(models: Connection['models']): void {
+  const owners = new Map<string, string>();
+  for (const { collection, modelName, schema } of Object.values(models)) {
+    if (shared.has(schema)) continue;
+    const owner = owners.get(collection.name);
+    if (owner !== undefined) {
+      throw new Error(
+        `${owner} and ${modelName} would share the collection "${collection.name}". Give the resource that is yours another name; its path can stay as it is.`,
+      );
+    }
+    owners.set(collection.name, modelName);
+  }
+}
+
 /**
  * Creates the missing collections and indexes that the models declare. Uses its own client without a socket
  * time-out, since building an index on a large collection takes time.

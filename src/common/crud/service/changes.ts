@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
-import { fieldAt } from '../../fields/index.js';
+import { fieldAt, fieldsOf, isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 
@@ -38,6 +38,12 @@ export function namesOf({ set, unset }: Required<StoreChange>): string[] {
   return [...Object.keys(set), ...unset].map((path) => path.split('.', 1)[0] ?? path);
 }
 
+/** @throws Error if a change affects what identifies a record or its revision */
+export function keepIdentity(label: string, change: Required<StoreChange>): void {
+  const name = namesOf(change).find((candidate) => candidate === '_id' || candidate === '__v');
+  if (name) throw new Error(`A change of ${label} affects "${name}", which only the store sets.`);
+}
+
 /**
  * Of a text that may be empty, the store does not know that it is required.
  *
@@ -45,8 +51,28 @@ export function namesOf({ set, unset }: Required<StoreChange>): string[] {
  */
 export function keepRequired(entity: Type<object>, { set, unset }: Required<StoreChange>): void {
   const nulls = Object.keys(set).filter((path) => set[path] === null);
-  const taken = [...unset, ...nulls].filter((path) => fieldAt(entity, path)?.required);
-  const [first, ...others] = taken.map((path) => ({
+  refuseMissing([...unset, ...nulls].filter((path) => fieldAt(entity, path)?.required));
+}
+
+/** {@link keepRequired} of a new record, which its hooks may have left without a text. */
+export function requireTexts(entity: Type<object>, record: object): void {
+  refuseMissing(missingTexts(entity, record, ''));
+}
+
+function missingTexts(entity: Type<object>, record: object, parent: string): string[] {
+  return fieldsOf(entity).flatMap(({ default: given, name, kind, list, nested, required }) => {
+    const [path, value] = [parent + name, (record as Record<string, unknown>)[name] ?? given];
+    if (value === undefined) return required && kind === 'text' && !list ? [path] : [];
+    if (!nested) return [];
+    const entries = Array.isArray(value)
+      ? value.map((entry, i) => [`${path}.${i}.`, entry])
+      : [[`${path}.`, value]];
+    return entries.flatMap(([at, entry]) => (isPlainObject(entry) ? missingTexts(nested, entry, at) : []));
+  });
+}
+
+function refuseMissing(paths: readonly string[]): void {
+  const [first, ...others] = paths.map((path) => ({
     pointer: toPointer(path.split('.')),
     detail: errorMessages.requiredField(path),
   }));

@@ -10,8 +10,18 @@ import type { UpdateAction } from '../options/crud-hooks.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
+import { hasMiddleware } from '../store/own-code.js';
 import type { CrudResource } from './crud-resource.js';
-import { differences, isEmpty, keepRequired, namesOf, unchanged, valueAt } from './changes.js';
+import {
+  differences,
+  isEmpty,
+  keepIdentity,
+  keepRequired,
+  namesOf,
+  requireTexts,
+  unchanged,
+  valueAt,
+} from './changes.js';
 import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
 import { placeOf } from './turns.js';
 import { mergedFields, needsPrevious, planChange } from './plan-change.js';
@@ -97,6 +107,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
         hooks.before('beforeCreate', { ...this.context(scope), action: 'create', input, record: draft }),
       );
       keepIsolation(definition, 'beforeCreate', record, fields);
+      // Middleware of the schema may add more.
+      if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, record);
       await references.check('create', scope, differences(values, record));
     }
     const { turn } = placeOf(scope);
@@ -183,7 +195,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     if (!change || isEmpty(change)) return (await this.patch(filter, changes, { scope })) !== undefined;
     await references.check('update', scope, change.set);
     this.keepScope('update', scope, change);
-    keepRequired(this.resource.definition.entity, change);
+    keepRequired(definition.entity, change);
     const entry = this.entry(scope, 'update', namesOf(change));
     return this.translated(() => store.updateUnread(filter, change, entry));
   }
@@ -221,7 +233,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const found = needs ? await store.findOne(filter) : undefined;
       if (needs && !found) return undefined;
       if (found) {
-        const record = this.resource.definition.presenter.present(found);
+        const record = definition.presenter.present(found);
         await hooks.before('beforeDel', { ...this.context(scope), action: 'del', record });
         await references.release(found._id, scope, within);
       }
@@ -251,7 +263,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       unlinks = false,
     }: WriteContext<Update>,
   ): Promise<Stored<Entity> | undefined> {
-    const { hooks, references, store } = this.resource;
+    const { definition, hooks, references, store } = this.resource;
     const isolatedAs = action === 'restore' ? 'update' : action;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const current = needsCurrent ? await store.findOne(filter) : undefined;
@@ -260,12 +272,13 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const planned = change.set;
       if (!unlinks) await references.check(isolatedAs, scope, planned);
       if (current && hooks.has('beforeUpdate')) {
-        change = await changeOfDraft(this.resource.definition, current, change, (draft) =>
+        change = await changeOfDraft(definition, current, change, (draft) =>
           hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
         );
       }
       this.keepScope(isolatedAs, scope, change);
-      keepRequired(this.resource.definition.entity, change);
+      keepIdentity(definition.label, change);
+      keepRequired(definition.entity, change);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await references.check(isolatedAs, scope, differences(planned, change.set));
       const entry = this.entry(scope, action, namesOf(change));
@@ -276,7 +289,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       if (!updated) return undefined;
       if (!hooks.isHeard('afterUpdate')) return updated.record;
       const event = this.event(scope, updated.record, entry);
-      const previous = this.resource.definition.present(updated.previous, scope.caller);
+      const previous = definition.present(updated.previous, scope.caller);
       await hooks.after('afterUpdate', event, {
         ...this.context(scope),
         ...this.copy(event, scope, updated.record),
