@@ -245,8 +245,8 @@ export const REQUEST_GUARDS = [
   {
     name: 'no two models share a collection',
     file: 'src/common/database/collections.ts',
-    guard: 'if (owner !== undefined) {',
-    without: 'if (owner === modelName) {',
+    guard: 'if (owner && !mayShare(owner, model) && !mayShare(model, owner)) {',
+    without: 'if (owner === model) {',
     tests: ['shared-collections'],
   },
   {

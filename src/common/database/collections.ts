@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import { type Connection, mongo, type Schema } from 'mongoose';
 
 const NAMESPACE_EXISTS = 48;
@@ -5,11 +6,12 @@ const NAMESPACE_EXISTS = 48;
 /** Error codes for an existing index with other options, found by its keys or by its name. */
 const INDEX_DIFFERS = [85, 86];
 
-const shared = new WeakSet<Schema>();
+/** Schemas whose collection another model may have, too, with the name of that model. */
+const shared = new WeakMap<Schema, string>();
 
-/** Allows a resource to show what a model of this schema stores: both have the same collection. */
-export function shareCollection<S extends Schema>(schema: S): S {
-  shared.add(schema);
+/** Allows one resource, that of the entity, to show what a model of this schema stores. */
+export function shareCollection<S extends Schema>(schema: S, entity: Type<object>): S {
+  shared.set(schema, entity.name);
   return schema;
 }
 
@@ -20,17 +22,21 @@ export function shareCollection<S extends Schema>(schema: S): S {
  * @throws Error that names the collection and both models
  */
 export function refuseSharedCollections(models: Connection['models']): void {
-  const owners = new Map<string, string>();
-  for (const { collection, modelName, schema } of Object.values(models)) {
-    if (shared.has(schema)) continue;
-    const owner = owners.get(collection.name);
-    if (owner !== undefined) {
+  const owners = new Map<string, Connection['models'][string]>();
+  for (const model of Object.values(models)) {
+    const { name } = model.collection;
+    const owner = owners.get(name);
+    if (owner && !mayShare(owner, model) && !mayShare(model, owner)) {
       throw new Error(
-        `${owner} and ${modelName} would share the collection "${collection.name}". Give the resource that is yours another name; its path can stay as it is.`,
+        `${owner.modelName} and ${model.modelName} would share the collection "${name}". Give the resource that is yours another name; its path can stay as it is.`,
       );
     }
-    owners.set(collection.name, modelName);
+    owners.set(name, model);
   }
+}
+
+function mayShare({ schema }: Connection['models'][string], other: Connection['models'][string]): boolean {
+  return shared.get(schema) === other.modelName;
 }
 
 /**

@@ -2,13 +2,13 @@ import { Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
 import { shareCollection } from '../../common/database/index.js';
 import { DeliveryQueue } from './delivery-queue.js';
-import { DeliverySchema, QUEUED_DELIVERY } from './delivery.schema.js';
+import { Delivery, DeliverySchema, QUEUED_DELIVERY } from './delivery.schema.js';
 
 /** The durable queue. */
 @Module({
   imports: [
     MongooseModule.forFeature([
-      { name: QUEUED_DELIVERY, schema: shareCollection(DeliverySchema), collection: 'deliveries' },
+      { name: QUEUED_DELIVERY, schema: shareCollection(DeliverySchema, Delivery), collection: 'deliveries' },
     ]),
   ],
   providers: [DeliveryQueue],

@@ -1,6 +1,7 @@
 import { Schema } from '@nestjs/mongoose';
 import type { ModelDefinition } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
+import { shareCollection } from '../../database/index.js';
 import { IsIdentifier, IsOneOf, IsText, IsTextList } from '../../fields/index.js';
 
 /** The collection of the audit records of all resources. */
@@ -103,4 +104,8 @@ const STORED = new MongooseSchema(
   .index({ resource: 1, record: 1, createdAt: -1 });
 
 /** A model for writing. It has its own name because a resource may have a model of the same collection. */
-export const AUDIT_MODEL: ModelDefinition = { name: 'StoredAudit', collection: AUDITS, schema: STORED };
+export const AUDIT_MODEL: ModelDefinition = {
+  name: 'StoredAudit',
+  collection: AUDITS,
+  schema: shareCollection(STORED, AuditEntry),
+};
