@@ -7,7 +7,9 @@ import { whenClosed } from './when-closed.js';
  * How long a client may take to send its next request, whose answer then closes the connection. Unit:
  * milliseconds.
  */
-const NEXT_REQUEST_MS = 500;
+const NEXT_REQUEST_MS = 1_500;
+/** How often to look whether all connections are closed before that. Unit: milliseconds. */
+const CHECK_MS = 25;
 /** Maximum time to wait for a moment without new events. Unit: milliseconds. */
 const QUIET_MS = 3_000;
 
@@ -46,7 +48,8 @@ export class OpenConnections {
     });
     // For answers that were already being sent.
     this.server.keepAliveTimeout = NEXT_REQUEST_MS;
-    await pause(NEXT_REQUEST_MS);
+    const deadline = performance.now() + NEXT_REQUEST_MS;
+    while (this.sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
     // A connection with an unread next request would be reset.
     await this.quiet('request');
     this.server.closeIdleConnections();
