@@ -126,7 +126,7 @@ describe('a unique value', () => {
     return { status: 409, code: 'DUPLICATE_VALUE', detail, instance, errors };
   };
 
-  it('of an archived record is free, and its restore a 409 while another has it', async () => {
+  it('of an archived record is free, and its restore is a 409 while another record has it', async () => {
     const first = await create({ code: 'SPRING' });
     expectProblem(await post({ code: 'SPRING' }), taken(PATH));
     await remove(first, acme);
@@ -150,7 +150,7 @@ describe('a unique value', () => {
     expect((await restore(first)).body.errors[0].pointer).toBe('/serial');
   });
 
-  it('is never had by two, however a restore and a create race for it', async () => {
+  it('is never held by two records, however restores and creates race for it', async () => {
     for (let round = 0; round < 25; round++) {
       const code = `RACE ${round}`;
       const id = await create({ code });

@@ -47,7 +47,7 @@ async function seed() {
 }
 
 describe('reading archived posts', () => {
-  it('shows a tenant its own: the archived ones, or those beside its live ones', async () => {
+  it('shows a tenant only its own: the archived posts, or the archived and the live ones', async () => {
     const { old, live, theirs, theirLive } = await seed();
     const read = async (query: string) => (await app.get(`${PATH}${query}`, { token: acme })).body;
     expect(titles(await read('?archived=only'))).toEqual(['Old of acme']);
@@ -93,7 +93,7 @@ describe('reading archived posts', () => {
     expect(titles((await app.get(next, { token: acme })).body.results)).toEqual(['First']);
   });
 
-  it('answers with the ETag of the archived post, and 304 to who has it', async () => {
+  it('answers with the ETag of the archived post, and with 304 if the client has it', async () => {
     const { old } = await seed();
     const path = `${PATH}/${old}?archived=only`;
     const etag = (await app.get(path, { token: acme })).headers.get('etag') ?? '';
@@ -191,7 +191,7 @@ describe('POST /posts/api/:id/restore', () => {
     expect((await app.patch(`${PATH}/${id}`, { title: 'Changed' }, { token: acme })).status).toBe(200);
   });
 
-  it('is a 404 where the tenant has no such archived post, the same byte for byte', async () => {
+  it('is a 404 if the tenant has no such archived post, the same byte for byte', async () => {
     const { live, theirs, theirLive } = await seed();
     const before = await stored();
     const text = async (id: string) => {

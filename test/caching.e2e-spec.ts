@@ -27,7 +27,7 @@ describe('Cache-Control', () => {
     expect(await directive('GET', todo, { headers: { 'If-None-Match': '"0"' } })).toEqual([304, 'no-cache']);
   });
 
-  it('leaves a read with a token to its client, which may keep what it can ask for by an ETag', async () => {
+  it('lets only the client store a read with a token, and only if it has an ETag', async () => {
     expect(await directive('GET', post, { token })).toEqual([200, 'private, no-cache']);
     expect(await directive('GET', post, { token, headers: { 'If-None-Match': '"0"' } })).toEqual([
       304,
@@ -37,7 +37,7 @@ describe('Cache-Control', () => {
     expect(await directive('GET', '/subscriptions', { token })).toEqual([200, 'no-store']);
   });
 
-  it('lets nothing keep the answer to a write, or an error', async () => {
+  it('lets nobody store an error, or the answer to a write', async () => {
     expect(await directive('POST', '/todos', { body: { title: 'y' } })).toEqual([201, 'no-store']);
     expect(await directive('PATCH', todo, { body: { title: 'y' } })).toEqual([200, 'no-store']);
     expect(await directive('DELETE', todo)).toEqual([200, 'no-store']);

@@ -52,7 +52,7 @@ describe('a cursor', () => {
     expectInvalid(await app.get(`/twigs?after=${next}`), '/twigs', foreign);
   });
 
-  it('belongs to the tenant whose list it is of', async () => {
+  it('belongs to the tenant of its list', async () => {
     const next = await nextOf('/roots', acme);
     expect((await app.get(`/roots?after=${next}`, { token: acme })).status).toBe(200);
     expectInvalid(await app.get(`/roots?after=${next}`, { token: globex }), '/roots', foreign);

@@ -66,7 +66,7 @@ describe('the signature of a cursor', () => {
     for (const other of others.filter((text) => text !== cursor)) await expectRefused(other);
   });
 
-  it('binds a cursor to its order, filter and resource, and to nothing else of the request', async () => {
+  it('binds a cursor to its order, filter and resource, and to nothing else in the request', async () => {
     const cursor = await cursorOf(app);
     for (const query of ['&fields=title,createdAt,updatedAt', '&count=none', '&sort=-createdAt']) {
       expect((await send(cursor, query)).body.results).toHaveLength(5);
@@ -89,7 +89,7 @@ describe('the signature of a cursor', () => {
     });
   });
 
-  it('goes with one position of a page', async () => {
+  it('cannot be combined with another position of a page', async () => {
     const cursor = await cursorOf(app);
     const both = '"after" cannot be combined with "offset".';
     expectInvalid(await send(cursor, '&offset=5'), '/todos', { parameter: 'after', detail: both });
@@ -124,7 +124,7 @@ describe('the signature of a cursor', () => {
 });
 
 describe('the key of an installation', () => {
-  it('is one for all processes over a database, whatever their tokens, and another elsewhere', async () => {
+  it('is the same for all processes on a database, whatever their token secrets, and different elsewhere', async () => {
     const uri = freshDatabaseUri();
     const secrets = [
       'one secret of more than thirty-two bytes',

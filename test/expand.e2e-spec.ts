@@ -31,7 +31,7 @@ async function seen(path: string, sent?: TestRequest) {
 }
 
 describe('expand', () => {
-  it('puts a record in the place of its identifier, in lists, pages, streams and one record', async () => {
+  it('replaces an identifier with its record, in lists, pages, streams and single records', async () => {
     const team = await created('/teams', { name: 'Red' });
     const id = await created('/tasks', { name: 'Dig', team });
     const plain = await seen(`/tasks/${id}`, { token: acme });
@@ -96,7 +96,7 @@ describe('expand', () => {
     expect(await read('/tasks?fields=team')).toEqual([{ _id: id, team }]);
   });
 
-  it('goes one level, also in a circle', async () => {
+  it('goes one level deep, even in a circle', async () => {
     const first = await created('/items', { name: 'First' });
     const second = await created('/items', { name: 'Second', next: first });
     await app.patch(`/items/${first}`, { next: second }, { token: acme });
@@ -229,7 +229,7 @@ describe('a wrong expand', () => {
 });
 
 describe('the ETag of an expanded record', () => {
-  it('is the one of the record, for changes, and never gives a 304', async () => {
+  it('is that of the record, works for changes, and never gives a 304', async () => {
     const team = await created('/teams', { name: 'Red' });
     const path = `/tasks/${await created('/tasks', { name: 'Dig', team })}`;
     const { headers } = await app.get(`${path}?expand=team`, { token: acme });

@@ -220,7 +220,7 @@ describe('unvalidatedFieldsOf', () => {
 });
 
 describe('the explorer', () => {
-  it('shows every field, nested classes as schemas of their own', async () => {
+  it('shows every field, and nested classes as separate schemas', async () => {
     @Controller('products')
     class ProductsController {
       @Post()

@@ -65,7 +65,7 @@ const noValue = (path: string) =>
 const noOrder = (path: string) =>
   `query.sort names "${path}", which has no order. Sort by a single value other than _id.`;
 
-describe('a filter, order or search that cannot be stops the start', () => {
+describe('an invalid filter, order or search stops the start', () => {
   it.each([
     ...['secret', 'inner.colour', 'lid.code', 'lids.code'].flatMap((path) => [
       [{ filter: [path] }, hidden('filter', path)] as const,
@@ -90,7 +90,7 @@ describe('a filter, order or search that cannot be stops the start', () => {
     expect(start({ filter: ['name', '_id'] }, BoxView)).not.toThrow();
   });
 
-  it('and every other field is one', () => {
+  it('and every other field is valid', () => {
     const filter = [
       '_id',
       'name',

@@ -24,7 +24,7 @@ describe.each(QUERIED_RESOURCES)(
     });
     afterAll(() => app.close());
 
-    it('answer with the records, in the order, of the rules', async () => {
+    it('return the records that the rules select, in the order that they define', async () => {
       for (let i = 0; i < QUERIES; i++) {
         const query = madeQuery(random, resource, records);
         const url = written(query, () => random.chance(0.5));

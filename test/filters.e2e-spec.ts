@@ -37,7 +37,7 @@ describe('filters and orders of todos', () => {
     expect((await app.get('/todos/count?completed=true')).body).toEqual({ count: 2 });
   });
 
-  it('refuse what is not declared, with what is', async () => {
+  it('refuse anything undeclared, and list what is declared', async () => {
     expectInvalid(
       await app.get('/todos?description=x&title[regex]=a&sort=-description&fields=__v'),
       '/todos',

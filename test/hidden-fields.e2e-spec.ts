@@ -30,14 +30,14 @@ describe('a field with select: false', () => {
   });
   afterAll(() => app.close());
 
-  it('is not shown, even if a handler gives it', async () => {
+  it('is not shown, even if a handler returns it', async () => {
     const _id = '665f1c2ab7e3a90d4c8b4567';
     const time = '1970-01-01T00:00:00.000Z';
     const { body } = await app.get(`/lockers/${_id}/whole`);
     expect(body).toEqual({ _id, text: 'A', createdAt: time, updatedAt: time });
   });
 
-  it('cannot be asked for', async () => {
+  it('cannot be requested', async () => {
     const { status, body } = await app.get('/lockers?fields=code');
     expect([status, body.errors?.[0]?.parameter]).toEqual([400, 'fields']);
   });

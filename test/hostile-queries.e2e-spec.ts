@@ -133,7 +133,7 @@ describe('hostile queries', () => {
     expect(delay).toBeLessThan(MAX_DELAY_MS);
   });
 
-  it('takes at most 20 conditions, and as many values as there may be', async () => {
+  it('accepts at most 20 conditions, and as many values as are allowed', async () => {
     const names = ['title', 'dueAt', 'createdAt', 'updatedAt'];
     const all = names.flatMap((name) =>
       ['exists', 'ne', 'nin', 'in', 'eq', 'gt'].map((operator) => [name, operator]),
@@ -166,7 +166,7 @@ describe('hostile queries', () => {
     expect((await app.get(`/todos/count?${query}`)).body).toEqual({ count });
   });
 
-  it('never answers 500 to random bytes, nor keeps others waiting', async () => {
+  it('never answers random bytes with a 500, and never keeps others waiting', async () => {
     const random = new Random(SEED);
     const parts = [
       'title',

@@ -35,7 +35,7 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     return response;
   }
 
-  it('are read at a time as often as a client may; what is short is not bounded', async () => {
+  it('are limited in number per client at a time; short answers are not limited', async () => {
     const first = await stall();
     await stall();
     const refused = await app.get('/todos');
@@ -179,7 +179,7 @@ describe('large pages that wait for memory', () => {
     });
   });
 
-  it('get the memory of clients that take nothing of theirs', async () => {
+  it('get the memory of clients that do not read their answers', async () => {
     const stalled: ClientRequest[] = [];
     let begun = 0;
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {

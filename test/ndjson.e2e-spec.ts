@@ -29,7 +29,7 @@ describe('a list as NDJSON', () => {
   };
   const titlesOf = ({ body }: { body: { title: string }[] }) => body.map(({ title }) => title);
 
-  it('is one record a line, each with a line break at its end', async () => {
+  it('has one record per line, each with a line break at its end', async () => {
     await create('Tea', 'Coffee\nwith milk');
     const { status, headers, text, body } = await app.get('/todos', NDJSON);
     expect(status).toBe(200);

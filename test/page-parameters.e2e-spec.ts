@@ -35,7 +35,7 @@ describe('the parameters of a page', () => {
 
   const titles = (body: { results: { title: string }[] }) => body.results.map(({ title }) => title.slice(-1));
 
-  it('stay in the links of a page by its cursor, which lead through the list', async () => {
+  it('stay in the links of a page by cursor, which lead through the list', async () => {
     const query = 'title[contains]=%26B,%20%22%3C%C3%89%3E%22%20%2B&sort=title&completed=false&count=none';
     const first = await app.get(`/todos?${query}&limit=3`);
     let page = await app.get(`/todos?${query}&limit=3&after=${first.body.next}`);
@@ -60,7 +60,7 @@ describe('the parameters of a page', () => {
     expect(page.body).toEqual({ results: expect.any(Array), next: expect.any(String), prev: null });
   });
 
-  it('stay in the links of a page by its offset', async () => {
+  it('stay in the links of a page by offset', async () => {
     const { headers, body } = await app.get('/todos?sort=title&limit=3&offset=3&title[startsWith]=a%26b');
     expect(linksOf(headers)).toEqual({
       first: '/todos?offset=0&limit=3&sort=title&title%5BstartsWith%5D=a%26b',
@@ -103,7 +103,7 @@ describe('the parameters of a page', () => {
     expect((await app.get('/todos/count?count=none')).status).toBe(400);
   });
 
-  it('estimate the count by what the database keeps, where it tells nothing that is hidden', async () => {
+  it('estimate the count from the figure that the database keeps, if that reveals nothing hidden', async () => {
     /** Whether the figure of the whole collection was asked for, or one of the records that meet a condition. */
     const isOfAll = async (path: string) => {
       const sent = await commandsOf(app, () => app.get(path));

@@ -26,7 +26,7 @@ describe('a query string', () => {
     expect(queryFault(read)).toBeUndefined();
   });
 
-  it('has names that an object has by itself like any other', () => {
+  it('treats names that every object has like any other', () => {
     const read = parseQueryString('__proto__=1&constructor=2&__proto__[x]=3');
     expect(Object.entries(read)).toEqual([
       ['__proto__', '1'],

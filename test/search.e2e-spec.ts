@@ -202,7 +202,7 @@ describe('a search of posts', () => {
     expect(await count(ACME)).toBe(0);
   });
 
-  it('never finds what is archived', async () => {
+  it('never finds archived posts', async () => {
     const { body } = await app.post('/posts/api', { title: 'Forgotten' }, { token });
     expect(await count('forgotten')).toBe(1);
     await app.del(`/posts/api/${body._id}`, { token });

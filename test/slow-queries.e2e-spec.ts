@@ -16,7 +16,7 @@ async function expectTooSlow(send: () => Promise<TestResponse>, instance: string
   expect(response.headers.get('retry-after')).toBe('5');
 }
 
-describe('a query that the database gives up', () => {
+describe('a query that the database gives up on', () => {
   const uri = new URL(freshDatabaseUri());
   uri.searchParams.set('appName', uri.pathname.slice(1));
   let app: TestApp;

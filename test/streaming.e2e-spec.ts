@@ -58,7 +58,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
   /** How many records each server-side cursor that is open has given so far. */
   const cursors = (): number[] => [...openCursors.values()];
 
-  it('gives every record, newest first, by _id where they are of the same time, as one JSON array', async () => {
+  it('returns every record, newest first, by _id if the times are equal, as one JSON array', async () => {
     const response = await fetch(`${app.url}/todos`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');

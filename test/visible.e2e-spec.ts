@@ -32,7 +32,7 @@ class Sheet extends PageInput {
 
 const visible = { published: true };
 
-describe.each(['leaves', 'sheets'])('records that are not visible, of %s', (name) => {
+describe.each(['leaves', 'sheets'])('records of %s that are not visible', (name) => {
   let app: TestApp;
   let token: string;
   const shown = new Types.ObjectId();

@@ -119,7 +119,7 @@ export function describeGet(contract: CrudContract): void {
       }
     });
 
-    it(`answers 404 "${label} not found" where there is none`, async () => {
+    it(`answers 404 "${label} not found" if there is none`, async () => {
       expectNotFound(await app().get(`${path}/${NOBODY}`), `${path}/${NOBODY}`, label);
       expect((await app().request('HEAD', `${path}/${NOBODY}`)).status).toBe(404);
     });
