@@ -199,7 +199,7 @@ describe('the audit records of a resource', () => {
     expect((await app.post('/audits', {}, { token })).status).toBe(405);
   });
 
-  it('are removed by the database when they have been kept for their days', async () => {
+  it('are removed by the database after keptDays', async () => {
     const indexes = await app.database.collection('audits').indexes();
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
   });

@@ -241,7 +241,7 @@ describe('a feature with code of its own', () => {
     expect((await bulk(app, '/pages', [create('a')], 'broken')).body.code).toBe('INVALID_TOKEN');
   });
 
-  it('an item of an action that is turned off answers like its route', async () => {
+  it('an item of a disabled action is answered like its route', async () => {
     const _id = NOWHERE;
     const answered = await bulk(app, '/notes', [
       create('a'),

@@ -25,7 +25,7 @@ class ScopeWatcher implements CanActivate {
   }
 }
 
-it('what was decided about a bulk request says nothing about its items', async () => {
+it('a decision about a bulk request does not apply to its items', async () => {
   const app = await createResourceApp(
     CrudModule.forFeature(
       {

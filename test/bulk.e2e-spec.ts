@@ -117,7 +117,7 @@ describe('todos in bulk', () => {
     expect(answered.body.results[1]).toMatchObject({ instance: '/todos/bulk', errors: [{ pointer }] });
   });
 
-  it('names that libraries take for more than data, and depth, are faults of their operation', async () => {
+  it('names that libraries interpret, and excessive nesting, are faults of their operation', async () => {
     const deep = '['.repeat(5_000) + ']'.repeat(5_000);
     const operations = [
       '{"create":{"title":"a"}}',
@@ -149,7 +149,7 @@ describe('todos in bulk', () => {
     [{ operations: [] }],
     [{ operations: {} }],
     [{ operations: Array(1_001).fill(titled('a')) }],
-  ])('none, too many, or no list is a 400 for the whole (%#)', async (body) => {
+  ])('no operations, too many, or anything but a list is a 400 for the whole request (%#)', async (body) => {
     const answered = await app.post('/todos/bulk', body);
     const detail = '"operations" must be a list of 1 to 1000 operations.';
     expectInvalid(answered, '/todos/bulk', { pointer: '/operations', detail });

@@ -13,7 +13,7 @@ class Tally extends NoteInput {
 /** How many decisions are made on the same state of the record. */
 const MEETING = 3;
 
-describe('a hook that decides on the present state of a record', () => {
+describe('a hook that decides on the current state of a record', () => {
   let app: TestApp;
   let decisions = 0;
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('a hook that decides on the present state of a record', () => {
   });
   afterAll(() => app.close());
 
-  it('decides anew if the record has changed meanwhile, so that no write is lost', async () => {
+  it('decides again if the record has changed meanwhile, so that no write is lost', async () => {
     const { _id } = (await app.post('/tallies', { text: 'A' })).body;
     const texts = Array.from({ length: MEETING }, (_, i) => `B${i}`);
     const answers = await Promise.all(texts.map((text) => app.patch(`/tallies/${_id}`, { text })));

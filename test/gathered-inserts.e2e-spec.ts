@@ -25,7 +25,7 @@ const marks = schemaOf(Mark);
 marks.index({ sku: 1 }, { unique: true });
 
 /** Creates that arrive while others are being stored go with the next command. */
-describe('creates at the same time', () => {
+describe('concurrent creates', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createResourceApp(

@@ -36,7 +36,7 @@ const labels = schemaOf(Label);
 labels.index({ sku: 1 }, { unique: true, sparse: true });
 
 /** Changes that arrive while others are in flight are carried out by the next command. */
-describe('patches at the same time', () => {
+describe('concurrent patches', () => {
   let app: TestApp;
   let acme: string;
   let globex: string;

@@ -86,7 +86,7 @@ describe('a resource whose hook and controller use parts of a request', () => {
     expect((await app.get('/members')).text).not.toContain('1234');
   });
 
-  it('stores no record without a text that it needs, though the text may be empty', async () => {
+  it('stores no record without a required text, though the text may be empty', async () => {
     expect((await app.post('/badges', { account: { name: '' } })).status).toBe(201);
     const pointers = async (name: string) => {
       const answer = await app.post('/badges', { account: { name } });

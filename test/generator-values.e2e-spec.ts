@@ -243,7 +243,7 @@ describe('a nested merge patch (RFC 7396)', () => {
 });
 
 describe('hooks of a provider', () => {
-  it('set fields, refuse with their own words, and keep what is hidden', async () => {
+  it('set fields, refuse writes in their own words, and keep hidden values', async () => {
     const id = await create('/hookeds', { name: 'a', part: { price: '1.00' } });
     expect(await raw('hookeds')).toMatchObject({ by: 'EntityEventPublisher', part: { secret: SECRET } });
     await app.database.collection('hookeds').updateOne({}, { $set: { 'part.secret': 'of its own' } });

@@ -8,7 +8,7 @@ import type { TestApp, TestResponse } from './support/test-app.js';
 
 import { lines, watched, orders, OrdersService, OrdersController } from './support/keyed-orders.js';
 
-describe('Idempotency-Key of a resource of one’s own', () => {
+describe('Idempotency-Key of your own resource', () => {
   let app: TestApp;
   let token: string;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     expect([await count('orders'), await count('lines')]).toEqual([1, 2]);
   });
 
-  it('answers 409 as long as the first request is in flight, and then as it was answered', async () => {
+  it('answers 409 while the first request is in flight, and then replays its answer', async () => {
     let open = (): void => undefined;
     watched.gate = new Promise((resolve) => (open = resolve));
     const first = post('', { text: 'tea' });
@@ -106,7 +106,7 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     expect(told(await post('', { text: 'tea' }))).toEqual(told(first));
   });
 
-  it('gives a process that wakes up after another has taken over the answer that stands', async () => {
+  it('gives the stored answer to a process that wakes up after another has taken over', async () => {
     let open = (): void => undefined;
     watched.gate = new Promise((resolve) => (open = resolve));
     const asleep = post('', { text: 'tea' });
@@ -121,7 +121,7 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     expect([await count('orders'), await count('lines')]).toEqual([1, 2]);
   });
 
-  it('leaves members that are shown once out of replays and of the database', async () => {
+  it('keeps members that are shown once out of replays and the database', async () => {
     const first = await post('/secret', { text: 'tea' });
     expect(first.body).toEqual({ _id: expect.any(String), secret: 'secret of tea' });
     const replay = await post('/secret', { text: 'tea' });
@@ -130,7 +130,7 @@ describe('Idempotency-Key of a resource of one’s own', () => {
     expect(String((kept?.answer as { body: unknown }).body)).not.toContain('secret');
   });
 
-  it('is for routes of one’s own, too, and belongs to each path', async () => {
+  it('also applies to your own routes, and belongs to a single path', async () => {
     const [one, other] = [await post('', { text: 'tea' }, 'a'), await post('', { text: 'milk' }, 'b')];
     const first = await post(`/${one.body._id}/mark`, undefined);
     expect([first.status, first.body.code]).toEqual([200, 'marked']);

@@ -28,7 +28,7 @@ describe('Idempotency-Key of a resource that is isolated by a claim', () => {
   });
   afterAll(() => app.close());
 
-  it('belongs to the scope, too: the same user of another team is another caller', async () => {
+  it('also belongs to the scope: the same user in another team is another caller', async () => {
     const post = async (team: string) => {
       const token = await tokenOf(ACME, { sub: 'emma', team });
       return app.post('/drafts', { text: 'A' }, { token, headers: { 'Idempotency-Key': 'k1' } });

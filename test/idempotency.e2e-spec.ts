@@ -67,7 +67,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(await keys().countDocuments()).toBe(2);
   });
 
-  it('rejects the key with a body of other bytes, even if they mean the same', async () => {
+  it('rejects the key with a body of different bytes, even if they mean the same', async () => {
     const first = await post('{"title":"Buy stamps"}', 'k1');
     for (const body of ['{"title":"Buy bread"}', '{"title": "Buy stamps"}', '{}']) {
       const { status, body: problem } = await post(body, 'k1');
@@ -115,7 +115,7 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     }
   });
 
-  it('carries a request out once, however many come at a time', async () => {
+  it('carries a request out once, however many arrive at the same time', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => post({ title: 'Buy stamps' }, 'k1')));
     const [first, ...others] = answers.filter(({ status }) => status === 201).sort(byReplay);
     for (const replay of others) expectReplay(replay, first as TestResponse);

@@ -74,7 +74,7 @@ describe('an import of todos', () => {
     expect((await app.request('POST', '/todos/import')).status).toBe(200);
   });
 
-  it('answers a line that is wrong like the single request, and goes on', async () => {
+  it('answers an invalid line like a single request, and goes on', async () => {
     const bad = [
       '{"title":7,"stray":1}',
       'null',
@@ -104,7 +104,7 @@ describe('an import of todos', () => {
     ]);
   });
 
-  it('answers a line that is too long with its own 413, and has no limit in all', async () => {
+  it('answers a line that is too long with its own 413, and has no total limit', async () => {
     const long = todo('x'.repeat(LIMIT));
     const fitting = JSON.stringify({ title: 'y', description: 'z'.repeat(LIMIT - 30) });
     expect(fitting).toHaveLength(LIMIT);
@@ -165,7 +165,7 @@ describe('an import of todos', () => {
     expect((await app.get('/todos/count')).body).toEqual({ count: 1 });
   });
 
-  it('is read no faster than its answer is', async () => {
+  it('is read no faster than its answer', async () => {
     const fault = JSON.stringify(
       Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`unknown${i}`, i])),
     );

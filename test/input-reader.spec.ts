@@ -182,7 +182,7 @@ describe('readPatch', () => {
     expect(await products.readPatch({})).toStrictEqual({});
   });
 
-  it('refuses null for what is required, at every level, and anywhere in a list', async () => {
+  it('refuses null for required fields at every level, and anywhere in a list', async () => {
     const body = {
       name: null,
       dimensions: { width: null },
@@ -252,7 +252,7 @@ describe('initialisers of the class', () => {
 });
 
 describe('check', () => {
-  it('holds merged nested values to the rules of a whole', async () => {
+  it('holds merged nested values to the rules of complete ones', async () => {
     await products.check({ dimensions: { width: 1 } });
     await products.check({});
     expect(await faultsOf(products.check({ dimensions: { depth: 2 } as Dimensions }))).toEqual([

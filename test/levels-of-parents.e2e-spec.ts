@@ -110,7 +110,7 @@ describe('resources with two levels of parents', () => {
     return { thread, reply: await created(`/threads/${thread}/replies`) };
   };
 
-  it.each(['long', 'short'])('are there for the tenant of the top only, by a %s path', async (length) => {
+  it.each(['long', 'short'])('exist only for the tenant of the top level, by a %s path', async (length) => {
     const { thread, reply } = await replied();
     const path =
       length === 'long' ? `/threads/${thread}/replies/${reply}/reactions` : `/replies/${reply}/notes`;

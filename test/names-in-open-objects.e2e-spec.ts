@@ -82,7 +82,7 @@ describe('names that clients choose', () => {
       'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
     ],
     ['a name at the 34th level', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`, HARMFUL],
-  ])('no field can hold %s, whatever it is', async (_name, extra, detail) => {
+  ])('no field, known or unknown, can hold %s', async (_name, extra, detail) => {
     for (const body of [`{"extra":${extra}}`, `{"unknown":${extra}}`]) {
       const response = await app.post('/settings', body);
       expectProblem(response, { status: 400, code: 'MALFORMED_REQUEST', detail, instance: '/settings' });

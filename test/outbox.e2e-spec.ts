@@ -217,7 +217,7 @@ describe('the outbox of a resource', () => {
     expect(indexes).toContainEqual(expect.objectContaining({ key: { '_outbox._id': 1 }, sparse: true }));
   });
 
-  it('is no field for clients', async () => {
+  it('is not a field for clients', async () => {
     const id = await create();
     await app.patch(`/posts/api/${id}`, { tags: ['hot'] }, { token });
     const headers = { Prefer: 'return=representation' };

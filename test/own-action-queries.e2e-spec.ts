@@ -30,7 +30,7 @@ class RhymesController extends CrudController(rhymes) {
   }
 }
 
-describe('the parameters of an action of one’s own', () => {
+describe('the parameters of your own action', () => {
   const path = '/rhymes/on';
   let app: TestApp;
   beforeAll(async () => {
@@ -42,12 +42,12 @@ describe('the parameters of an action of one’s own', () => {
     expect((await app.get(`${path}?word=time`)).body).toEqual({ word: 'time' });
   });
 
-  it('are given once', async () => {
+  it('cannot be repeated', async () => {
     const fault = { parameter: 'word', detail: '"word" must be given once.' };
     expectInvalid(await app.get(`${path}?word=time&word=chime`), path, fault);
   });
 
-  it('are those that it declares', async () => {
+  it('must be declared', async () => {
     const detail = '"words" is not a parameter here. Allowed: word.';
     expectInvalid(await app.get(`${path}?words=time`), path, { parameter: 'words', detail });
   });

@@ -61,7 +61,7 @@ class Note extends NoteInput {
 class PartnerNote extends Note {}
 const notes = crudOptions({ entity: Note, input: NoteInput, name: 'notes' });
 
-describe('whatever is added to the chain runs for generated routes, too', () => {
+describe('anything added to the chain also runs for generated routes', () => {
   const readOne = async (app: TestApp, path = '/todos') => {
     const { body } = await app.post(path, { title: 'a' });
     return app.get(`${path}/${(body as { _id: string })._id}`);
@@ -199,7 +199,7 @@ describe('whatever is added to the chain runs for generated routes, too', () => 
     expect(calls).toBe(1);
   });
 
-  it('whoever verifies the tokens of one resource alone', async () => {
+  it('a verifier of the tokens of one resource only', async () => {
     const isolationFields = { all: { tenant: currentTenant } };
     const secret = 'a secret of partners, of more than 32 bytes';
     const app = await createResourceApp(

@@ -89,7 +89,7 @@ describe('the special behaviour of posts', () => {
       ...(await app.database.collection('posts').findOne({ title }, { projection: { _outbox: 0 } })),
     }) as Record<string, unknown>;
 
-  it.each(['tenant', 'deletedAt'])('a body cannot say %s', async (field) => {
+  it.each(['tenant', 'deletedAt'])('a body cannot set %s', async (field) => {
     const id = await create();
     const before = (await app.get(PATH)).body;
     const fault = {

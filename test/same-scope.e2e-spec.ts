@@ -24,7 +24,7 @@ class Essay extends EssayInput {
   tenant?: Types.ObjectId;
 }
 
-it('a reference with sameScope is to a record of the own tenant, even if everybody may read the others', async () => {
+it('a reference with sameScope must be to a record of the same tenant, even if everybody may read the others', async () => {
   const tenant = { tenant: currentTenant };
   const app = await createResourceApp(
     CrudModule.forFeature({

@@ -39,7 +39,7 @@ class NotesController extends CrudController(notes) {
   }
 }
 
-describe('a verb of a service that is about one record', () => {
+describe('a verb of a service for a single record', () => {
   let app: TestApp;
   let service: CrudService<Note, NoteInput>;
   const scope = scopeOf({ tenant: ACME });

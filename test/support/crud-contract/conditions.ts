@@ -59,7 +59,7 @@ export function describeConditions(contract: CrudContract): void {
       expect((await patch(id, { title: 'Fourth' }, { 'If-Match': '*' })).status).toBe(200);
     });
 
-    it('of concurrent PATCHes with one ETag exactly one succeeds', async () => {
+    it('exactly one of several concurrent PATCHes with one ETag succeeds', async () => {
       const id = await create(contract, full);
       const { etag } = await read(contract, id);
       const answers = await Promise.all(

@@ -62,7 +62,7 @@ export function describeCreate(contract: CrudContract): void {
     });
 
     it.each(['_id', 'createdAt', 'updatedAt', '__v', 'unknown', ''])(
-      'refuses the field "%s", which is no input, and names it',
+      'refuses the field "%s", which is not an input, and names it',
       async (field) => {
         const allowed = ['title', ...contract.optional].join(', ');
         const fault = {

@@ -99,7 +99,7 @@ export function describeUpdate(contract: CrudContract): void {
     });
 
     it.each(['_id', 'createdAt', 'updatedAt', '__v', 'unknown'])(
-      'refuses the field "%s", which is no input, even as null, and names it',
+      'refuses the field "%s", which is not an input, even as null, and names it',
       async (field) => {
         const id = await create(contract, full);
         const before = await read(contract, id);
@@ -116,7 +116,7 @@ export function describeUpdate(contract: CrudContract): void {
     );
 
     it.each([{ title: 'Nobody' }, {}])(
-      `answers 404 "${label} not found" where no record matches: %j`,
+      `answers 404 "${label} not found" if no record matches: %j`,
       async (body) => {
         expectNotFound(await patch(NOBODY, body), `${path}/${NOBODY}`, label);
         expect((await app().get(path)).body).toEqual([]);
