@@ -255,7 +255,7 @@ describe('a process', () => {
     expect([code, stderr]).toEqual([1, `${detail}\n`]);
   });
 
-  it('makes its development secret once, for its owner alone, and shares it with the token command', async () => {
+  it('creates its development secret once, readable only by its owner, and shares it with the token command', async () => {
     const token = () =>
       ServiceProcess.spawn({ DATA_DIR: folder }, ['dist/token.js', '--tenant', ACME]).ended();
     const first = await token();

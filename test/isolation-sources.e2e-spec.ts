@@ -52,7 +52,7 @@ const stored = async (app: TestApp, name: string) =>
     ...(owner !== undefined && { owner: owner as string }),
   }));
 
-describe('two isolation fields: one of all actions, and one of some', () => {
+describe('two isolation fields: one for all actions, and one for some', () => {
   let app: TestApp;
   let ann: string;
   let bob: string;
@@ -110,7 +110,7 @@ describe('two isolation fields: one of all actions, and one of some', () => {
     expect(await stored(app, 'tasks')).toEqual([{ text: 'mine', tenant: ACME, owner: 'ann' }]);
   });
 
-  it('are asked for by every verb in code, which takes no other thing for a scope', async () => {
+  it('are required by every verb in code, which accepts nothing else as a scope', async () => {
     await create(ann);
     const service = app.app.get<CrudService<Task, TaskInput>>(getCrudServiceToken(Task), { strict: false });
     const missing = 'The scope has no "tenant", which isolates this action. Write scopeOf({ tenant }).';

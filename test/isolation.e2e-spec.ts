@@ -27,7 +27,7 @@ describe(`${OPERATIONS} random operations of several tenants, seed ${SEED}`, () 
   });
   afterAll(() => app.close());
 
-  it('show nobody, and let nobody change, what is private to others', async () => {
+  it('never show or change anything that is private to others', async () => {
     const callers = await Promise.all(
       PEOPLE.map(async ({ tenant, sub }) => ({
         tenant,

@@ -41,7 +41,7 @@ describe('tokens of a key set', () => {
     expect((await app.get(`${PATH}/${body._id}`)).body.tenant).toBe(GLOBEX);
   });
 
-  it('are of any audience unless JWT_AUDIENCE is set, and come by http, of which the log warns at the start', () => {
+  it('may have any audience unless JWT_AUDIENCE is set, and come by http; the log warns of both at the start', () => {
     const warnings = app.logLines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
     expect(warnings).toEqual([
       'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted',
@@ -112,7 +112,7 @@ describe('tokens of a key set', () => {
   });
 });
 
-describe('a key set that cannot be had', () => {
+describe('an unavailable key set', () => {
   let app: TestApp;
   let server: KeyServer;
   let key: IssuerKey;
@@ -152,7 +152,7 @@ describe('a key set that cannot be had', () => {
     expect((await app.get('/health/live')).status).toBe(200);
   });
 
-  it('is a 401 all the same where no token is sent', async () => {
+  it('is still a 401 if no token is sent', async () => {
     server.answer(500, 'broken');
     expect((await app.post(PATH, POST)).status).toBe(401);
   });

@@ -70,7 +70,7 @@ describe('a mistake in isolation', () => {
     expect(ran).toBe(0);
   });
 
-  it('reaches no record where a source has no value', async () => {
+  it('reaches no record if a source has no value', async () => {
     const token = await tokenOf(ACME);
     await app.database.collection('memos').insertOne({ text: 'A', createdAt: new Date(0) });
     for (const response of [

@@ -52,7 +52,7 @@ describe('a write without credentials', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('is a 401 before anything else is said about the request', async () => {
+  it('is a 401 before any other fault of the request is reported', async () => {
     expectUnauthenticated(await app.post(PATH, { tenant: ACME, unknown: 1, access_token: acme }), PATH);
     expectUnauthenticated(await app.patch(`${PATH}/no-id`, {}), `${PATH}/no-id`);
     expectUnauthenticated(await app.del(`${PATH}/no-id`), `${PATH}/no-id`);
@@ -79,7 +79,7 @@ describe('reads', () => {
 });
 
 describe('the tenant', () => {
-  it.each([ACME, GLOBEX, NOBODY, null, [GLOBEX], { $ne: null }])('is no input, be it %j', async (tenant) => {
+  it.each([ACME, GLOBEX, NOBODY, null, [GLOBEX], { $ne: null }])('is not an input: %j', async (tenant) => {
     const id = await create();
     const before = await stored();
     const fault = {
@@ -91,7 +91,7 @@ describe('the tenant', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it.each(['tenant', 'tenant[$ne]', 'tenantId'])('is no query parameter: %s', async (parameter) => {
+  it.each(['tenant', 'tenant[$ne]', 'tenantId'])('is not a query parameter: %s', async (parameter) => {
     const id = await create();
     const before = await stored();
     const query = `?${encodeURIComponent(parameter)}=${GLOBEX}`;
@@ -139,7 +139,7 @@ describe('the tenant', () => {
     expect((await app.get(`${PATH}/${id}`)).body).toMatchObject({ title: 'Changed', tenant: ACME });
   });
 
-  it("is globex: it cannot change or archive a post of acme's, nor learn that there is one", async () => {
+  it('globex cannot change or archive a post of acme, or learn that there is one', async () => {
     const [active, archived] = [await create(), await create()];
     await app.del(`${PATH}/${archived}`, { token: acme });
     const before = await stored();

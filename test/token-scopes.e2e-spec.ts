@@ -32,7 +32,7 @@ describe('a configured scope', () => {
     { scope: { includes: 'posts:write' } },
     { scope: 'posts:read', scp: 'posts:write' },
     { scp: [['posts:write']] },
-  ])('refuses a token that has %j, also to be shown what others of the tenant may see', async (claims) => {
+  ])('refuses a token that has %j, also for reads that need a token', async (claims) => {
     const token = await tokenOf(ACME, { ...claims });
     const detail = 'The token must have the scope "posts:write". Ask the issuer for one with it.';
     const paths = [PATH, '/subscriptions', '/events', `${PATH}?archived=only`] as const;
