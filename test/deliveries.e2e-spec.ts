@@ -67,7 +67,7 @@ describe('deliveries', () => {
   const attempt = async (id: string, outcome: AttemptOutcome) => queue.finish(await claim(id), outcome);
 
   describe('GET /subscriptions/:id/deliveries', () => {
-    it('lists them newest first, each with its attempts and nothing of the queue', async () => {
+    it('lists them newest first, each with its attempts and no internals of the queue', async () => {
       const [waiting, tried, done, dead] = [
         await add('evt_1'),
         await add('evt_2'),

@@ -14,7 +14,7 @@ const WITHIN_MS = 30_000;
 
 const SUBSCRIPTION = { secret: 'whsec_c2VjcmV0', events: ['posts.created'], enabled: true };
 
-describe('the attempts that a worker makes at a time', () => {
+describe('the concurrent attempts of a worker', () => {
   let app: TestApp;
   let receiver: Receiver;
   /** Answers that the receiver still owes, the oldest first. */
@@ -78,21 +78,21 @@ describe('the attempts that a worker makes at a time', () => {
     expect(arrived()).toBe(count);
   }
 
-  it('are 8 of one subscription', async () => {
+  it('are limited to 8 per subscription', async () => {
     await announce(1, 1, 20);
     await expectOnly(8);
     answer(3, 204);
     await expectOnly(11);
   });
 
-  it('are 32 of one tenant', async () => {
+  it('are limited to 32 per tenant', async () => {
     await announce(1, 6, 8);
     await expectOnly(32);
     answer(3, 204);
     await expectOnly(35);
   });
 
-  it('are 128 of subscriptions that fail', async () => {
+  it('are limited to 128 for all failing subscriptions', async () => {
     receiver.answer = (response) => void response.writeHead(500).end();
     await announce(5, 28, 1);
     await haveArrived(140);
@@ -107,7 +107,7 @@ describe('the attempts that a worker makes at a time', () => {
     await expectOnly(140 + 131);
   });
 
-  it('are 256 in all', async () => {
+  it('are limited to 256 in total', async () => {
     await announce(10, 4, 12);
     await haveArrived(256);
     answer(3, 204);

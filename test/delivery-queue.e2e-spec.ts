@@ -109,7 +109,7 @@ describe('the queue of deliveries', () => {
     expect(await dueSince(now - 1.5 * HOUR)).toEqual([subscriptions[1], subscriptions[0]]);
   });
 
-  it('gives each delivery to one worker alone', async () => {
+  it('gives each delivery to only one worker', async () => {
     const second = await createTestApp({ root, env: { MONGODB_URI: uri } });
     try {
       const queues = [queue, second.app.get(DeliveryQueue, { strict: false })];

@@ -157,7 +157,7 @@ describe('an event whose listener failed', () => {
 });
 
 describe('the deliveries of an event', () => {
-  it('are one for each enabled subscription of the tenant that names its type, also if the log has it already', async () => {
+  it('exist once for each enabled subscription of the tenant that names its type, even if the log already has it', async () => {
     const app = await createTestApp({ env: { WORKER: 'off' } });
     try {
       const subscriptions = app.database.collection('subscriptions');
@@ -210,7 +210,7 @@ describe('a process that is killed', () => {
     await client.close();
   });
 
-  it('loses the event of no post that it has acknowledged, and makes none up', async () => {
+  it('loses no event of an acknowledged post, and invents none', async () => {
     const killed = ServiceProcess.spawn(env);
     const url = await killed.url();
     const headers = { Authorization: `Bearer ${await tokenOf(ACME)}`, 'Content-Type': 'application/json' };

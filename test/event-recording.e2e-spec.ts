@@ -43,7 +43,7 @@ describe('the recording of events', () => {
     expect(status).toBe(201);
   };
 
-  it('is waited for by no request, and holds so many events in memory; the sweep records the others', async () => {
+  it('delays no request, and holds a limited number of events in memory; the sweep records the others', async () => {
     const held = holdRecording(app);
     const posts = MAX_WAITING + 50;
     for (let sent = 0; sent < posts; sent += 50) await Promise.all(Array.from({ length: 50 }, create));
@@ -90,7 +90,7 @@ describe('the recording of events', () => {
     30_000,
   );
 
-  it('tells each tenant of its own, also if those of several are recorded together', async () => {
+  it('notifies each tenant of its own events only, even if those of several are recorded together', async () => {
     const tenants = [ACME, GLOBEX];
     const subscribers = tenants.map((tenant) => ({
       tenant: new mongoose.Types.ObjectId(tenant),

@@ -123,7 +123,7 @@ describe('a client that does not keep up', () => {
     expect(quick.end).toBeUndefined();
   });
 
-  it('is cut off when it takes nothing for long', async () => {
+  it('is cut off when it reads nothing for a long time', async () => {
     // Little enough not to be cut off for its amount, more than the network holds.
     const app = await streamApp({ heartbeatMs: 50, maxStallMs: 300, maxWaitingBytes: Infinity });
     const slow = await open(app.url);
@@ -143,7 +143,7 @@ describe('a client that does not keep up', () => {
     expect(client.end).toBeUndefined();
   });
 
-  it('misses nothing of a burst that comes while the log is read for it', async () => {
+  it('misses nothing of a burst that arrives while the log is being read for it', async () => {
     const app = await streamApp();
     const quick = await open(app.url);
     await eventually(() => expect(quick.lastEventId).not.toBe(''));

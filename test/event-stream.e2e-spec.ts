@@ -71,7 +71,7 @@ describe('GET /events', () => {
     );
   });
 
-  it('tells every client of a tenant', async () => {
+  it('notifies every client of a tenant', async () => {
     const [one, two, other] = [await open(), await open(), await open({ token: globex })];
     const events = await log.append(ACME, GLOBEX, ACME);
     const [first, foreign, last] = events.map(({ _id }) => _id);
@@ -115,7 +115,7 @@ describe('GET /events', () => {
     expectProblem(foreign, UNKNOWN);
   });
 
-  it('cannot be broken by what a title has in it', async () => {
+  it('cannot be broken by the content of a title', async () => {
     const titles = [
       'two\nlines',
       'data: forged\n\nevent: posts.created\ndata: {}\n\n',
@@ -208,7 +208,7 @@ describe('Last-Event-ID', () => {
     expect(client.text).toBe(`: connected\nid: ${event?._id}\n\n`);
   });
 
-  it('of another tenant is as unknown as one that nobody has', async () => {
+  it('of another tenant is refused like one that does not exist', async () => {
     const [foreign] = await log.append(GLOBEX, ACME);
     const texts = new Set<string>();
     for (const id of [
@@ -232,7 +232,7 @@ describe('Last-Event-ID', () => {
 });
 
 describe('the end of a stream', () => {
-  it('is the expiry of its token', async () => {
+  it('comes when its token expires', async () => {
     const expires = inSeconds(3);
     const client = await open({ token: await tokenOf(ACME, { exp: expires }) });
     await eventually(() => expect(client.end).toBe('ended'));
@@ -241,7 +241,7 @@ describe('the end of a stream', () => {
     expect(client.comments.at(-1)).toBe('token expired');
   });
 
-  it('comes before its beginning with a token that a single request would still be granted', async () => {
+  it('is already reached for an expired token, even if a single request would still accept it', async () => {
     const token = await tokenOf(ACME, { exp: inSeconds(-10) });
     expectInvalidToken(await app.get('/events', { token }), '/events');
   });

@@ -33,7 +33,7 @@ describe('the secret of a subscription', () => {
     app.database.collection('subscriptions').findOne({ _id: new Types.ObjectId(id) });
 
   describe('POST /subscriptions/:id/rotate-secret', () => {
-    it('gives a new secret, and keeps the one before for 24 hours', async () => {
+    it('returns a new secret, and keeps the previous one for 24 hours', async () => {
       const { _id: id, secret: first } = (await post(HOOK)).body as Record<string, string>;
       const before = Date.now();
       const { status, body } = await rotate(String(id));
@@ -138,7 +138,7 @@ describe('the secret of a subscription', () => {
     await other.close();
   });
 
-  it('is in no other answer, event or log line, nor in kept answers', async () => {
+  it('is in no other answer, event or log line, and in no stored answer', async () => {
     const events = ['afterCreate', 'afterUpdate', 'afterDel'].map((hook) =>
       onEvent(app, `subscriptions.${hook}`),
     );

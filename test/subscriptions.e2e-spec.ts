@@ -66,13 +66,13 @@ describe('subscriptions', () => {
       expect((await get(body._id as string)).body).toEqual(record);
     });
 
-    it('gives every subscription a secret of its own, of 32 bytes', async () => {
+    it('gives every subscription its own secret of 32 bytes', async () => {
       const secrets = await Promise.all([1, 2, 3].map(async () => (await post(HOOK)).body.secret as string));
       expect(new Set(secrets).size).toBe(3);
       for (const secret of secrets) expect(Buffer.from(secret.slice(6), 'base64')).toHaveLength(32);
     });
 
-    it('refuses what does not fit, and says what does', async () => {
+    it('refuses invalid values, and says which are valid', async () => {
       expectInvalid(
         await post({}),
         PATH,
@@ -101,7 +101,7 @@ describe('subscriptions', () => {
     });
 
     it.each(['enabled', 'secret', 'previousSecrets', 'tenant', '_id', 'createdAt', '__v'])(
-      'refuses %s, which is no input of a create',
+      'refuses %s, which is not an input of a create',
       async (field) => {
         expectInvalid(await post({ ...HOOK, [field]: true }), PATH, {
           pointer: `/${field}`,
@@ -248,7 +248,7 @@ describe('subscriptions', () => {
     expect((await get(id)).body).toEqual({ ...KEPT, ...HOOK, enabled: true });
   });
 
-  it('take no secret from a client, nor anything else that a path has no use for', async () => {
+  it('accept no secret from a client, or anything else that a path does not use', async () => {
     const id = await create();
     const before = await stored(id);
     for (const action of ['rotate-secret', 'test']) {

@@ -209,7 +209,7 @@ describe('the address that is dialled', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('is the one that was checked, whatever the name has a moment later', async () => {
+  it('is the one that was checked, whatever the name resolves to a moment later', async () => {
     const answers = [['127.0.0.1'], ['10.1.2.3']];
     let asked = 0;
     const changing = { resolve: () => Promise.resolve(answers[asked++] ?? []) };
@@ -225,7 +225,7 @@ describe('the address that is dialled', () => {
     });
   });
 
-  it('must show a certificate of its name', async () => {
+  it('must present a certificate for its name', async () => {
     const server = createServer(hooksCertificate, (_request, response) => void response.writeHead(204).end());
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     const { port } = server.address() as AddressInfo;

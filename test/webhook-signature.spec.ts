@@ -10,12 +10,12 @@ describe('the signature of a webhook', () => {
   const message = { id: 'evt_665f1c2ab7e3a90d4c8b4567', body, at: new Date() };
   const headersFor = (...secrets: string[]) => ({ ...signedHeaders(message, secrets) });
 
-  it('is the one that the library of Standard Webhooks verifies', () => {
+  it('is verified by the library of Standard Webhooks', () => {
     const secret = newSecret();
     expect(new Webhook(secret).verify(body, headersFor(secret))).toEqual(JSON.parse(body));
   });
 
-  it('is made with every secret, so that each verifies while one replaces the other', () => {
+  it('is made with every secret, so that each one verifies it during a rotation', () => {
     const [current, previous] = [newSecret(), newSecret()];
     const headers = headersFor(current, previous);
     expect(headers['webhook-signature']).toMatch(/^v1,\S{44} v1,\S{44}$/);
