@@ -16,7 +16,7 @@ it('a terminal shows where everything is, on the embedded database', () => {
 `);
 });
 
-it('a terminal shows no login of a MongoDB, and no command that production rejects', () => {
+it('a terminal shows neither the credentials of MongoDB nor a command that production rejects', () => {
   const databaseUri = 'mongodb://user:secret@a.example.com,b.example.com/app?replicaSet=rs0&tls=true';
   const environment = readEnvironment({
     NODE_ENV: 'production',

@@ -29,7 +29,7 @@ describe('the memory of large answers', () => {
   const waitOften = (wait: (client: string) => Promise<void>, client: string, times: number) =>
     Array.from({ length: times }, () => wait(client));
 
-  it('is given to clients in turns', async () => {
+  it('is given to clients in turn', async () => {
     const { wait, release, events } = await fullBudget();
     const waiting = [...waitOften(wait, 'a', 3), ...waitOften(wait, 'b', 3), wait('c')];
     release();
@@ -38,7 +38,7 @@ describe('the memory of large answers', () => {
     expect(events.indexOf('c')).toBeLessThan(3);
   });
 
-  it('is waited for by a client beside one that has taken all waiting places', async () => {
+  it('can be waited for by a client even if another one has taken all waiting places', async () => {
     const { wait, release, events } = await fullBudget();
     const waiting = waitOften(wait, 'a', MAX_WAITING);
     waiting.push(wait('c'));

@@ -90,7 +90,7 @@ describe('a body that nobody reads', () => {
     ['GET', '/todos/count', 200],
     ['GET', '/todos/7', 400],
     ['POST', '/todos', 413],
-  ])('is not taken, and the answer can be read: %s %s', async (method, path, status) => {
+  ])('is not received in full, and the answer can be read: %s %s', async (method, path, status) => {
     const connection = once(app.app.getHttpAdapter().getInstance().server, 'connection');
     const head = `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${CHUNKED}\r\n`;
     const bytes = head + chunks('x'.repeat(4_000_000), 65_536);
@@ -199,7 +199,7 @@ describe('a client that takes its time', () => {
     socket.destroy();
   }, 30_000);
 
-  it('is disconnected if it reads nothing of an answer', async () => {
+  it('is disconnected if it does not read its answer', async () => {
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
     socket.write(`GET /todos HTTP/1.1\r\n${HOST}\r\n`);
     await once(socket, 'readable');
@@ -290,7 +290,7 @@ describe('requests that are sent before the answers to others', () => {
   it.each([
     ['that wait', get, 'nothing'],
     ['that are answered at once', post, 'posts/api?query'],
-  ])('are bounded, and neither read nor carried out beyond: those %s', async (_which, request, path) => {
+  ])('are limited; any more are not read or carried out: those %s', async (_which, request, path) => {
     const { server } = app.app.getHttpAdapter().getInstance();
     const connection = once(server, 'connection');
     const bytes = Array.from({ length: 50_000 }, (_, i) => request(`/${path}${i}`)).join('');

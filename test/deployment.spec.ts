@@ -128,7 +128,7 @@ describe('the manifests for Kubernetes', () => {
     ['api', true],
     ['worker', false],
   ])(
-    'start %s with settings that it takes, probes, no rights, and a disruption budget',
+    'start %s with valid settings, probes, no privileges and a disruption budget',
     (name, verifiesTokens) => {
       const { spec } = find('Deployment', name);
       const { containers, securityContext } = spec?.template.spec ?? ({} as never);
@@ -169,7 +169,7 @@ describe('the manifests for Kubernetes', () => {
       expect(find('Deployment', name).spec?.template.spec.containers[0].image).toBe(images[0]?.name);
   });
 
-  it('let a process connect to names, database and key server, and webhooks to no private network', () => {
+  it('let a process connect to DNS, database and key server, and webhooks to no private network', () => {
     for (const [name, ports] of [
       ['api', [53, 53, 27017, 443]],
       ['worker', [53, 53, 27017]],
@@ -231,7 +231,7 @@ describe('the Dockerfile', () => {
     expect(validate(dockerfile)).toEqual([]);
   });
 
-  it('copies what is there, runs without root, and checks its health', () => {
+  it('copies only files that exist, runs without root, and checks its health', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
       names.split(' '),
     );

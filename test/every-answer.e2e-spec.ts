@@ -28,7 +28,7 @@ describe('every answer', () => {
     expect(got.headers.get('access-control-expose-headers')).toContain('ETag');
   });
 
-  it('lets pages of no other origin call it, and of none by default', async () => {
+  it('does not let pages of other origins call it, or of any origin by default', async () => {
     const closed = await createTestApp();
     for (const [origin, target] of [
       ['https://b.example.com', app],
@@ -64,7 +64,7 @@ describe('every answer', () => {
     }
   });
 
-  it('takes over a request id, and makes one where there is none or a doubtful one', async () => {
+  it('keeps the request id of the client, and generates one if it is missing or malformed', async () => {
     const idOf = async (sent?: string) =>
       (await app.get('/todos', { headers: sent ? { 'X-Request-Id': sent } : {} })).headers.get(
         'x-request-id',
@@ -76,7 +76,7 @@ describe('every answer', () => {
     }
   });
 
-  it('logs one line a request, with its id and tenant, and neither its query nor its token', async () => {
+  it('logs one line per request, with its id and tenant, but not its query or token', async () => {
     const token = await tokenOf(ACME, { jti: 'unmistakable' });
     await app.get('/todos?limit=17', { headers: { 'X-Request-Id': 'first' } });
     await app.del(`/posts/api/${ACME}`, { token, headers: { 'X-Request-Id': 'second' } });

@@ -200,7 +200,7 @@ describe("an exception of Nest's that a feature throws keeps its status and text
   });
 });
 
-describe('anything else that a feature throws is an internal error without a word of it', () => {
+describe('anything else that a feature throws is an internal error that reveals nothing of it', () => {
   it.each(['error', 'text', 'http-error', 'redirect'])('%s', async (name) => {
     const detail = 'Something went wrong on our side. Quote the requestId when you report it.';
     const answer = [500, 'Internal error', 'INTERNAL_ERROR', detail] as const;
@@ -256,7 +256,7 @@ it('a ValidationPipe that finds hundreds of faults lists the first fifty', async
   ]);
 });
 
-describe('what the server itself refuses stays in its own words', () => {
+describe('refusals by the server itself keep its own words', () => {
   it.each(['/nothing', '/thrown', '/docs/%2e%2e/package.json', '/docs/nothing.js'])(
     '%s: 404',
     async (path) => {

@@ -108,7 +108,7 @@ describe('the explorer', () => {
       expect((await app.get(path)).headers.get('cache-control') ?? '').not.toContain('max-age=86400');
   });
 
-  it('is where a browser gets that asks for the root, which does not exist for others', async () => {
+  it('is where the root redirects browsers; for other clients the root does not exist', async () => {
     const page = await app.get('/', { headers: { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
     expect([page.status, page.headers.get('location')]).toEqual([302, '/docs']);
     const other = await app.get('/');

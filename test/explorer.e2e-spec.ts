@@ -43,11 +43,11 @@ describe('the OpenAPI document', () => {
   });
   afterAll(() => app.close());
 
-  it('has every path, by its name', () => {
+  it('lists every path by its name', () => {
     expect(Object.keys(paths)).toEqual(['/shelves', '/shelves/anything', '/shelves/closed']);
   });
 
-  it('has every method of a path, in one order', () => {
+  it('lists every method of a path, in a fixed order', () => {
     expect(Object.keys(paths['/shelves'] ?? {})).toEqual([
       'post',
       'get',
@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('says of each operation whether it needs a token', () => {
+  it('says for each operation whether it needs a token', () => {
     const security = Object.entries(paths['/shelves'] ?? {}).map(([name, one]) => [name, one.security]);
     expect(Object.fromEntries(security)).toEqual({
       post: [],
@@ -75,8 +75,8 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('the explorer of a service that has none', () => {
-  it('is not there with DOCS=off', async () => {
+describe('the explorer of a service', () => {
+  it('does not exist with DOCS=off', async () => {
     const app = await createTestApp({ env: { DOCS: 'off' } });
     for (const path of [
       '/docs',
@@ -90,7 +90,7 @@ describe('the explorer of a service that has none', () => {
     await app.close();
   });
 
-  it('is named by no answer with DOCS=off', async () => {
+  it('is mentioned in no answer with DOCS=off', async () => {
     const app = await createTestApp({ env: { DOCS: 'off' } });
     await app.database.collection('todos').insertMany([{ title: 'Tea' }, { title: 'Cake' }]);
     const answerTo = async (method: string, path: string) => {

@@ -79,7 +79,7 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
       expectClientError(await raw({ method, path: target(), headers, body: '{"title":"x"}' }), 415);
     });
 
-    it('refuses a body without a content type, and says which it takes', async () => {
+    it('refuses a body without a content type, and names the accepted ones', async () => {
       const allowed = ['application/json'];
       if (method === 'PATCH') allowed.unshift('application/merge-patch+json');
       expectProblem(await raw({ method, path: target(), body: '{"title":"x"}' }), {
@@ -155,7 +155,7 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
       expectClientError(await raw({ method: 'PATCH', path: `${path}/${id}`, headers, body }), 400, 404, 414);
     });
 
-    it('a slash too many, doubled, encoded or turned round leads nowhere', async () => {
+    it('an extra, doubled, encoded or reversed slash leads nowhere', async () => {
       const id = ids[path];
       const paths = [
         `${path}/`,

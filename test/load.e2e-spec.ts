@@ -57,7 +57,7 @@ async function expectRefused(response: Response, status: number, code: string): 
 }
 
 describe('a limit of requests per minute', () => {
-  it('of an address refuses what is beyond it, and takes probes all the same', async () => {
+  it('of an address refuses requests beyond it, but still accepts probes', async () => {
     await start({ RATE_LIMIT_ADDRESS: '3' });
     for (let i = 0; i < 3; i++) expect((await send('/todos')).status).toBe(200);
     await expectRefused(await send('/todos'), 429, 'TOO_MANY_REQUESTS');
@@ -75,7 +75,7 @@ describe('a limit of requests per minute', () => {
     );
   });
 
-  it('is that of the client behind a trusted proxy, and of nobody else who says so', async () => {
+  it('applies to the client behind a trusted proxy, and ignores any other claimed address', async () => {
     await start({ RATE_LIMIT_ADDRESS: '1', TRUSTED_PROXIES: '127.0.0.1' });
     const from = (addresses: string) => send('/todos', { 'X-Forwarded-For': addresses });
     expect((await from('192.0.2.1')).status).toBe(200);
@@ -89,7 +89,7 @@ describe('a limit of requests per minute', () => {
     expect((await send('/todos', { 'X-Forwarded-For': '192.0.2.2' })).status).toBe(429);
   });
 
-  it('of a tenant leaves others alone', async () => {
+  it('of a tenant does not affect others', async () => {
     await start({ RATE_LIMIT_TENANT: '2' });
     const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
     // Whose the first one is nobody knows before its token was verified.
@@ -99,7 +99,7 @@ describe('a limit of requests per minute', () => {
     expect((await send('/posts/api')).status).toBe(200);
   });
 
-  it('of bad tokens refuses them unread, and neither good ones nor requests without one', async () => {
+  it('of bad tokens refuses them unread, but no good tokens or requests without one', async () => {
     await start({ RATE_LIMIT_BAD_TOKENS: '3' });
     const acme = await tokenOf(ACME);
     expect((await create(acme)).status).toBe(201);
@@ -110,10 +110,10 @@ describe('a limit of requests per minute', () => {
   });
 });
 
-describe('a process with as much to do as it can', () => {
+describe('a process at full capacity', () => {
   const FULL = 8;
 
-  it('refuses more at once, and serves again when it has done it', async () => {
+  it('refuses more at once, and serves again when its work is done', async () => {
     await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '1' });
     const taken = Array.from({ length: FULL }, (_, i) => hold(String(i)));
     await eventually(() => expect(held()).toHaveLength(FULL));
@@ -136,7 +136,7 @@ describe('a process with as much to do as it can', () => {
   });
 
   it.each(['/todos/', '/posts/api/', '/todos/not-an-id', '/nowhere', '/todos?stray=1'])(
-    'has no place taken for ever by a request of %s',
+    'never loses a place for good to a request for %s',
     async (path) => {
       await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '1' });
       for (let i = 0; i < 2 * FULL; i++) expect([400, 404]).toContain((await send(path)).status);

@@ -37,7 +37,7 @@ describe('while the database cannot be reached', () => {
 
   const common = { level: 'error', time: expect.any(String) };
 
-  it('each attempt to open it is one short line', () => {
+  it('logs one short line per attempt to open it', () => {
     const attempts = lines.filter(({ context }) => context === 'Database');
     expect(attempts.length).toBeGreaterThan(0);
     for (const attempt of attempts) {
@@ -99,7 +99,7 @@ describe('the lines of requests', () => {
     );
   });
 
-  it('say of every token who came by it, or that it was refused and why', async () => {
+  it('say for every token whose it is, or that it was refused and why', async () => {
     const write = (requestId: string, token: string) =>
       app.post('/posts/api', { title: 'New' }, { token, headers: { 'X-Request-Id': requestId } });
     await write('good', await tokenOf(ACME, { sub: 'emma' }));
@@ -121,7 +121,7 @@ describe('the lines of requests', () => {
     ]);
   });
 
-  it('say of every refusal by which check it came', async () => {
+  it('say for every refusal which check caused it', async () => {
     const refused: [string, string, string, TestRequest?][] = [
       ['VALIDATION_FAILED', 'POST', '/todos', { body: { title: 1 } }],
       ['MALFORMED_REQUEST', 'POST', '/todos', { body: '{' }],
@@ -153,7 +153,7 @@ describe('the lines of requests', () => {
     expect(Date.parse(time)).toBeGreaterThanOrEqual(before);
   });
 
-  it('tell of bytes that are not HTTP, by the identifier in the answer', async () => {
+  it('report bytes that are not HTTP, with the identifier in the answer', async () => {
     const { body } = await sendBytes(app.url, 'GET /to dos HTTP/1.1\r\nHost: a\r\n\r\n');
     await eventually(() =>
       expect(linesOf(String(body.requestId))).toEqual([
@@ -178,7 +178,7 @@ describe('the lines of requests', () => {
 });
 
 describe('the log in a terminal', () => {
-  it('has no line that a text in it makes, nor a command to the terminal', () => {
+  it('contains no line or terminal command that a logged text forges', () => {
     let shown = '';
     const terminal = Object.assign(
       new Writable({

@@ -108,7 +108,7 @@ describe('GET /metrics', () => {
     expect([figures.http_requests_running, figures.http_requests_waiting]).toEqual([0, 0]);
   });
 
-  it('counts refusals by their code, and the limit that was reached', async () => {
+  it('counts refusals by their code and by the limit that was reached', async () => {
     const limited = await createTestApp({ env: { WORKER: 'off', RATE_LIMIT_ADDRESS: '4' } });
     // The client of the tests asks for the OpenAPI document, which counts.
     const refusals = async () => {
@@ -169,7 +169,7 @@ describe('GET /metrics of a service with METRICS_TOKEN', () => {
     expect(samples(text).process_resident_memory_bytes).toBeGreaterThan(0);
   });
 
-  it('is a 401 for everybody else, those with a token of a tenant among them', async () => {
+  it('is a 401 for everybody else, including those with a token of a tenant', async () => {
     expectUnauthenticated(await app.get('/metrics'), '/metrics');
     for (const token of [`${METRICS_TOKEN}x`, METRICS_TOKEN.slice(1), await tokenOf(ACME)])
       expectInvalidToken(await app.get('/metrics', { token }), '/metrics');
@@ -183,7 +183,7 @@ describe('GET /metrics of a service with METRICS_TOKEN', () => {
 });
 
 describe('GET /metrics of a service with METRICS=off', () => {
-  it('is not there', async () => {
+  it('does not exist', async () => {
     const app = await createTestApp({ env: { WORKER: 'off', METRICS: 'off' } });
     expect((await app.get('/metrics')).status).toBe(404);
     expect((await app.get('/docs/openapi.json')).text).not.toContain('/metrics');

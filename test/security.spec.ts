@@ -79,7 +79,7 @@ describe('the statements of the page about the source', () => {
   it.each([
     ["eval('1')", 'no-eval'],
     ["new Function('return 1')()", 'no-new-func'],
-  ])('the linter refuses code that is made of texts: %s', async (code, rule) => {
+  ])('the linter refuses code that is made from strings: %s', async (code, rule) => {
     const [result] = await new ESLint().lintText(`${code};\n`, { filePath: 'src/main.ts' });
     expect(result?.messages.map(({ ruleId, severity }) => [ruleId, severity])).toContainEqual([rule, 2]);
   });
@@ -97,7 +97,7 @@ describe('the statements of the page about the source', () => {
     expect([...new Set(made)]).toEqual(["'sha256'"]);
   });
 
-  it('the image has neither the repository nor tests, examples and settings', () => {
+  it('the image contains no repository, tests, examples or settings', () => {
     const ignored = readFileSync('.dockerignore', 'utf8').split('\n');
     expect(ignored).toEqual(expect.arrayContaining(['.git', 'test', '**/test', 'examples', '.env']));
     const [, final = ''] =
