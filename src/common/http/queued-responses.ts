@@ -10,7 +10,7 @@ const connections = new WeakMap<Socket, Exchanges>();
 /**
  * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2): Node reads as many as there are, in one go. It also
  * closes the responses that wait when their connection closes. Node closes the one alone that is being sent: what the others
- * hold would never be given back. Call it when the listeners that answer requests are there.
+ * hold would never be given back. Requests of a connection that was reset are dropped. Call it when the listeners that answer requests are there.
  */
 export function boundQueuedResponses(server: Server): void {
   const answerers = server.listeners('request') as RequestListener[];
@@ -19,6 +19,10 @@ export function boundQueuedResponses(server: Server): void {
     const { socket } = request;
     // Those that came with the last one are read already.
     if (isClosing(socket)) return;
+    if (isReset(socket)) {
+      socket.destroy();
+      return;
+    }
     const exchanges = connections.get(socket) ?? new Exchanges(socket);
     if (exchanges.begin(response) >= MAX_BEHIND) {
       response.setHeader('Connection', 'close');
@@ -27,6 +31,14 @@ export function boundQueuedResponses(server: Server): void {
     }
     for (const answer of answerers) answer.call(server, request, response);
   });
+}
+
+/**
+ * Whether the client has reset the connection before its first request was read: the system then has no address to count the
+ * request for, and nobody would read the answer.
+ */
+function isReset(socket: Socket): boolean {
+  return socket.remoteAddress === undefined;
 }
 
 /** The requests of one connection, and the answers to them. */
