@@ -80,6 +80,8 @@ export class CarriedRequests {
   /** Makes the function that carries out the requests of one carrier. */
   of(carrier: FastifyRequest, reply: FastifyReply): Carry {
     const [requestBase, replyBase] = [requestBaseOf(carrier), replyBaseOf(reply)];
+    // Code that each carried request runs through may listen for the end of the carrier.
+    for (const emitter of [carrier.raw, reply.raw]) emitter.setMaxListeners(0);
     return (carried) => {
       const request = requestOf(requestBase, carried);
       const handler = this.handlers.get(`${carried.method} ${carried.pattern}`);

@@ -4,9 +4,12 @@ const ACTIONS = Symbol('actions');
 type Watched = ServerResponse & { [ACTIONS]?: (() => void)[] };
 
 /**
- * Calls a function when a response has been sent or given up. All such functions share one listener: the
- * framework adds up to nine to a streamed response, and Node warns about more than ten.
+ * How many listeners a response may have before Node warns of a leak. Of its default, ten, the framework takes all for a stream,
+ * and eleven if the client is gone before the stream begins; the rest is for code of an application.
  */
+const MAX_LISTENERS = 32;
+
+/** Calls a function when a response has been sent or given up. All such functions share one listener. */
 export function whenClosed(response: ServerResponse, action: () => void): void {
   const watched = response as Watched;
   if (watched[ACTIONS]) {
@@ -14,7 +17,7 @@ export function whenClosed(response: ServerResponse, action: () => void): void {
     return;
   }
   watched[ACTIONS] = [action];
-  watched.once('close', act);
+  watched.setMaxListeners(MAX_LISTENERS).once('close', act);
 }
 
 function act(this: Watched): void {
