@@ -42,3 +42,34 @@ describe('an output that is a function', () => {
     expect(changed.body).toEqual({ _id: body._id, length: 4, words: ['Sell'] });
   });
 });
+
+describe('an output that is an asynchronous function', () => {
+  @Schema({ timestamps: true })
+  class Card extends NoteInput {}
+  @Schema({ timestamps: true })
+  class Leaf extends NoteInput {}
+  const late = (): Promise<object> => Promise.reject(new Error('No record.'));
+
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature({ entity: Card, input: NoteInput, name: 'cards', output: late }),
+      CrudModule.forFeature({
+        entity: Leaf,
+        input: NoteInput,
+        name: 'leaves',
+        output: { type: NoteInput, from: late as () => never },
+      }),
+    );
+  });
+  afterAll(() => app.close());
+
+  it.each(['/cards', '/leaves'])('is a 500 that the log explains, not an empty record: %s', async (path) => {
+    expect((await app.post(path, { text: 'Buy stamps' })).status).toBe(201);
+    expect(await app.get(path)).toMatchObject({ status: 500, body: { code: 'INTERNAL_ERROR' } });
+    const message = 'The function of `output` returned a promise. It must return the record itself.';
+    expect(app.logLines).toContainEqual(
+      expect.objectContaining({ level: 'error', error: expect.objectContaining({ message }) }),
+    );
+  });
+});

@@ -46,7 +46,18 @@ function viewOf(output: CrudOutput<object> | undefined): View | undefined {
   if (output === undefined) return undefined;
   const type = outputClassOf(output);
   const from = typeof output === 'object' ? output.from : type ? copyInto(type) : (output as View);
-  return type ? (record, caller) => pick(from(record, caller), type) : from;
+  return (record, caller) => {
+    const view = atOnce(from(record, caller));
+    return type ? pick(view, type) : view;
+  };
+}
+
+/** @throws Error if a view is a promise: clients would see an empty record */
+function atOnce(view: object): object {
+  if (!(view instanceof Promise)) return view;
+  // Nobody else waits for it, and its rejection would end the process.
+  view.catch(() => undefined);
+  throw new Error('The function of `output` returned a promise. It must return the record itself.');
 }
 
 /** Copies the record's values into an instance, whose getters then compute theirs. */
