@@ -259,7 +259,8 @@ export const REQUEST_GUARDS = [
   {
     name: 'a hook stores no record without a text that it needs',
     file: 'src/common/crud/service/writes.ts',
-    guard: 'if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, record);',
+    guard:
+      'if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, definition.schema, record);',
     without: '',
     tests: ['generator-drafts'],
   },

@@ -13,10 +13,13 @@ interface Composite {
  * Makes the maps of a schema reject entries of another type. The entries of a map are the one part of a body
  * that the input class does not validate, and Mongoose would convert them.
  */
-export function refuseCoercionInMaps(schema: Schema): Schema {
+export function refuseCoercionInMaps(schema: Schema, seen = new Set<Schema>()): Schema {
+  // A schema may contain itself.
+  if (seen.has(schema)) return schema;
+  seen.add(schema);
   for (const [path, type] of Object.entries(schema.paths)) {
     const { schema: nested, $__schemaType: entries } = type as SchemaType & Composite;
-    if (nested) refuseCoercionInMaps(nested);
+    if (nested) refuseCoercionInMaps(nested, seen);
     for (const entry of [entries, path.endsWith('.$*') ? type : undefined]) {
       if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & Composite).castFunction(false);
     }

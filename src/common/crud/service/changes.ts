@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
+import type { Schema, SchemaType } from 'mongoose';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
-import { fieldAt, fieldsOf, isPlainObject } from '../../fields/index.js';
+import { fieldAt, type FieldDescription, fieldsOf, isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 
@@ -55,20 +56,46 @@ export function keepRequired(entity: Type<object>, { set, unset }: Required<Stor
 }
 
 /** {@link keepRequired} of a new record, which its hooks may have left without a text. */
-export function requireTexts(entity: Type<object>, record: object): void {
-  refuseMissing(missingTexts(entity, record, ''));
+export function requireTexts(entity: Type<object>, schema: Schema, record: object): void {
+  refuseMissing(missingTexts(entity, schema, record));
 }
 
-function missingTexts(entity: Type<object>, record: object, parent: string): string[] {
-  return fieldsOf(entity).flatMap(({ default: given, name, kind, list, nested, required }) => {
-    const [path, value] = [parent + name, (record as Record<string, unknown>)[name] ?? given];
-    if (value === undefined) return required && kind === 'text' && !list ? [path] : [];
+/**
+ * @param schema of the record, or of the subdocument that it is in
+ * @param stored its path in that schema, and a dot
+ * @param shown its path in the body, and a dot
+ */
+function missingTexts(
+  entity: Type<object>,
+  schema: Schema,
+  record: object,
+  stored = '',
+  shown = '',
+): string[] {
+  return fieldsOf(entity).flatMap((field) => {
+    const { name, nested } = field;
+    const value = (record as Record<string, unknown>)[name] ?? undefined;
+    const type = schema.path(stored + name) as (SchemaType & { schema?: Schema }) | undefined;
+    if (value === undefined) return isLeftToHooks(field, type) ? [shown + name] : [];
     if (!nested) return [];
-    const entries = Array.isArray(value)
-      ? value.map((entry, i) => [`${path}.${i}.`, entry])
-      : [[`${path}.`, value]];
-    return entries.flatMap(([at, entry]) => (isPlainObject(entry) ? missingTexts(nested, entry, at) : []));
+    const within = (entry: unknown, at: string) => {
+      if (!isPlainObject(entry)) return [];
+      return type?.schema
+        ? missingTexts(nested, type.schema, entry, '', at)
+        : missingTexts(nested, schema, entry, `${stored}${name}.`, at);
+    };
+    if (!Array.isArray(value)) return within(value, `${shown}${name}.`);
+    return value.flatMap((entry, i) => within(entry, `${shown}${name}.${i}.`));
   });
+}
+
+/** Whether the class requires a text that the schema stores, sets to nothing and does not call optional. */
+function isLeftToHooks(field: FieldDescription, type: SchemaType | undefined): boolean {
+  if (!type || !field.required || field.kind !== 'text' || field.list) return false;
+  const { required = true } = type.options as { required?: unknown };
+  const { defaultValue: given } = type as { defaultValue?: unknown };
+  // A text of class-validator is as required in the database as its @Prop() says.
+  return 'store' in field && given === undefined && required === true;
 }
 
 function refuseMissing(paths: readonly string[]): void {

@@ -108,7 +108,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       );
       keepIsolation(definition, 'beforeCreate', record, fields);
       // Middleware of the schema may add more.
-      if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, record);
+      if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, definition.schema, record);
       await references.check('create', scope, differences(values, record));
     }
     const { turn } = placeOf(scope);
