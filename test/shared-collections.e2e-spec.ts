@@ -1,7 +1,9 @@
-import { Schema } from '@nestjs/mongoose';
+import { getModelToken, MongooseModule, Schema } from '@nestjs/mongoose';
+import { type Model, Schema as MongooseSchema } from 'mongoose';
 import { AppModule } from '../src/app.module.js';
 import { CrudModule } from '../src/common/crud/index.js';
-import { IsText } from '../src/common/fields/index.js';
+import { IsText, schemaOf } from '../src/common/fields/index.js';
+import { createResourceApp } from './support/resource-app.js';
 import { createTestApp } from './support/test-app.js';
 
 class ParcelInput {
@@ -39,5 +41,26 @@ describe('the name of a resource', () => {
     const models = `(${model} and Parcel|Parcel and ${model})`;
     const sentence = `^${models} would share the collection "${name}"\\. Give the resource that is yours another`;
     await expect(start).rejects.toThrow(new RegExp(sentence));
+  });
+
+  it('can be that of a model with discriminators, which share its collection', async () => {
+    const parcels = CrudModule.forFeature({ entity: Parcel, input: ParcelInput, name: 'parcels' });
+    const discriminators = [
+      { name: 'Letter', schema: new MongooseSchema({ stamp: String }) },
+      { name: 'Box', schema: new MongooseSchema({ litres: Number }) },
+    ];
+    const own = MongooseModule.forFeature([
+      { name: Parcel.name, schema: schemaOf(Parcel), collection: 'parcels' },
+      { name: 'Sending', schema: new MongooseSchema({}, { discriminatorKey: 'kind' }), discriminators },
+    ]);
+    const app = await createResourceApp(parcels, own);
+    try {
+      expect((await app.post('/parcels', { label: 'Books' })).status).toBe(201);
+      await app.app.get<Model<object>>(getModelToken('Box')).create({ litres: 3 });
+      const stored = app.database.collection('sendings').find({}, { projection: { _id: 0, __v: 0 } });
+      expect(await stored.toArray()).toEqual([{ kind: 'Box', litres: 3 }]);
+    } finally {
+      await app.close();
+    }
   });
 });

@@ -24,6 +24,8 @@ export function shareCollection<S extends Schema>(schema: S, entity: Type<object
 export function refuseSharedCollections(models: Connection['models']): void {
   const owners = new Map<string, Connection['models'][string]>();
   for (const model of Object.values(models)) {
+    // A discriminator has the collection of its base.
+    if (model.baseModelName) continue;
     const { name } = model.collection;
     const owner = owners.get(name);
     if (owner && !mayShare(owner, model) && !mayShare(model, owner)) {
