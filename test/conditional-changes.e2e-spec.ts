@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
 import {
   type ChangeOptions,
   crudOptions,
@@ -110,6 +111,16 @@ describe('change, with a condition', () => {
     const changed = testing.service.change('update', acme, await created(), change);
     await expect(changed).rejects.toThrow(`A change of Door affects "${name}", which only the store sets.`);
   });
+
+  it.each([String, (id: string) => new Types.ObjectId(id)])(
+    'may name the _id that the record has',
+    async (idOf) => {
+      const id = await created();
+      const set = { _id: idOf(id), name: 'Back' };
+      expect(await testing.service.change('update', acme, id, { set })).toMatchObject({ name: 'Back' });
+      expect(await testing.service.get(acme, id)).toMatchObject({ name: 'Back' });
+    },
+  );
 
   it('takes away what is optional', async () => {
     const id = await created();

@@ -1,5 +1,6 @@
 import { Query } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
 import { CrudController, CrudModule, crudOptions } from '../src/common/crud/index.js';
 import { IsNested, IsText } from '../src/common/fields/index.js';
 import { CurrentScope, type TenantScope } from '../src/common/tenancy/index.js';
@@ -57,6 +58,9 @@ const badges = CrudModule.forFeature({
       if (record.account?.name !== 'no label') record.label = '';
       if (record.account?.name === 'no name') record.account = {} as Account;
     },
+    beforeUpdate({ record }) {
+      Object.assign(record, { _id: new Types.ObjectId(record._id), label: 'updated' });
+    },
   },
 });
 
@@ -96,6 +100,14 @@ describe('a resource whose hook and controller use parts of a request', () => {
     expect(await pointers('no name')).toEqual([400, '/account/name']);
     const { body } = await app.get('/badges');
     expect(body).toEqual([expect.objectContaining({ account: { name: '' }, label: '', ribbon: 'none' })]);
+  });
+
+  it('lets a hook set the identifier that the record has', async () => {
+    const { _id } = (await app.post('/badges', { account: { name: 'Ada' } })).body;
+    expect((await app.patch(`/badges/${_id}`, { account: { name: 'Bea' } })).status).toBe(200);
+    expect((await app.get('/badges')).body).toMatchObject([
+      { _id, account: { name: 'Bea' }, label: 'updated' },
+    ]);
   });
 
   it('lets an override of the list read single parameters, with and without a query', async () => {

@@ -252,7 +252,7 @@ export const REQUEST_GUARDS = [
   {
     name: 'a record keeps its identifier and revision',
     file: 'src/common/crud/service/writes.ts',
-    guard: 'keepIdentity(definition.label, change);',
+    guard: 'change = keepIdentity(definition.label, change, current?._id ?? filter._id);',
     without: '',
     tests: ['conditional-changes'],
   },

@@ -39,10 +39,22 @@ export function namesOf({ set, unset }: Required<StoreChange>): string[] {
   return [...Object.keys(set), ...unset].map((path) => path.split('.', 1)[0] ?? path);
 }
 
-/** @throws Error if a change affects what identifies a record or its revision */
-export function keepIdentity(label: string, change: Required<StoreChange>): void {
+/**
+ * The change without the identifier that the record has anyway, such as that of a whole record.
+ *
+ * @throws Error if the change affects what identifies the record or its revision
+ */
+export function keepIdentity(
+  label: string,
+  { set, unset }: Required<StoreChange>,
+  id: unknown,
+): Required<StoreChange> {
+  const { _id: given = id, ...others } = set;
+  const isSame = String(given).toLowerCase() === String(id);
+  const change = { set: isSame ? others : set, unset };
   const name = namesOf(change).find((candidate) => candidate === '_id' || candidate === '__v');
   if (name) throw new Error(`A change of ${label} affects "${name}", which only the store sets.`);
+  return change;
 }
 
 /**

@@ -277,7 +277,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
         );
       }
       this.keepScope(isolatedAs, scope, change);
-      keepIdentity(definition.label, change);
+      change = keepIdentity(definition.label, change, current?._id ?? filter._id);
       keepRequired(definition.entity, change);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await references.check(isolatedAs, scope, differences(planned, change.set));
