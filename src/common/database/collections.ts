@@ -6,39 +6,38 @@ const NAMESPACE_EXISTS = 48;
 /** Error codes for an existing index with other options, found by its keys or by its name. */
 const INDEX_DIFFERS = [85, 86];
 
-/** Schemas whose collection another model may have, too, with the name of that model. */
-const shared = new WeakMap<Schema, string>();
+/** Schemas of the service's own models, with the name of the model that may have their collection, too. */
+const reserved = new WeakMap<Schema, string | undefined>();
 
-/** Allows one resource, that of the entity, to show what a model of this schema stores. */
-export function shareCollection<S extends Schema>(schema: S, entity: Type<object>): S {
-  shared.set(schema, entity.name);
+/**
+ * Keeps the collection of a schema for the service.
+ *
+ * @param entity whose resource may show it
+ */
+export function reserveCollection<S extends Schema>(schema: S, entity?: Type<object>): S {
+  reserved.set(schema, entity?.name);
   return schema;
 }
 
 /**
- * Checks that no collection belongs to two models, unless {@link shareCollection} allows it: each would show,
- * check and index the records of the other.
+ * Checks that no other model has a collection of {@link reserveCollection}: it would show, check and index the
+ * records of the service.
  *
  * @throws Error that names the collection and both models
  */
-export function refuseSharedCollections(models: Connection['models']): void {
-  const owners = new Map<string, Connection['models'][string]>();
-  for (const model of Object.values(models)) {
-    // A discriminator has the collection of its base.
-    if (model.baseModelName) continue;
-    const { name } = model.collection;
-    const owner = owners.get(name);
-    if (owner && !mayShare(owner, model) && !mayShare(model, owner)) {
-      throw new Error(
-        `${owner.modelName} and ${model.modelName} would share the collection "${name}". Give the resource that is yours another name; its path can stay as it is.`,
-      );
-    }
-    owners.set(name, model);
+export function refuseReservedCollections(models: Connection['models']): void {
+  for (const { collection, modelName, schema } of Object.values(models)) {
+    if (!reserved.has(schema)) continue;
+    const other = Object.values(models).find(
+      (model) =>
+        model.collection.name === collection.name &&
+        ![modelName, reserved.get(schema)].includes(model.modelName),
+    );
+    if (!other) continue;
+    throw new Error(
+      `${other.modelName} has the collection "${collection.name}", which is that of the service's ${modelName}. Give the resource another name; its path can stay as it is.`,
+    );
   }
-}
-
-function mayShare({ schema }: Connection['models'][string], other: Connection['models'][string]): boolean {
-  return shared.get(schema) === other.modelName;
 }
 
 /**

@@ -3,7 +3,7 @@ import { InjectConnection } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
-import { prepareCollections, refuseSharedCollections } from './collections.js';
+import { prepareCollections, refuseReservedCollections } from './collections.js';
 import { DatabaseFigures } from './database-figures.js';
 import { DamagedDataError, DatabaseServer, NoEmbeddedDatabaseError } from './database-server.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
@@ -50,10 +50,10 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    *
    * @throws DamagedDataError if the files of the embedded database are damaged
    * @throws NoEmbeddedDatabaseError if its package is not installed
-   * @throws Error if two models share a collection
+   * @throws Error if a resource has the collection of one of the service's own models
    */
   async onApplicationBootstrap(): Promise<void> {
-    refuseSharedCollections(this.connection.models);
+    refuseReservedCollections(this.connection.models);
     if (await this.tryOpen()) return;
     this.opening = this.keepTrying().catch((error: unknown) => {
       this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened');

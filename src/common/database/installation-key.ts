@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type Model, Schema, type Types } from 'mongoose';
 import { DuplicateValueError } from '../errors/index.js';
+import { reserveCollection } from './collections.js';
 import { Database } from './database.js';
 import { OPERATION_LIMITS } from './database-limits.js';
 
@@ -34,7 +35,7 @@ export class InstallationKey {
       { versionKey: false },
     );
     // One of the connection's models, whose collections are created at the start.
-    this.keys = connection.model<StoredKey>('InstallationKey', schema, 'installation');
+    this.keys = connection.model<StoredKey>('InstallationKey', reserveCollection(schema), 'installation');
   }
 
   /** @throws DatabaseUnavailableError if the key is not known yet and cannot be read */

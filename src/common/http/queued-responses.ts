@@ -19,7 +19,7 @@ export function boundQueuedResponses(server: Server): void {
     const { socket } = request;
     // Those that came with the last one are read already.
     if (isClosing(socket)) return;
-    if (isReset(socket)) {
+    if (isReset(socket) && isTcp(server)) {
       socket.destroy();
       return;
     }
@@ -31,6 +31,11 @@ export function boundQueuedResponses(server: Server): void {
     }
     for (const answer of answerers) answer.call(server, request, response);
   });
+}
+
+/** A connection to a Unix domain socket has no address anyway. */
+function isTcp(server: Server): boolean {
+  return typeof server.address() !== 'string';
 }
 
 /**

@@ -3,6 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { MongooseModule } from '@nestjs/mongoose';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { reserveCollection } from '../database/index.js';
 import { problemAnswer } from '../errors/index.js';
 import { IdempotencyKey, IdempotencyKeySchema } from './idempotency-key.schema.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
@@ -16,7 +17,11 @@ import type { IdempotentExchange } from './idempotent-exchange.js';
 @Module({
   imports: [
     MongooseModule.forFeature([
-      { name: IdempotencyKey.name, schema: IdempotencyKeySchema, collection: 'idempotency_keys' },
+      {
+        name: IdempotencyKey.name,
+        schema: reserveCollection(IdempotencyKeySchema),
+        collection: 'idempotency_keys',
+      },
     ]),
   ],
   providers: [IdempotencyKeys],

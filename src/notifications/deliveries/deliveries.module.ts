@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
-import { shareCollection } from '../../common/database/index.js';
+import { reserveCollection } from '../../common/database/index.js';
 import { DeliveryQueue } from './delivery-queue.js';
 import { Delivery, DeliverySchema, QUEUED_DELIVERY } from './delivery.schema.js';
 
@@ -8,7 +8,11 @@ import { Delivery, DeliverySchema, QUEUED_DELIVERY } from './delivery.schema.js'
 @Module({
   imports: [
     MongooseModule.forFeature([
-      { name: QUEUED_DELIVERY, schema: shareCollection(DeliverySchema, Delivery), collection: 'deliveries' },
+      {
+        name: QUEUED_DELIVERY,
+        schema: reserveCollection(DeliverySchema, Delivery),
+        collection: 'deliveries',
+      },
     ]),
   ],
   providers: [DeliveryQueue],

@@ -1,7 +1,7 @@
 import { Schema } from '@nestjs/mongoose';
 import type { ModelDefinition } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
-import { shareCollection } from '../../database/index.js';
+import { reserveCollection } from '../../database/index.js';
 import { IsIdentifier, IsOneOf, IsText, IsTextList } from '../../fields/index.js';
 
 /** The collection of the audit records of all resources. */
@@ -107,5 +107,5 @@ const STORED = new MongooseSchema(
 export const AUDIT_MODEL: ModelDefinition = {
   name: 'StoredAudit',
   collection: AUDITS,
-  schema: shareCollection(STORED, AuditEntry),
+  schema: reserveCollection(STORED, AuditEntry),
 };

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Logger, type Provider, type Type } from '@nestjs/common';
 import { getConnectionToken, getModelToken, type ModelDefinition } from '@nestjs/mongoose';
 import { type Connection, type Model, type mongo, Schema, Types } from 'mongoose';
-import { Database, OPERATION_LIMITS, pause } from '../../database/index.js';
+import { Database, OPERATION_LIMITS, pause, reserveCollection } from '../../database/index.js';
 import { DuplicateValueError } from '../../errors/index.js';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { WordKeeper } from './word-keeper.js';
@@ -44,16 +44,18 @@ const LEASE_MS = 10_000;
 export const SEARCH_MARKS: ModelDefinition = {
   name: 'SearchMark',
   collection: 'search_words',
-  schema: new Schema(
-    {
-      _id: String,
-      path: String,
-      after: Schema.Types.ObjectId,
-      holder: String,
-      until: Date,
-      finished: Date,
-    },
-    { versionKey: false },
+  schema: reserveCollection(
+    new Schema(
+      {
+        _id: String,
+        path: String,
+        after: Schema.Types.ObjectId,
+        holder: String,
+        until: Date,
+        finished: Date,
+      },
+      { versionKey: false },
+    ),
   ),
 };
 
