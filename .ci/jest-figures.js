@@ -3,11 +3,10 @@ import { relative } from 'node:path';
 
 /**
  * Prints how many tests passed and failed; a file that did not run, and a run that ended badly, count as failed.
- * Given the results of a second run of the files that failed, these count instead. With `failed`, prints the files
- * that failed, unless there are too many for chance.
+ * Given the results of a second run of the files that failed, these count instead. With `failed` and a number,
+ * prints the files that failed, unless there are more.
  */
 const [path, status, again] = process.argv.slice(2);
-const MAX_AGAIN = 3;
 
 function read(results) {
   return existsSync(results ?? '') ? JSON.parse(readFileSync(results, 'utf8')) : undefined;
@@ -27,7 +26,7 @@ function passedIn({ testResults }, files) {
 const first = read(path);
 if (status === 'failed') {
   const files = first ? failedFiles(first) : [];
-  if (files.length <= MAX_AGAIN) console.log(files.join('\n'));
+  if (files.length <= Number(again)) console.log(files.join('\n'));
 } else {
   const second = read(again);
   const last = second ?? first;
