@@ -129,6 +129,27 @@ describe('SIGTERM', () => {
     used.destroy();
   });
 
+  it('answers the next request of a slow client, and closes its connection with that', async () => {
+    const { service, url } = await start();
+    const { hostname, port } = new URL(url);
+    const slow = new Agent({ keepAlive: true, maxSockets: 1 });
+    await get(`${url}/health/live`, slow);
+    const ended = stop(service);
+    await eventually(async () => {
+      const other = connect(Number(port), hostname);
+      const refused = once(other, 'connect').then(
+        () => undefined,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      expect(await refused.finally(() => other.destroy())).toBe('ECONNREFUSED');
+    });
+    const begun = performance.now();
+    await eventually(() => expect(performance.now() - begun).toBeGreaterThan(800));
+    expect(await get(`${url}/health/live`, slow)).toMatchObject({ status: 200, told: true });
+    expect((await ended).code).toBe(0);
+    slow.destroy();
+  });
+
   it('turns readiness 503 while it drains, and keeps liveness', async () => {
     const { service, url } = await start();
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);

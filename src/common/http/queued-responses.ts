@@ -8,9 +8,10 @@ export const MAX_BEHIND = 32;
 const connections = new WeakMap<Socket, Exchanges>();
 
 /**
- * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2): Node reads as many as there are, in one go. It also
- * closes the responses that wait when their connection closes. Node closes the one alone that is being sent: what the others
- * hold would never be given back. Requests of a connection that was reset are dropped. Call it when the listeners that answer requests are there.
+ * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2): Node reads as many as there
+ * are, in one go. Also closes the waiting responses when their connection closes. Node only closes the one that
+ * is being sent, so what the others hold would never be released. Drops requests of connections that were
+ * reset. Call it once the listeners that answer requests are there.
  */
 export function boundQueuedResponses(server: Server): void {
   const answerers = server.listeners('request') as RequestListener[];
@@ -39,8 +40,8 @@ function isTcp(server: Server): boolean {
 }
 
 /**
- * Whether the client has reset the connection before its first request was read: the system then has no address to count the
- * request for, and nobody would read the answer.
+ * Whether the client has reset the connection before its first request was read. Then there is no address to
+ * count the request for, and nobody would read the answer.
  */
 function isReset(socket: Socket): boolean {
   return socket.remoteAddress === undefined;

@@ -4,8 +4,8 @@ const ACTIONS = Symbol('actions');
 type Watched = ServerResponse & { [ACTIONS]?: (() => void)[] };
 
 /**
- * How many listeners a response may have before Node warns of a leak. Of its default, ten, the framework takes all for a stream,
- * and eleven if the client is gone before the stream begins; the rest is for code of an application.
+ * How many listeners a response may have before Node warns of a leak. The framework alone takes ten for a stream,
+ * Node's default, and eleven if the client is gone before the stream begins. The rest is for your own code.
  */
 const MAX_LISTENERS = 32;
 
