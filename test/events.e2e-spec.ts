@@ -31,18 +31,21 @@ describe('the event posts.afterCreate', () => {
   afterAll(() => app.close());
 
   const emitter = () => app.app.get(EventEmitter2);
+  const recorded = () => app.database.collection('events');
 
   function listen(listener: Listener): void {
     emitter().on('posts.afterCreate', listener);
     added.push(listener);
   }
 
-  /** Creates a post, which must succeed within the time given. */
+  /** Creates a post, which must succeed within the time given, and waits until its event is recorded. */
   async function create(withinMs = 5_000): Promise<string> {
     const started = performance.now();
     const { status, body } = await app.post('/posts/api', POST, { token });
     expect(performance.now() - started).toBeLessThan(withinMs);
     expect([status, body]).toEqual([201, { _id: expect.stringMatching(/^[0-9a-f]{24}$/) }]);
+    const event = { _id: `evt_${body._id}` as never };
+    await eventually(async () => expect(await recorded().countDocuments(event)).toBe(1));
     return body._id as string;
   }
 
@@ -84,7 +87,7 @@ describe('the event posts.afterCreate', () => {
     expect((await app.post('/posts/api', { ...POST, tenant: ACME }, { token })).status).toBe(400);
     await create();
     expect(events).toHaveLength(1);
-    expect(await app.database.collection('events').countDocuments()).toBe(1);
+    expect(await recorded().countDocuments()).toBe(1);
   });
 
   it.each<[string, Listener]>([
@@ -134,7 +137,7 @@ describe('the event posts.afterCreate', () => {
     listen((event) => events.push(event));
     const id = await create();
     expect(events).toEqual([expect.objectContaining({ record: await recordOf(id) })]);
-    expect(await app.database.collection('events').countDocuments({ _id: `evt_${id}` as never })).toBe(1);
+    expect(await recorded().countDocuments({ _id: `evt_${id}` as never })).toBe(1);
   });
 
   it('a listener that never resolves does not hold up the client, and is logged as slow', async () => {
@@ -155,10 +158,8 @@ describe('the event posts.afterCreate', () => {
 
   it('records the event, and logs only its identifiers', async () => {
     const id = await create();
-    const events = app.database.collection('events');
-    await eventually(async () => expect(await events.countDocuments()).toBe(1));
-    const recorded = await events.findOne({});
-    expect(recorded).toEqual({
+    const event = await recorded().findOne({});
+    expect(event).toEqual({
       _id: `evt_${id}`,
       seq: expect.any(Number),
       tenant: ACME,
@@ -166,9 +167,9 @@ describe('the event posts.afterCreate', () => {
       at: expect.any(Date),
       body: expect.any(String),
     });
-    expect(JSON.parse(recorded?.body as string)).toEqual({
+    expect(JSON.parse(event?.body as string)).toEqual({
       type: 'posts.created',
-      timestamp: (recorded?.at as Date).toISOString(),
+      timestamp: (event?.at as Date).toISOString(),
       data: (await app.get(`/posts/api/${id}`)).body,
     });
     const line = {
