@@ -258,7 +258,7 @@ export const REQUEST_GUARDS = [
   },
   {
     name: 'a hook stores no record without a text that it needs',
-    file: 'src/common/crud/service/writes.ts',
+    file: 'src/common/crud/service/creates.ts',
     guard:
       'if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, definition.schema, record);',
     without: '',

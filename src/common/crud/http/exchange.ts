@@ -59,7 +59,7 @@ export class Exchange {
     const isRefusal = toDomainError(error, request.routeOptions).status < 500;
     const { tenantScope: scope, body } = request;
     if (!isRefusal || route?.answer !== 'create' || !scope) throw error;
-    const record = await this.registry.of(entity).writes.recall(scope, body as object);
+    const record = await this.registry.of(entity).creates.recall(scope, body as object);
     if (!record) throw error;
     return record;
   }

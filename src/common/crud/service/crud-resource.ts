@@ -8,6 +8,7 @@ import type { HookRunner } from './hook-runner.js';
 import { Parents } from './parents.js';
 import { Reads } from './reads.js';
 import { References } from './references.js';
+import { Creates } from './creates.js';
 import { Writes } from './writes.js';
 
 /** A resource of a running application, which its service works with. */
@@ -21,6 +22,7 @@ export class CrudResource<
   /** Carries out lists, pages and counts. */
   readonly reads: Reads<Entity, Create, Update>;
   /** Carries out writes with their hooks. */
+  readonly creates: Creates<Entity, Create, Update>;
   readonly writes: Writes<Entity, Create, Update>;
   readonly references: References;
   readonly parents: Parents;
@@ -43,6 +45,7 @@ export class CrudResource<
     this.references = new References(definition, this.access, registry);
     this.parents = new Parents(definition, this.access, registry);
     this.reads = new Reads(this, key);
+    this.creates = new Creates(this);
     this.writes = new Writes(this);
   }
 }

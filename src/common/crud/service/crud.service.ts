@@ -107,7 +107,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
       ? input
       : ((await createReader.read(input, { extras: !hasUnreadBody(scope) })) as Create);
     await this.resource.parents.require('create', scope);
-    return this.resource.writes.insert(scope, checked);
+    return this.resource.creates.insert(scope, checked);
   }
 
   /**

@@ -1,30 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Types } from 'mongoose';
-import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
-import type { EntityEvent, WriteAction } from '../../events/index.js';
-import { reservationOf } from '../../idempotency/index.js';
+import { WriteConflictError } from '../../errors/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
-import { entryOf, eventOf } from '../definition/event-of.js';
 import { plain } from '../definition/plain.js';
 import type { UpdateAction } from '../options/crud-hooks.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
-import type { OutboxEntry } from '../store/outbox-entry.js';
-import { hasMiddleware } from '../store/own-code.js';
-import type { CrudResource } from './crud-resource.js';
-import {
-  differences,
-  isEmpty,
-  keepIdentity,
-  keepRequired,
-  namesOf,
-  requireTexts,
-  unchanged,
-  valueAt,
-} from './changes.js';
-import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
-import { placeOf } from './turns.js';
+import { differences, isEmpty, keepIdentity, keepRequired, namesOf, unchanged, valueAt } from './changes.js';
+import { changeOfDraft } from './draft.js';
 import { mergedFields, needsPrevious, planChange } from './plan-change.js';
+import { WriteSteps } from './write-steps.js';
 
 /** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
@@ -47,102 +32,15 @@ export interface WriteContext<Update> {
   changes?: Changes<Update>;
 }
 
-/** A record that a create has stored, with what its hooks and event need. */
-interface Made<Entity> {
-  readonly stored: Stored<Entity>;
-  readonly entry: OutboxEntry;
-}
-
 /**
- * Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from
+ * Carries out the updates and removals of a resource: hooks, references, the one atomic command, events. Filters come from
  * `Access`.
  */
-export class Writes<Entity extends object, Create extends object, Update extends object> {
-  constructor(private readonly resource: CrudResource<Entity, Create, Update>) {}
-
-  /**
-   * Stores a record with the input and the scope's fields, and runs the create hooks; only once per
-   * idempotency key.
-   */
-  async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
-    const reservation = reservationOf(scope);
-    const insert = (id?: Types.ObjectId) => this.make(scope, input, id);
-    const made = reservation
-      ? await reservation.once(this.resource.definition.name, { find: this.finder(scope), insert })
-      : await insert();
-    return this.announce(scope, input, made);
-  }
-
-  /**
-   * The record that an earlier request with the same key has stored, if this one was rejected before it could
-   * find it. The after-hooks run again, since nobody knows whether they ran then.
-   */
-  async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
-    const { name } = this.resource.definition;
-    const made = await reservationOf(scope)?.recall(name, this.finder(scope));
-    return made && this.announce(scope, input, made);
-  }
-
-  private finder(scope: TenantScope): (id: Types.ObjectId) => Promise<Made<Entity> | undefined> {
-    const { access, store } = this.resource;
-    return async (_id) => {
-      const stored = await store.findOne({ ...access.fields('create', scope), _id });
-      if (!stored) return undefined;
-      const names = Object.keys(stored);
-      return { stored, entry: this.entry(scope, 'create', names, { id: _id, at: stored.createdAt }) };
-    };
-  }
-
-  private async make(scope: TenantScope, input: Create, id?: Types.ObjectId): Promise<Made<Entity>> {
-    const { access, definition, hooks, references, store } = this.resource;
-    const fields = access.fields('create', scope);
-    const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
-    const values: Record<string, unknown> = { ...Object.fromEntries(entries), ...fields };
-    // Before the hook, which may look up the referenced records, and again after it, for references that it
-    // set.
-    await references.check('create', scope, values);
-    let record = values;
-    if (hooks.has('beforeCreate')) {
-      record = await recordOfDraft(definition, values, (draft) =>
-        hooks.before('beforeCreate', { ...this.context(scope), action: 'create', input, record: draft }),
-      );
-      keepIsolation(definition, 'beforeCreate', record, fields);
-      // Middleware of the schema may add more.
-      if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, definition.schema, record);
-      await references.check('create', scope, differences(values, record));
-    }
-    const { turn } = placeOf(scope);
-    await turn?.come;
-    const isNamed = definition.outbox || definition.audit !== undefined;
-    const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
-    const placed = { ...(_id && { _id }), ...record, ...fields };
-    const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
-    const insert = () =>
-      this.translated(() => {
-        const storing = store.insert(placed, entry);
-        turn?.pass();
-        return storing;
-      });
-    // Audit records are stored in the order in which they begin, and the records after them.
-    const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
-    return { stored, entry };
-  }
-
-  private async announce(
-    scope: TenantScope,
-    input: Create,
-    { stored, entry }: Made<Entity>,
-  ): Promise<Stored<Entity>> {
-    if (!this.resource.hooks.isHeard('afterCreate')) return stored;
-    const event = this.event(scope, stored, entry);
-    await this.resource.hooks.after('afterCreate', event, {
-      ...this.context(scope),
-      ...this.copy(event, scope, stored),
-      input,
-    });
-    return stored;
-  }
-
+export class Writes<Entity extends object, Create extends object, Update extends object> extends WriteSteps<
+  Entity,
+  Create,
+  Update
+> {
   /**
    * Changes the record that matches, and runs the update hooks; undefined if none matches. A decision that
    * depends on the record's current state (a nested patch, a hook) is written only if that state has not
@@ -301,34 +199,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
     throw new WriteConflictError();
   }
 
-  /**
-   * Carries out the command of a write. If the resource is audited, stores the audit record before and the
-   * outcome after.
-   *
-   * @param begun called when the next write may begin its own
-   */
-  private async audited<T>(
-    scope: TenantScope,
-    record: unknown,
-    entry: OutboxEntry,
-    write: () => Promise<T>,
-    begun: () => void = () => undefined,
-  ): Promise<T> {
-    const { audit } = this.resource;
-    if (!audit) return write();
-    const beginning = audit.begin(scope, record as Types.ObjectId, entry);
-    begun();
-    const audited = await beginning;
-    try {
-      const result = await write();
-      audited.carriedOut(result);
-      return result;
-    } catch (error) {
-      audited.failed(error);
-      throw error;
-    }
-  }
-
   /** @throws Error if a change would move the record out of the scope that the write was requested in */
   private keepScope(action: 'update' | 'del', scope: TenantScope, change: Required<StoreChange>): void {
     const { access, definition } = this.resource;
@@ -338,38 +208,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
       if (!isDeepStrictEqual(plain(after), plain(value))) {
         throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);
       }
-    }
-  }
-
-  private context(scope: TenantScope): object {
-    const { caller, params } = scope;
-    return { resource: this.resource.definition.name, scope, caller, params };
-  }
-
-  private entry(
-    { caller }: TenantScope,
-    action: WriteAction,
-    names: readonly string[],
-    create: { id?: unknown; at?: Date } = {},
-  ): OutboxEntry {
-    return entryOf(this.resource.definition, caller, { action, names, ...create });
-  }
-
-  private event({ caller }: TenantScope, record: Stored<Entity>, entry: OutboxEntry): EntityEvent {
-    return eventOf(this.resource.definition, caller, record, entry);
-  }
-
-  /** The event with its own copy of the record, so that a hook's changes do not reach listeners. */
-  private copy(event: EntityEvent, scope: TenantScope, record: Stored<Entity>): EntityEvent {
-    return { ...event, record: this.resource.definition.present(record, scope.caller) };
-  }
-
-  /** A unique index may include fields that clients do not know, such as those that isolate a tenant. */
-  private async translated<T>(write: () => Promise<T>): Promise<T> {
-    try {
-      return await write();
-    } catch (error) {
-      throw error instanceof DuplicateValueError ? error.among(this.resource.definition.inputFields) : error;
     }
   }
 }

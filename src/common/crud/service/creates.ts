@@ -1,0 +1,106 @@
+import { Types } from 'mongoose';
+import { reservationOf } from '../../idempotency/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import type { Stored } from '../options/records.js';
+import type { OutboxEntry } from '../store/outbox-entry.js';
+import { hasMiddleware } from '../store/own-code.js';
+import { differences, requireTexts } from './changes.js';
+import { keepIsolation, recordOfDraft } from './draft.js';
+import { placeOf } from './turns.js';
+import { WriteSteps } from './write-steps.js';
+
+/** A record that a create has stored, with what its hooks and event need. */
+interface Made<Entity> {
+  readonly stored: Stored<Entity>;
+  readonly entry: OutboxEntry;
+}
+
+/** Carries out the creates of a resource: hooks, references, the one atomic command, events. */
+export class Creates<Entity extends object, Create extends object, Update extends object> extends WriteSteps<
+  Entity,
+  Create,
+  Update
+> {
+  /**
+   * Stores a record with the input and the scope's fields, and runs the create hooks; only once per
+   * idempotency key.
+   */
+  async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
+    const reservation = reservationOf(scope);
+    const insert = (id?: Types.ObjectId) => this.make(scope, input, id);
+    const made = reservation
+      ? await reservation.once(this.resource.definition.name, { find: this.finder(scope), insert })
+      : await insert();
+    return this.announce(scope, input, made);
+  }
+
+  /**
+   * The record that an earlier request with the same key has stored, if this one was rejected before it could
+   * find it. The after-hooks run again, since nobody knows whether they ran then.
+   */
+  async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
+    const { name } = this.resource.definition;
+    const made = await reservationOf(scope)?.recall(name, this.finder(scope));
+    return made && this.announce(scope, input, made);
+  }
+
+  private finder(scope: TenantScope): (id: Types.ObjectId) => Promise<Made<Entity> | undefined> {
+    const { access, store } = this.resource;
+    return async (_id) => {
+      const stored = await store.findOne({ ...access.fields('create', scope), _id });
+      if (!stored) return undefined;
+      const names = Object.keys(stored);
+      return { stored, entry: this.entry(scope, 'create', names, { id: _id, at: stored.createdAt }) };
+    };
+  }
+
+  private async make(scope: TenantScope, input: Create, id?: Types.ObjectId): Promise<Made<Entity>> {
+    const { access, definition, hooks, references, store } = this.resource;
+    const fields = access.fields('create', scope);
+    const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
+    const values: Record<string, unknown> = { ...Object.fromEntries(entries), ...fields };
+    // Before the hook, which may look up the referenced records, and again after it, for references that it
+    // set.
+    await references.check('create', scope, values);
+    let record = values;
+    if (hooks.has('beforeCreate')) {
+      record = await recordOfDraft(definition, values, (draft) =>
+        hooks.before('beforeCreate', { ...this.context(scope), action: 'create', input, record: draft }),
+      );
+      keepIsolation(definition, 'beforeCreate', record, fields);
+      // Middleware of the schema may add more.
+      if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, definition.schema, record);
+      await references.check('create', scope, differences(values, record));
+    }
+    const { turn } = placeOf(scope);
+    await turn?.come;
+    const isNamed = definition.outbox || definition.audit !== undefined;
+    const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
+    const placed = { ...(_id && { _id }), ...record, ...fields };
+    const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
+    const insert = () =>
+      this.translated(() => {
+        const storing = store.insert(placed, entry);
+        turn?.pass();
+        return storing;
+      });
+    // Audit records are stored in the order in which they begin, and the records after them.
+    const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
+    return { stored, entry };
+  }
+
+  private async announce(
+    scope: TenantScope,
+    input: Create,
+    { stored, entry }: Made<Entity>,
+  ): Promise<Stored<Entity>> {
+    if (!this.resource.hooks.isHeard('afterCreate')) return stored;
+    const event = this.event(scope, stored, entry);
+    await this.resource.hooks.after('afterCreate', event, {
+      ...this.context(scope),
+      ...this.copy(event, scope, stored),
+      input,
+    });
+    return stored;
+  }
+}
