@@ -265,6 +265,13 @@ export const REQUEST_GUARDS = [
     tests: ['generator-drafts'],
   },
   {
+    name: 'entries of lists keep what a hook does not see',
+    file: 'src/common/crud/service/draft-changes.ts',
+    guard: 'return withChanges(isKnown ? stored : {}, this.kept(schema, changes, source));',
+    without: 'return value;',
+    tests: ['draft-entries'],
+  },
+  {
     name: 'what is global closes direct lanes',
     file: 'src/common/setup/create-crud-app.ts',
     guard: 'return others.length === 0;',

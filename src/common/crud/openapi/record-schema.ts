@@ -2,6 +2,8 @@ import type { Schema, SchemaType } from 'mongoose';
 import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { isHidden } from '../definition/hidden-path.js';
+import { schemaOf } from '../store/hide-fields.js';
 
 /** An identifier, as every response contains it. */
 export const ID_SCHEMA = {
@@ -30,7 +32,7 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
   for (const name of presenter.fields) {
     const field = fields.get(name);
     properties[name] = field
-      ? field.schema
+      ? shownPart(field.schema, schema, name)
       : { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
     const isKept = ['_id', 'createdAt', 'updatedAt'].includes(name);
     if (isKept || schema.path(name)?.isRequired || field?.required || hasDefault(schema, name)) {
@@ -38,6 +40,30 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
     }
   }
   return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/**
+ * The part of a nested class that clients see: without the members that the record's schema hides, and with the
+ * identifier if it has one.
+ *
+ * @param path of the value in the record's schema
+ */
+function shownPart(described: JsonSchema, schema: Schema, path: string): JsonSchema {
+  const type = schema.path(path) as SchemaType | undefined;
+  const inner = type && schemaOf(type);
+  const { items, properties, required = [] } = described;
+  if (items && inner) return { ...described, items: shownPart(items, schema, path) };
+  if (!properties || !(inner || schema.pathType(path) === 'nested')) return described;
+  const [holder, parent] = inner ? [inner, ''] : [schema, `${path}.`];
+  const shown = Object.entries(properties)
+    .filter(([name]) => !isHidden(holder, parent + name))
+    .map(([name, member]) => [name, shownPart(member, holder, parent + name)] as const);
+  const id = inner?.path('_id') as SchemaType | undefined;
+  return {
+    ...described,
+    properties: { ...(id && { _id: schemaOfType(id) }), ...Object.fromEntries(shown) },
+    required: required.filter((name) => !isHidden(holder, parent + name)),
+  };
 }
 
 /** Schema of one field, whether or not clients usually see it. */

@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Schema, SchemaType } from 'mongoose';
-import { isPlainObject } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
-import { applyChange } from '../store/apply-change.js';
 import type { StoreChange } from '../store/crud.store.js';
+import { DraftChanges, type PathChange, withChanges } from './draft-changes.js';
 
 type Fields = Record<string, unknown>;
 
@@ -22,31 +20,30 @@ export async function recordOfDraft(
   values: Fields,
   hook: (draft: Fields) => Promise<void>,
 ): Promise<Fields> {
-  const [before, draft] = [presenter.present(values), presenter.present(values)];
+  const draft = presenter.present(values);
+  const changes = new DraftChanges(schema, presenter.present(values), draft);
   await hook(draft);
-  const changes = differences(schema, before, draft, '');
-  const [set, unset] = [
-    changes.filter(([, value]) => value !== undefined),
-    changes.filter(([, value]) => value === undefined),
-  ];
-  const change = { $set: Object.fromEntries(set), $unset: Object.fromEntries(unset) };
-  return applyChange(values as Stored<object>, change) as Fields;
+  return withChanges(values, changes.from(values)) as Fields;
 }
 
-/** The change that results after a hook has edited the updated record. */
+/**
+ * The change that results after a hook has edited the updated record.
+ *
+ * @param whole reads the previous record with its hidden members; undefined if it has changed meanwhile
+ */
 export async function changeOfDraft<Entity extends object>(
   definition: CrudDefinition,
   previous: Stored<Entity>,
   { set, unset }: Required<StoreChange>,
   hook: (draft: Draft) => Promise<void>,
+  whole: () => Promise<object | undefined>,
 ): Promise<Required<StoreChange>> {
-  const { presenter } = definition;
-  const planned = applyChange(previous, {
-    $set: set,
-    $unset: Object.fromEntries(unset.map((path) => [path, 1])),
-  });
-  const before = presenter.present(planned);
+  const { presenter, schema } = definition;
+  const plannedOf = (stored: object) =>
+    withChanges(stored, [...Object.entries(set), ...unset.map((path): PathChange => [path, undefined])]);
+  const planned = plannedOf(previous);
   const record = presenter.present(planned);
+  const changes = new DraftChanges(schema, presenter.present(planned), record);
   await hook({ record, previous: presenter.present(previous) });
   const isolated = Object.fromEntries(
     Object.values(definition.isolation).flatMap((fields) =>
@@ -55,7 +52,8 @@ export async function changeOfDraft<Entity extends object>(
   );
   keepIsolation(definition, 'beforeUpdate', record, isolated);
   const change = { set: { ...set }, unset: [...unset] };
-  for (const [path, value] of differences(definition.schema, before, record, '')) {
+  const stored = changes.touchHidden() ? await whole() : undefined;
+  for (const [path, value] of changes.from(plannedOf(stored ?? previous) as Fields)) {
     for (const known of Object.keys(change.set)) {
       if (isAt(known, path)) Reflect.deleteProperty(change.set, known);
     }
@@ -64,23 +62,6 @@ export async function changeOfDraft<Entity extends object>(
     else change.set[path] = value;
   }
   return change;
-}
-
-/**
- * The paths that differ, and their new values. Subdocuments are compared by member, so that hidden members
- * are kept.
- */
-function differences(schema: Schema, before: Fields, after: Fields, parent: string): [string, unknown][] {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return names.flatMap((name): [string, unknown][] => {
-    const [path, one, other] = [parent + name, before[name], after[name]];
-    if (isDeepStrictEqual(one, other)) return [];
-    const isSubdocument =
-      schema.pathType(path) === 'nested' ||
-      (schema.path(path) as SchemaType | undefined)?.instance === 'Embedded';
-    if (!isSubdocument || !isPlainObject(one) || !isPlainObject(other)) return [[path, other]];
-    return differences(schema, one, other, `${path}.`);
-  });
 }
 
 /** @throws Error if a hook moved a record out of its scope, or set a field that the schema does not have */

@@ -170,8 +170,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const planned = change.set;
       if (!unlinks) await references.check(isolatedAs, scope, planned);
       if (current && hooks.has('beforeUpdate')) {
-        change = await changeOfDraft(definition, current, change, (draft) =>
-          hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
+        change = await changeOfDraft(
+          definition,
+          current,
+          change,
+          (draft) => hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
+          () => store.findWhole(unchanged(filter, current)),
         );
       }
       this.keepScope(isolatedAs, scope, change);

@@ -42,7 +42,7 @@ function hideInside(schema: Schema | undefined, value: unknown): void {
 }
 
 /** The schema of a type's objects: its own, or that of its entries. */
-function schemaOf(type: SchemaType): Schema | undefined {
+export function schemaOf(type: SchemaType): Schema | undefined {
   const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
   const inner = entries ?? embeddedSchemaType;
   return schema ?? (inner && schemaOf(inner));

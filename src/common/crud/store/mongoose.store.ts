@@ -102,6 +102,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return found;
   }
 
+  async findWhole(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
+    const own = { [WORDS]: 0, [OUTBOX]: 0 };
+    const query = this.model.findOne({}, own, { ...OPERATION_LIMITS }).schemaLevelProjections(false);
+    const found = await this.database.call(() => filtered(query, filter).lean().exec());
+    return (found as Stored<Entity> | null) ?? undefined;
+  }
+
   async findByIds(
     ids: readonly Types.ObjectId[],
     predicate: StoreFilter = {},
