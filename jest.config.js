@@ -16,7 +16,8 @@ export default {
   globalSetup: './test/support/global-setup.js',
   globalTeardown: './test/support/global-teardown.js',
   setupFiles: ['reflect-metadata'],
-  testTimeout: 30_000,
+  // Above what `eventually` waits, so that a test fails with what it found.
+  testTimeout: 90_000,
   maxWorkers: 2,
   // Each file leaves its modules behind; with gigabytes of them, collecting garbage takes seconds at a time.
   workerIdleMemoryLimit: '1GB',

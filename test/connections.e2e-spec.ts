@@ -197,7 +197,7 @@ describe('a client that takes its time', () => {
     await eventually(() => expect(answers().match(/"status":201/g)?.length).toBe(2), 3 * STALL_MS);
     clearInterval(sending);
     socket.destroy();
-  }, 30_000);
+  });
 
   it('is disconnected if it does not read its answer', async () => {
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
@@ -212,7 +212,7 @@ describe('a client that takes its time', () => {
       // Node's own time-out gives a send that has begun twice its time.
     }, 1.6 * STALL_MS);
     socket.destroy();
-  }, 30_000);
+  });
 });
 
 describe('requests that wait behind another one on their connection', () => {
@@ -257,7 +257,7 @@ describe('requests that wait behind another one on their connection', () => {
     const stream = await fetch(`${app.url}/events`, { headers: { Authorization: `Bearer ${token}` } });
     expect(stream.status).toBe(200);
     await stream.body?.cancel();
-  }, 60_000);
+  });
 });
 
 describe('requests that are sent before the answers to others', () => {

@@ -166,7 +166,7 @@ describe.each(resources)('a walk through $name by cursors', ({ name, path, start
     );
     await Promise.all(writers);
     expect(walked.ids.filter((id) => ids.has(id))).toEqual(idsOf(standing));
-  }, 60_000);
+  });
 });
 
 it('walks by a field that the filter bounds, too, or that it names', async () => {
@@ -199,4 +199,4 @@ it('walks by a field that the filter bounds, too, or that it names', async () =>
     expect(await walkBack(walk, last)).toEqual(expected.slice(0, expected.length - last.results.length));
   }
   await app.close();
-}, 60_000);
+});

@@ -80,7 +80,7 @@ describe('the log of events', () => {
     // Each caller is told the place that its event has.
     const places = new Map((await stored()).map(({ _id, seq }) => [_id, seq]));
     expect(events.flat().every(({ _id, seq }) => places.get(_id) === seq)).toBe(true);
-  }, 60_000);
+  });
 
   it('keeps the first of events with one identifier, whoever appends them', async () => {
     const [one, two, three] = some(3) as [NewEvent, NewEvent, NewEvent];
@@ -153,7 +153,7 @@ describe('an event whose listener failed', () => {
     } finally {
       await app.close();
     }
-  }, 60_000);
+  });
 });
 
 describe('the deliveries of an event', () => {
@@ -196,7 +196,7 @@ describe('the deliveries of an event', () => {
     } finally {
       await app.close();
     }
-  }, 60_000);
+  });
 });
 
 describe('a process that is killed', () => {

@@ -54,7 +54,7 @@ describe('the recording of events', () => {
     held.letGo();
     await eventually(async () => expect(await events().countDocuments()).toBe(posts), SWEPT_WITHIN_MS);
     await app.close();
-  }, 60_000);
+  });
 
   it.each(['before', 'after'])(
     'of a create with a key is once, by the identifier of its record, if the process died %s it',
@@ -110,7 +110,7 @@ describe('the recording of events', () => {
     expect(deliveries).toHaveLength(4);
     for (const { event, tenant } of deliveries) expect(String(tenant)).toBe(tenantOf.get(event as string));
     await app.close();
-  }, 30_000);
+  });
 
   it('is finished before the process exits', async () => {
     const held = holdRecording(app);
@@ -120,5 +120,5 @@ describe('the recording of events', () => {
     expect(await events().countDocuments()).toBe(1);
     expect(await app.database.collection('posts').findOne({})).not.toHaveProperty('_outbox');
     await app.close();
-  }, 30_000);
+  });
 });

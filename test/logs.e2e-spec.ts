@@ -33,7 +33,7 @@ describe('while the database cannot be reached', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Line);
-  }, 60_000);
+  });
 
   const common = { level: 'error', time: expect.any(String) };
 
@@ -212,4 +212,4 @@ it('the service continues when the reader of its log ends', async () => {
   for (let i = 0; i < 5; i++) expect((await fetch(`${url}/health/live`)).status).toBe(200);
   service.signal('SIGTERM');
   expect((await service.ended()).code).toBe(0);
-}, 60_000);
+});

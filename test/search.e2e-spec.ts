@@ -175,7 +175,9 @@ describe('a search of todos', () => {
 
   it('does not count with a plan that MongoDB has cached before the first words', async () => {
     for (const path of ['/todos/count?q=one+two', '/todos?limit=5&q=one+two']) {
-      const counts = (await commandsOf(app, () => app.get(path))).filter(({ name }) => name !== 'find todos');
+      // Other modules read in the background.
+      const sent = (await commandsOf(app, () => app.get(path))).filter(({ name }) => name.endsWith(' todos'));
+      const counts = sent.filter(({ name }) => name !== 'find todos');
       expect(counts.map(({ name }) => name)).toEqual(['count todos']);
     }
   });

@@ -35,7 +35,7 @@ describe('SIGTERM', () => {
           __v: 0,
         })),
       );
-  }, 60_000);
+  });
   afterEach(() => started.splice(0).forEach((service) => service.signal('SIGKILL')));
   afterAll(async () => {
     await client.db().dropDatabase();

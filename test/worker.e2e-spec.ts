@@ -164,5 +164,5 @@ describe('a worker', () => {
     await ready(secondUrl);
     expect(await stop(api, 'SIGTERM')).toBe(0);
     await eventually(() => ready(secondUrl), 20_000);
-  }, 60_000);
+  });
 });

@@ -8,6 +8,7 @@ import { DatabaseServer } from '../../src/common/database/index.js';
 import { createLog } from '../../src/common/http/index.js';
 import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
 import { ApiDocument } from './api-document.js';
+import { eventually } from './eventually.js';
 import { freshDatabaseUri } from './mongodb.js';
 import { TEST_SECRET } from './tenants.js';
 
@@ -102,7 +103,12 @@ export class TestApp {
   }
 
   private async apiDocument(): Promise<ApiDocument> {
-    this.document ??= new ApiDocument((await (await fetch(`${this.url}/docs/openapi.json`)).json()) as never);
+    this.document ??= await eventually(async () => {
+      const response = await fetch(`${this.url}/docs/openapi.json`);
+      // A process that is overloaded refuses the document as well.
+      expect(response.status).toBe(200);
+      return new ApiDocument((await response.json()) as never);
+    });
     return this.document;
   }
 }
