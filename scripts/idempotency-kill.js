@@ -23,10 +23,10 @@ const KILLS = Number(values.kills);
 const SEED = Number(values.seed ?? Date.now() % 1_000_000);
 
 /** Number of keys in use at a time, and of clients that send each of them. */
-const GROUPS = 12;
+const GROUPS = 17;
 const CLIENTS = 3;
 /** Maximum number of keys without an answer; while a process starts, more of them would only queue up. */
-const MAX_PENDING = 36;
+const MAX_PENDING = 51;
 /**
  * A process is killed after a random number of answers below this, and a random moment later (milliseconds).
  */
