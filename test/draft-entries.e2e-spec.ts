@@ -26,6 +26,16 @@ class Start {
   steps!: Step[];
 }
 
+/** Clients see nothing of it that is required. */
+class Seal {
+  @IsText({ max: 20, optional: true })
+  note?: string;
+
+  @Prop({ type: String, required: true, select: false })
+  @IsText({ max: 20 })
+  code!: string;
+}
+
 class RouteInput {
   @IsText({ max: 20 })
   does!: string;
@@ -38,6 +48,9 @@ class RouteInput {
 
   @IsNested(() => Start, { optional: true })
   start?: Start;
+
+  @IsNested(() => Seal, { optional: true })
+  seal?: Seal;
 }
 
 @Schema({ timestamps: true })
@@ -159,8 +172,8 @@ describe('a hook that edits lists whose entries have hidden members', () => {
 
   it('documents answers without them', async () => {
     const { body } = await app.get('/docs/openapi.json');
-    const { steps, parcels, start } = body.components.schemas.Route.properties;
-    const members = [steps.items, parcels.items, start, start.properties.steps.items].map(
+    const { steps, parcels, start, seal } = body.components.schemas.Route.properties;
+    const members = [steps.items, parcels.items, start, start.properties.steps.items, seal].map(
       ({ properties, required }) => [Object.keys(properties as object), required],
     );
     expect(members).toEqual([
@@ -168,6 +181,7 @@ describe('a hook that edits lists whose entries have hidden members', () => {
       [['name', 'stamps'], ['name']],
       [['steps'], ['steps']],
       [['name'], ['name']],
+      [['note'], undefined],
     ]);
     const { steps: sent } = body.components.schemas.RouteCreate.properties;
     expect(sent.items.required).toEqual(['name', 'code']);

@@ -51,7 +51,7 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
 function shownPart(described: JsonSchema, schema: Schema, path: string): JsonSchema {
   const type = schema.path(path) as SchemaType | undefined;
   const inner = type && schemaOf(type);
-  const { items, properties, required = [] } = described;
+  const { items, properties, required = [], ...rest } = described;
   if (items && inner) return { ...described, items: shownPart(items, schema, path) };
   if (!properties || !(inner || schema.pathType(path) === 'nested')) return described;
   const [holder, parent] = inner ? [inner, ''] : [schema, `${path}.`];
@@ -59,10 +59,12 @@ function shownPart(described: JsonSchema, schema: Schema, path: string): JsonSch
     .filter(([name]) => !isHidden(holder, parent + name))
     .map(([name, member]) => [name, shownPart(member, holder, parent + name)] as const);
   const id = inner?.path('_id') as SchemaType | undefined;
+  const kept = required.filter((name) => !isHidden(holder, parent + name));
   return {
-    ...described,
+    ...rest,
     properties: { ...(id && { _id: schemaOfType(id) }), ...Object.fromEntries(shown) },
-    required: required.filter((name) => !isHidden(holder, parent + name)),
+    // OpenAPI 3.0.3 has no empty list.
+    ...(kept.length > 0 && { required: kept }),
   };
 }
 

@@ -19,8 +19,7 @@ const ORIGIN = Symbol('origin');
 
 /**
  * What a hook has changed in a draft. It edits, moves, copies and removes the entries of lists without seeing
- * their hidden members, which stay with the entry: that is the same object, or a
- * copy of it by spread syntax.
+ * their hidden members, which stay with the entry: that is the same object, or a copy of it by spread syntax.
  */
 export class DraftChanges {
   private readonly schemas = new Map<string, Schema>();
