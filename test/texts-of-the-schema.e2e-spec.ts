@@ -1,6 +1,6 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { IsString } from 'class-validator';
-import { Schema as MongooseSchema } from 'mongoose';
+import mongoose, { Schema as MongooseSchema } from 'mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import { IsListOf, IsNested, IsText, schemaOf } from '../src/common/fields/index.js';
 import { createResourceApp } from './support/resource-app.js';
@@ -118,10 +118,42 @@ const lamps = CrudModule.forFeature({
   },
 });
 
+/** A global plugin, which Mongoose applies to the schemas of models as it makes them. */
+mongoose.plugin((schema) => {
+  if (schema.path('engraving')) {
+    schema.pre('validate', function () {
+      this.set({ engraving: 'Made with care' });
+    });
+  }
+});
+
+class BellInput {
+  @IsText({ max: 20 })
+  name!: string;
+}
+
+@Schema({ timestamps: true })
+class Bell extends BellInput {
+  @IsText({ max: 20 })
+  engraving!: string;
+}
+
+const bells = CrudModule.forFeature({
+  entity: Bell,
+  input: BellInput,
+  name: 'bells',
+  query: { search: ['name'] },
+  hooks: {
+    beforeCreate({ record }) {
+      record.name = record.name?.trim();
+    },
+  },
+});
+
 describe('a create with a hook, whose schema differs from the class', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await createResourceApp(doors, lamps);
+    app = await createResourceApp(doors, lamps, bells);
   });
   afterAll(() => app.close());
   beforeEach(() => app.empty());
@@ -167,5 +199,12 @@ describe('a create with a hook, whose schema differs from the class', () => {
     const { status } = await app.post('/lamps', { name: ' Desk ' });
     expect(status).toBe(201);
     expect((await app.get('/lamps')).body).toMatchObject([{ name: 'Desk', slug: 'desk' }]);
+  });
+
+  it('needs no text that a global plugin sets', async () => {
+    expect((await app.post('/bells', { name: ' Ship ' })).status).toBe(201);
+    expect((await app.get('/bells?q=ship')).body).toMatchObject([
+      { name: 'Ship', engraving: 'Made with care' },
+    ]);
   });
 });

@@ -259,8 +259,7 @@ export const REQUEST_GUARDS = [
   {
     name: 'a hook stores no record without a text that it needs',
     file: 'src/common/crud/service/creates.ts',
-    guard:
-      'if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, definition.schema, record);',
+    guard: 'if (!store.hasMiddleware) requireTexts(definition.entity, definition.schema, record);',
     without: '',
     tests: ['generator-drafts'],
   },

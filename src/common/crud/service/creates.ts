@@ -3,7 +3,6 @@ import { reservationOf } from '../../idempotency/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
-import { hasMiddleware } from '../store/own-code.js';
 import { differences, requireTexts } from './changes.js';
 import { keepIsolation, recordOfDraft } from './draft.js';
 import { placeOf } from './turns.js';
@@ -69,7 +68,7 @@ export class Creates<Entity extends object, Create extends object, Update extend
       );
       keepIsolation(definition, 'beforeCreate', record, fields);
       // Middleware of the schema may add more.
-      if (!hasMiddleware(definition.schema)) requireTexts(definition.entity, definition.schema, record);
+      if (!store.hasMiddleware) requireTexts(definition.entity, definition.schema, record);
       await references.check('create', scope, differences(values, record));
     }
     const { turn } = placeOf(scope);

@@ -43,6 +43,8 @@ export interface Updated<Entity> {
  * schema hides, but for `findWhole`.
  */
 export interface CrudStore<Entity> {
+  /** Whether middleware of your own, of the schema or of a global plugin, may complete a record before it is stored. */
+  readonly hasMiddleware: boolean;
   /**
    * Stores a new record and returns it as stored.
    *

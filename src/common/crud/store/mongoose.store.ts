@@ -26,14 +26,12 @@ const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 
 /** The store over a Mongoose model. */
 export class MongooseStore<Entity> implements CrudStore<Entity> {
+  /** Middleware may treat callers differently, so that nothing is combined. */
+  readonly hasMiddleware: boolean;
   private readonly indexes: ReadonlySet<string>;
   private readonly hides: boolean;
   private readonly words?: WordKeeper;
   private readonly hasOutbox: boolean;
-  /**
-   * Whether the schema has middleware of your own. It may treat callers differently, so nothing is combined.
-   */
-  private readonly hasMiddleware: boolean;
   /** Whether the schema shows its records in another form than it stores them. */
   private readonly transforms: boolean;
   private readonly inserts: GatheredInserts;
