@@ -4,6 +4,7 @@ import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
 import { applyChange } from '../store/apply-change.js';
 import { hidesFields, schemaOf } from '../store/hide-fields.js';
+import { sharedMembers } from './shared-members.js';
 import { valueAt } from './changes.js';
 
 type Fields = Record<string, unknown>;
@@ -11,97 +12,146 @@ type Fields = Record<string, unknown>;
 /** A path and its new value; undefined if it has none any more. */
 export type PathChange = [path: string, value: unknown];
 
-/**
- * Path in the record that an entry of a list came from, such as `items.0`. A symbol goes with a copy by spread
- * syntax, and is no member to anyone else.
- */
-const ORIGIN = Symbol('origin');
+/** A record as a hook sees it, or as it is stored. */
+interface Shown {
+  /** The record as the hook gets it. */
+  readonly draft: Fields;
+  /** A copy of it, to compare. */
+  readonly before: Fields;
+}
+
+/** Where an entry of a list came from. */
+interface Origin {
+  /** The record that had it. */
+  readonly of: 'record' | 'previous';
+  /** Its path there, such as `items.0`. */
+  readonly path: string;
+  readonly schema: Schema;
+}
+
+/** The records before a hook, with their hidden members. */
+export interface Sources {
+  readonly record: Fields;
+  readonly previous?: Fields;
+}
 
 /**
  * What a hook has changed in a draft. It edits, moves, copies and removes the entries of lists without seeing
  * their hidden members, which stay with the entry: that is the same object, or a copy of it by spread syntax.
  */
 export class DraftChanges {
-  private readonly schemas = new Map<string, Schema>();
+  /**
+   * Has the key of an entry's origin. A symbol goes with a copy by spread syntax, and is no member to anyone
+   * else. It is one of these drafts alone: a hook may have kept entries of other records.
+   */
+  private readonly mark = Symbol('origin');
+  private readonly origins = new Map<string, Origin>();
 
   /**
-   * @param before the draft as the hook gets it, to compare
-   * @param draft what the hook gets
+   * @param record what the hook may change
+   * @param previous the record before the update, if it is one
+   * @param isKept whether the entry at a path is the same in both
    */
   constructor(
     private readonly schema: Schema,
-    private readonly before: Fields,
-    private readonly draft: Fields,
+    private readonly record: Shown,
+    private readonly previous?: Shown,
+    isKept: (path: string) => boolean = () => false,
   ) {
-    for (const record of [before, draft]) this.markLists(schema, record, '');
+    this.markLists(schema, record, (path, entries) => ({ of: 'record', path, schema: entries }));
+    if (!previous) return;
+    this.markLists(schema, previous, (path, entries) => ({
+      of: isKept(path) ? 'record' : 'previous',
+      path,
+      schema: entries,
+    }));
   }
 
-  /** Whether a list has changed whose entries have hidden members. */
+  /** Whether a value has changed that has lists whose entries have hidden members. */
   touchHidden(): boolean {
-    return differences(this.schema, this.before, this.draft, '').some(([path]) =>
-      hidingEntries(this.schema, path),
-    );
+    return this.differences().some(([path]) => hidesAt(this.schema, path));
   }
 
-  /**
-   * The paths that the hook has changed. Lists change as a whole.
-   *
-   * @param source the record before the hook, with its hidden members
-   */
-  from(source: Fields): PathChange[] {
-    return this.kept(this.schema, differences(this.schema, this.before, this.draft, ''), source);
+  /** The paths that the hook has changed. Lists change as a whole. */
+  from(sources: Sources): PathChange[] {
+    return this.kept(this.schema, this.differences(), sources);
+  }
+
+  private differences(): PathChange[] {
+    return differences(this.schema, this.record.before, this.record.draft, '');
   }
 
   /** Changes of an object, with what the hook did not see of the entries in its lists. */
-  private kept(schema: Schema, changes: readonly PathChange[], source: Fields): PathChange[] {
-    return changes.map(([path, value]) => {
-      const entries = hidingEntries(schema, path);
-      return [path, entries ? this.keptEntries(entries, value, source) : value];
-    });
+  private kept(schema: Schema, changes: readonly PathChange[], sources: Sources): PathChange[] {
+    return changes.map(([path, value]) => [path, this.keptValue(schema, path, value, sources)]);
   }
 
-  private keptEntries(schema: Schema, value: unknown, source: Fields): unknown {
-    if (Array.isArray(value)) return value.map((entry) => this.keptEntries(schema, entry, source));
+  private keptValue(schema: Schema, path: string, value: unknown, sources: Sources): unknown {
+    if (!hidesAt(schema, path)) return value;
+    const type = schema.path(path) as SchemaType | undefined;
+    const inner = type && schemaOf(type);
+    if (inner && type.instance === 'Array') return this.keptEntries(inner, value, sources);
     if (!isPlainObject(value)) return value;
-    const origin = this.originOf(schema, value);
-    const [shown, stored] = [this.before, source].map((record) => origin && valueAt(record, origin));
-    const isKnown = isPlainObject(shown) && isPlainObject(stored);
-    const changes = differences(schema, isKnown ? shown : {}, value, '');
-    return withChanges(isKnown ? stored : {}, this.kept(schema, changes, source));
+    // An object that is new as a whole, into whose lists entries may have moved.
+    const [holder, parent] = inner ? [inner, ''] : [schema, `${path}.`];
+    const members = this.kept(holder, differences(holder, {}, value, parent), sources);
+    return withChanges(
+      {},
+      members.map(([at, member]) => [at.slice(parent.length), member]),
+    );
   }
 
-  private originOf(schema: Schema, entry: Entry): string | undefined {
-    const { [ORIGIN]: origin } = entry;
-    return origin !== undefined && this.schemas.get(origin) === schema ? origin : undefined;
+  private keptEntries(schema: Schema, value: unknown, sources: Sources): unknown {
+    if (Array.isArray(value)) return value.map((entry) => this.keptEntries(schema, entry, sources));
+    if (!isPlainObject(value)) return value;
+    const [shown, stored] = this.originsOf(schema, value, sources);
+    return withChanges(stored, this.kept(schema, differences(schema, shown, value, ''), sources));
   }
 
-  private markLists(schema: Schema, object: Fields, parent: string): void {
-    for (const [name, type] of Object.entries(schema.paths)) {
-      const [inner, value, path] = [schemaOf(type), valueAt(object, name), parent + name];
-      if (!inner || !hidesFields(inner)) continue;
-      if (type.instance === 'Array') this.markEntries(inner, value, path);
-      else if (isPlainObject(value)) this.markLists(inner, value, `${path}.`);
-    }
+  /** An entry as it was shown and as it is stored, as far as the entries of a list have the same members. */
+  private originsOf(schema: Schema, entry: Fields, sources: Sources): [shown: Fields, stored: Fields] {
+    const origin = this.origins.get((entry as Record<symbol, string>)[this.mark] ?? '');
+    if (!origin) return [{}, {}];
+    const shown = valueAt(this[origin.of]?.before, origin.path);
+    const stored = valueAt(sources[origin.of], origin.path);
+    if (!isPlainObject(shown) || !isPlainObject(stored)) return [{}, {}];
+    return [sharedMembers(origin.schema, schema, shown), sharedMembers(origin.schema, schema, stored)];
   }
 
-  private markEntries(schema: Schema, value: unknown, path: string): void {
-    if (Array.isArray(value)) {
-      value.forEach((entry, i) => this.markEntries(schema, entry, `${path}.${i}`));
-    } else if (isPlainObject(value)) {
-      (value as Entry)[ORIGIN] = path;
-      this.schemas.set(path, schema);
-      this.markLists(schema, value, `${path}.`);
-    }
+  private markLists(
+    schema: Schema,
+    { draft, before }: Shown,
+    originOf: (path: string, schema: Schema) => Origin,
+  ): void {
+    const markEntries = (entries: Schema, value: unknown, path: string): void => {
+      if (Array.isArray(value)) {
+        value.forEach((entry, i) => markEntries(entries, entry, `${path}.${i}`));
+      } else if (isPlainObject(value)) {
+        const origin = originOf(path, entries);
+        const key = `${origin.of} ${path}`;
+        this.origins.set(key, origin);
+        (value as Record<symbol, string>)[this.mark] = key;
+        markMembers(entries, value, `${path}.`);
+      }
+    };
+    const markMembers = (members: Schema, object: Fields, parent: string): void => {
+      for (const [name, type] of Object.entries(members.paths)) {
+        const [inner, value, path] = [schemaOf(type), valueAt(object, name), parent + name];
+        if (!inner || !hidesFields(inner)) continue;
+        if (type.instance === 'Array') markEntries(inner, value, path);
+        else if (isPlainObject(value)) markMembers(inner, value, `${path}.`);
+      }
+    };
+    for (const record of [before, draft]) markMembers(schema, record, '');
   }
 }
 
-type Entry = Fields & { [ORIGIN]?: string };
-
-/** The schema of the objects in a list, if it hides members of them. */
-function hidingEntries(schema: Schema, path: string): Schema | undefined {
+/** Whether a value has hidden members, at any level. */
+function hidesAt(schema: Schema, path: string): boolean {
   const type = schema.path(path) as SchemaType | undefined;
-  const entries = type?.instance === 'Array' ? schemaOf(type) : undefined;
-  return entries && hidesFields(entries) ? entries : undefined;
+  const inner = type && schemaOf(type);
+  if (type) return inner !== undefined && hidesFields(inner);
+  return Object.keys(schema.paths).some((at) => at.startsWith(`${path}.`) && hidesAt(schema, at));
 }
 
 /** An object with the changes of its members; it is not changed itself. */

@@ -3,6 +3,8 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange } from '../store/crud.store.js';
+import { valueAt } from './changes.js';
+import { withBytesOf } from './draft-bytes.js';
 import { DraftChanges, type PathChange, withChanges } from './draft-changes.js';
 
 type Fields = Record<string, unknown>;
@@ -21,9 +23,9 @@ export async function recordOfDraft(
   hook: (draft: Fields) => Promise<void>,
 ): Promise<Fields> {
   const draft = presenter.present(values);
-  const changes = new DraftChanges(schema, presenter.present(values), draft);
+  const changes = new DraftChanges(schema, { draft, before: presenter.present(values) });
   await hook(draft);
-  return withChanges(values, changes.from(values)) as Fields;
+  return withChanges(values, withBytesOf(values, schema, changes.from({ record: values }))) as Fields;
 }
 
 /**
@@ -42,9 +44,12 @@ export async function changeOfDraft<Entity extends object>(
   const plannedOf = (stored: object) =>
     withChanges(stored, [...Object.entries(set), ...unset.map((path): PathChange => [path, undefined])]);
   const planned = plannedOf(previous);
-  const record = presenter.present(planned);
-  const changes = new DraftChanges(schema, presenter.present(planned), record);
-  await hook({ record, previous: presenter.present(previous) });
+  const shown = (stored: object) => ({ draft: presenter.present(stored), before: presenter.present(stored) });
+  const [after, before] = [shown(planned), shown(previous)];
+  const isKept = (path: string) => valueAt(planned, path) === valueAt(previous, path);
+  const changes = new DraftChanges(schema, after, before, isKept);
+  const record = after.draft;
+  await hook({ record, previous: before.draft });
   const isolated = Object.fromEntries(
     Object.values(definition.isolation).flatMap((fields) =>
       Object.keys(fields).map((field) => [field, (previous as Fields)[field]]),
@@ -52,8 +57,16 @@ export async function changeOfDraft<Entity extends object>(
   );
   keepIsolation(definition, 'beforeUpdate', record, isolated);
   const change = { set: { ...set }, unset: [...unset] };
-  const stored = changes.touchHidden() ? await whole() : undefined;
-  for (const [path, value] of changes.from(plannedOf(stored ?? previous) as Fields)) {
+  const stored = ((changes.touchHidden() ? await whole() : undefined) ?? previous) as Fields;
+  const sources = { record: plannedOf(stored) as Fields, previous: stored };
+  for (const [path, value] of withBytesOf(sources, schema, changes.from(sources))) {
+    const above = Object.keys(change.set).find((known) => path.startsWith(`${known}.`));
+    if (above !== undefined) {
+      // The update sets the object as a whole, since there was none.
+      const member: PathChange = [path.slice(above.length + 1), value ?? undefined];
+      change.set[above] = withChanges(change.set[above] as object, [member]);
+      continue;
+    }
     for (const known of Object.keys(change.set)) {
       if (isAt(known, path)) Reflect.deleteProperty(change.set, known);
     }
