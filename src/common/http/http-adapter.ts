@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MalformedRequestError, sendProblem, ServerRefusalError } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
@@ -17,7 +16,7 @@ import { KnownPaths } from './known-paths.js';
 import { parseQueryString } from './query-string.js';
 import { boundQueuedResponses } from './queued-responses.js';
 import { headFault } from './request-head.js';
-import { useRequestLog } from './request-log.js';
+import { AnswerLog, useRequestLog } from './request-log.js';
 import { leaveRest, useStagedClose } from './staged-close.js';
 import { closeStalledConnections } from './stalled-connections.js';
 import { type TransferLimits, Transfers } from './transfers.js';
@@ -53,7 +52,7 @@ export function createHttpAdapter({
     bodyLimit,
     trustProxy: trustedProxies.length > 0 && trustedProxies,
     loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    logController: new AnswerLog(),
     routerOptions: { querystringParser: parseQueryString },
     return503OnClosing: false,
     http: {

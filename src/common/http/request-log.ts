@@ -1,3 +1,4 @@
+import { LogController } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from '../errors/index.js';
 
@@ -11,9 +12,27 @@ export function useRequestLog(fastify: FastifyInstance): void {
     done();
   });
   fastify.addHook('onRequestAbort', (request, done) => {
-    request.log.info(lineOf(request), 'client went away');
+    // This side has closed the connection.
+    if (!brokenOff.has(request)) request.log.info(lineOf(request), 'client went away');
     done();
   });
+}
+
+/** Requests whose answer has failed after its head was sent. */
+const brokenOff = new WeakSet<FastifyRequest>();
+
+/** Has Fastify log nothing of requests, except for a failure that their answers can no longer tell. */
+export class AnswerLog extends LogController {
+  constructor() {
+    super({ disableRequestLogging: true, requestIdLogLabel: 'requestId' });
+  }
+
+  override streamError(error: Error, request: FastifyRequest): void {
+    // The client went away, and has a line of its own.
+    if ('code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+    brokenOff.add(request);
+    request.log.error({ ...lineOf(request), error }, 'answer broke off');
+  }
 }
 
 function write(request: FastifyRequest, reply: FastifyReply, message: string): void {

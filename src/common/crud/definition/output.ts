@@ -52,8 +52,16 @@ function viewOf(output: CrudOutput<object> | undefined): View | undefined {
   };
 }
 
-/** @throws Error if a view is a promise: clients would see an empty record */
-function atOnce(view: object): object {
+/** @throws Error if a view is no object, of which clients could not read the record, or the promise of one */
+function atOnce(view: unknown): object {
+  if (typeof view !== 'object' || view === null || Array.isArray(view) || view instanceof Date) {
+    const what = Array.isArray(view)
+      ? 'a list'
+      : view instanceof Date
+        ? 'a date'
+        : String(view && typeof view);
+    throw new Error(`The function of \`output\` returned ${what}. It must return the record itself.`);
+  }
   if (!(view instanceof Promise)) return view;
   // Nobody else waits for it, and its rejection would end the process.
   view.catch(() => undefined);

@@ -70,7 +70,8 @@ export async function streamRecords<T>(
           this.push(chunk);
           if (step.done) this.push(null);
         },
-        (error: Error) => this.destroy(error),
+        // Without an error, it would end as if the client had gone away.
+        (error: unknown) => this.destroy(error instanceof Error ? error : new Error(String(error))),
       );
     },
     destroy(error, done) {
