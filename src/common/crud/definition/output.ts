@@ -83,7 +83,8 @@ function pick(view: object, type: Type<object>): object {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
 }
 
-function isAccessor(type: Type<object>, name: string): boolean {
+/** Whether a class computes a member by a getter. */
+export function isAccessor(type: Type<object>, name: string): boolean {
   for (let at = type.prototype as object | null; at; at = Object.getPrototypeOf(at) as object | null) {
     const descriptor = Object.getOwnPropertyDescriptor(at, name);
     if (descriptor) return descriptor.get !== undefined;

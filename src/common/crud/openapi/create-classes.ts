@@ -1,14 +1,21 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
-import { fieldsOf, jsonSchemaOf } from '../../fields/index.js';
+import { jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import { outputClassOf } from '../definition/output.js';
 import { onceFieldsOf } from '../routes/routes.js';
-import { anyOf, documentedClass, partOf, schemaClass, withFields } from './documented-class.js';
+import {
+  anyOf,
+  documentedClass,
+  documentField,
+  partOf,
+  schemaClass,
+  withFields,
+} from './documented-class.js';
 import { expandableClass } from './expandable-class.js';
 import { PageEnds } from './page-parameters.js';
-import { fieldSchema, hasDefault, ID_SCHEMA, recordSchema } from './record-schema.js';
+import { fieldSchema, hasDefault, ID_SCHEMA, recordSchema, viewFields } from './record-schema.js';
 import { CreatedResult } from './results.js';
 
 /** The classes that describe a resource's bodies in the document. */
@@ -83,8 +90,8 @@ function recordClass(definition: CrudDefinition): Type<object> {
   const view = outputOf(definition);
   if (!view) return schemaClass(label, recordSchema(definition));
   class View extends documentedClass(view, label) {}
-  for (const { name } of fieldsOf(view)) {
-    if (hasDefault(definition.schema, name)) ApiProperty({ required: true })(View.prototype, name);
+  for (const { name, schema, required } of viewFields(definition, view)) {
+    documentField(View, name, schema, required || hasDefault(definition.schema, name));
   }
   ApiProperty(ID_SCHEMA)(View.prototype, '_id');
   Object.defineProperty(View, 'name', { value: label });

@@ -36,7 +36,17 @@ export function documentField(
   required: boolean,
 ): void {
   const options = schema.required ? { ...schema, selfRequired: required } : { ...schema, required };
-  ApiProperty(options as ApiPropertyOptions)(prototype as object, field);
+  ApiProperty(withType(options) as ApiPropertyOptions)(prototype as object, field);
+}
+
+/**
+ * Nest takes a property without a type for one of a class that is not loaded yet. It removes the type of one that
+ * can be of several.
+ */
+function withType(options: object): object {
+  if (['type', 'enum'].some((keyword) => keyword in options)) return options;
+  const isChoice = ['oneOf', 'anyOf', 'allOf'].some((keyword) => keyword in options);
+  return { ...(!isChoice && { anyOf: [{}] }), ...options, type: 'object' };
 }
 
 /** A class with the given object schema in Nest's documentation. */

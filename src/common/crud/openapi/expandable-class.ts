@@ -1,11 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { getSchemaPath } from '@nestjs/swagger';
-import { fieldsOf, type JsonSchema } from '../../fields/index.js';
+import type { JsonSchema } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { outputClassOf } from '../definition/output.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import { documentField } from './documented-class.js';
-import { ID_SCHEMA, recordSchema } from './record-schema.js';
+import { ID_SCHEMA, recordSchema, viewFields } from './record-schema.js';
 
 /**
  * The documented class of a record with expandable references: each is an identifier, or the record that it
@@ -32,7 +32,7 @@ export function expandableClass(record: Type<object>, definition: CrudDefinition
 function shownSchema(definition: CrudDefinition): JsonSchema {
   const view = outputClassOf(definition.options.output as CrudOutput<object> | undefined);
   if (!view) return recordSchema(definition);
-  const fields = fieldsOf(view);
+  const fields = viewFields(definition, view);
   const undeclared = [...definition.expandable.keys()].filter((path) => !path.includes('.'));
   return {
     properties: {

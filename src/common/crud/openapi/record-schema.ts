@@ -1,8 +1,10 @@
+import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
-import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
+import { apiOptionsOf, type FieldDescription, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/hidden-path.js';
+import { isAccessor } from '../definition/output.js';
 import { schemaOf } from '../store/hide-fields.js';
 
 /** An identifier, as every response contains it. */
@@ -43,8 +45,8 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
 }
 
 /**
- * The part of a nested class that clients see: without the members that the record's schema hides, and with the
- * identifier if it has one.
+ * The part of a nested class that clients see: without the members that the record's schema hides, and with
+ * those that only the schema has, such as an identifier.
  *
  * @param path of the value in the record's schema
  */
@@ -58,14 +60,25 @@ function shownPart(described: JsonSchema, schema: Schema, path: string): JsonSch
   const shown = Object.entries(properties)
     .filter(([name]) => !isHidden(holder, parent + name))
     .map(([name, member]) => [name, shownPart(member, holder, parent + name)] as const);
-  const id = inner?.path('_id') as SchemaType | undefined;
+  const { _id, ...others } = inner ? membersOf(inner) : {};
   const kept = required.filter((name) => !isHidden(holder, parent + name));
   return {
     ...rest,
-    properties: { ...(id && { _id: schemaOfType(id) }), ...Object.fromEntries(shown) },
+    properties: { ...(_id && { _id }), ...Object.fromEntries(shown), ...without(others, properties) },
     // OpenAPI 3.0.3 has no empty list.
     ...(kept.length > 0 && { required: kept }),
   };
+}
+
+/**
+ * The fields of an output class. Those that it copies from the record are shown as the record shows them; what a
+ * getter or a function returns is as the class says.
+ */
+export function viewFields({ schema, options }: CrudDefinition, view: Type<object>): FieldDescription[] {
+  const isCopied = (name: string) => options.output === view && !isAccessor(view, name);
+  return fieldsOf(view).map((field) =>
+    isCopied(field.name) ? { ...field, schema: shownPart(field.schema, schema, field.name) } : field,
+  );
 }
 
 /** Schema of one field, whether or not clients usually see it. */
@@ -133,10 +146,23 @@ const MAX_DEPTH = 4;
 
 function schemaOfMembers(schema: Schema, depth: number): JsonSchema {
   if (depth > MAX_DEPTH) return { type: 'object' };
+  return { type: 'object', properties: membersOf(schema, depth) };
+}
+
+/** The members of a subdocument that clients see. */
+function membersOf(schema: Schema, depth = 1): Record<string, JsonSchema> {
+  // Mongoose describes the entries of a map under a path of their own, `labels.$*`; the map's type covers them.
   const paths = Object.entries(schema.paths).filter(
-    ([path, type]) =>
-      !path.includes('.') && path !== '__v' && (type.options as { select?: boolean }).select !== false,
+    ([path]) => !path.includes('$') && !isHidden(schema, path),
   );
-  const properties = Object.fromEntries(paths.map(([path, type]) => [path, schemaOfType(type, depth)]));
-  return { type: 'object', properties };
+  return Object.fromEntries(
+    paths.map(([path, type]) => {
+      const [name = path, ...deeper] = path.split('.');
+      return [name, deeper.length > 0 ? { type: 'object' } : schemaOfType(type, depth)];
+    }),
+  );
+}
+
+function without<T extends object>(members: T, others: object): Partial<T> {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !(name in others))) as Partial<T>;
 }
