@@ -4,6 +4,7 @@ import type { DatabaseServer } from './common/database/database-server.js';
 import { createLog } from './common/http/pino-logger.js';
 import { gatherFigures } from './common/metrics/shared-figures.js';
 import type { Environment } from './config/environment.js';
+import { breakWhatItNeverTook } from './handed-over.js';
 
 /**
  * How long after the end of a process a new one replaces it; doubled if that also ends soon. Unit:
@@ -107,6 +108,7 @@ class Primary {
   private fork(place: number): Member {
     // Only one of them delivers notifications.
     const child = cluster.fork({ WORKER: place === 0 ? this.environment.worker : 'off' });
+    breakWhatItNeverTook(child);
     const ended = endOf(child);
     const served = new Promise<string>((resolve) => {
       child.on('message', ({ servingAt }: Partial<Serving>) => {
@@ -122,8 +124,14 @@ class Primary {
     const children = Object.values(cluster.workers ?? {}).filter((child) => child !== undefined);
     const ends = await Promise.all(children.map(end));
     await this.database.stop();
-    process.exit(ends.every((one) => one.code === 0) ? code : 1);
+    process.exit(ends.every(inOrder) ? code : 1);
   }
+}
+
+/** Whether a process that was told to end did so, and was not cut off. */
+function inOrder({ code, signal }: End): boolean {
+  // One that is still starting does not handle the signal yet: nothing of it has to be finished.
+  return code === 0 || signal === 'SIGTERM';
 }
 
 /** Tells a process to end, and resolves with how it ended. */

@@ -114,6 +114,25 @@ describe('WEB_CONCURRENCY=2', () => {
     expect(stdout.match(/A process has ended; another starts in \d+ ms/g)).toHaveLength(2);
   }, 90_000);
 
+  it('breaks the connection that a killed process was handed and had not taken', async () => {
+    const running = spawn({ MONGODB_URI: uri });
+    const url = await urlOf(running);
+    const [, stopped = 0] = childrenOf(running.pid);
+    process.kill(stopped, 'SIGSTOP');
+    await eventually(() => expect(readFileSync(`/proc/${stopped}/stat`, 'utf8')).toMatch(/\) T /));
+    const outcomes: string[] = [];
+    for (let i = 0; i < CONNECTIONS; i++) {
+      void send(`${url}/todos/count`).then(
+        ({ status }) => outcomes.push(String(status)),
+        () => outcomes.push('broken'),
+      );
+    }
+    const answered = Array.from({ length: CONNECTIONS - 1 }, () => '200');
+    await eventually(() => expect(outcomes).toEqual(answered));
+    process.kill(stopped, 'SIGKILL');
+    await eventually(() => expect(outcomes).toEqual([...answered, 'broken']));
+  });
+
   it('drops no request on SIGTERM', async () => {
     const running = spawn({ MONGODB_URI: uri });
     const url = await urlOf(running);
@@ -131,6 +150,12 @@ describe('WEB_CONCURRENCY=2', () => {
     const [code] = await Promise.all([stop(running), ...clients]);
     expect(code).toBe(0);
     agent.destroy();
+  });
+
+  it('ends with 0 if it is told to while its processes still start', async () => {
+    const running = spawn({ MONGODB_URI: uri });
+    await eventually(() => expect(childrenOf(running.pid)).not.toHaveLength(0));
+    expect(await stop(running)).toBe(0);
   });
 
   it('explains in one line why it does not start', async () => {
