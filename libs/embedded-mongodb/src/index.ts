@@ -120,11 +120,12 @@ async function serve(
 }
 
 /**
- * A socket inside the folder if its path is short enough; otherwise one in the folder for temporary files.
+ * A socket inside the folder if drivers can find it there; otherwise one in the folder for temporary files.
  */
 function socketPath(dir: string): string {
   let path = join(dir, 'run', 'mongodb.sock');
-  if (Buffer.byteLength(path) > maxSocketPath) {
+  // The driver decodes a path with a percent sign twice.
+  if (Buffer.byteLength(path) > maxSocketPath || path.includes('%')) {
     const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
     path = join(tmpdir(), `embedded-mongodb-${name}`, 'mongodb.sock');
   }

@@ -89,6 +89,13 @@ describe('startEmbeddedMongodb', () => {
     await server.stop();
   });
 
+  it('serves a folder whose path contains a percent sign', async () => {
+    const server = await startEmbeddedMongodb({ dir: join(dir, '100%41') });
+    await add(server.uri, 'one');
+    expect(await names(server.uri)).toEqual(['one']);
+    await server.stop();
+  });
+
   it('listens on a TCP port when asked', async () => {
     const server = await startEmbeddedMongodb({ dir, port: 0 });
     expect(server.uri).toMatch(/^mongodb:\/\/127\.0\.0\.1:\d+\/$/);

@@ -13,6 +13,7 @@ import {
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
+import { failure } from '../errors.js';
 
 /** Receives a key that was set, or removed if the value is undefined. */
 export type ChangeHandler = (key: Buffer, value: Buffer | undefined) => void;
@@ -50,6 +51,8 @@ const dataSync = promisify(fdatasync);
  */
 export class Journal {
   private readonly file: number;
+  /** Whether its file system counts the names of files; some always say none. */
+  private readonly countsNames: boolean;
   private salt: Buffer = Buffer.alloc(saltLength);
   private end = 0;
   private checksum = 0;
@@ -68,6 +71,7 @@ export class Journal {
     private readonly volatile: boolean,
   ) {
     this.file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    this.countsNames = !volatile && this.names > 0;
     if (!volatile) flushFolder(dirname(path));
   }
 
@@ -122,9 +126,14 @@ export class Journal {
     if (value) this.frame.set(value, start + changeHeaderLength + key.length);
   }
 
-  /** Writes the next frame, if it has changes. */
+  /**
+   * Writes the next frame, if it has changes.
+   *
+   * @throws CommandError OutOfDiskSpace (14031) if the file has been removed: what is written would be lost
+   */
   append(): void {
     if (this.filled === headerLength) return;
+    if (this.countsNames && this.names === 0) throw removedFiles(dirname(this.path));
     const frame = this.frame.subarray(0, this.filled);
     this.discard();
     this.watchful = false;
@@ -169,6 +178,11 @@ export class Journal {
     clearTimeout(this.flushTimer);
     this.flushTimer = undefined;
     await dataSync(this.file);
+  }
+
+  /** How many names the file has: none once it has been removed. */
+  private get names(): number {
+    return fstatSync(this.file).nlink;
   }
 
   private readFrame(): Buffer | undefined {
@@ -216,6 +230,14 @@ export function newSalt(): Buffer {
 
 function checksumOf(frame: Buffer, before: number): number {
   return crc32(frame.subarray(headerLength), crc32(frame.subarray(0, saltLength + 4), before));
+}
+
+/** As on a full disk, nothing can be stored until somebody does something about it. */
+function removedFiles(folder: string): Error {
+  return failure(
+    'OutOfDiskSpace',
+    `The files of the database in ${folder} have been removed. Nothing is stored any more: restart the process, or put a backup there and then restart it.`,
+  );
 }
 
 /** A new file survives a crash of the machine only if its folder is flushed, too. */
