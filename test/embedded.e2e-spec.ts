@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './support/eventually.js';
@@ -23,8 +26,8 @@ describe('without MONGODB_URI, the service', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function start(fileLimit?: number): Promise<{ service: ServiceProcess; url: string }> {
-    const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' }, undefined, fileLimit);
+  async function start(limit?: string): Promise<{ service: ServiceProcess; url: string }> {
+    const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' }, undefined, limit);
     started.push(service);
     return { service, url: await service.url() };
   }
@@ -112,7 +115,7 @@ describe('without MONGODB_URI, the service', () => {
   });
 
   it('answers 503 where the disk is full, goes on reading, and has lost nothing when there is room again', async () => {
-    const { service, url } = await start(512);
+    const { service, url } = await start('-f 512');
     const acknowledged: string[] = [];
     let response = await post(url, 'Todo 0');
     for (; response.status === 201; response = await post(url, `Todo ${acknowledged.length}`)) {
@@ -126,6 +129,34 @@ describe('without MONGODB_URI, the service', () => {
     service.signal('SIGKILL');
     await service.ended();
     expect(await titles((await start()).url)).toEqual(acknowledged);
+  });
+
+  it('goes on while clients hold as many connections as it may open files', async () => {
+    const { url } = await start('-n 128');
+    const { hostname, port } = new URL(url);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const probe = async () => {
+      const [response] = (await once(get(`${url}/health/live`, { agent }), 'response')) as [IncomingMessage];
+      await once(response.resume(), 'end');
+      expect(response.statusCode).toBe(200);
+    };
+    await probe();
+    const idle = Array.from({ length: 200 }, () => connect(Number(port), hostname).on('error', () => {}));
+    await eventually(() => expect(idle.some(({ destroyed }) => destroyed)).toBe(true));
+    // It takes figures of itself every second.
+    for (const begun = performance.now(); performance.now() - begun < 2_000;) await probe();
+    for (const socket of idle) socket.destroy();
+    await eventually(() => create(url, 'Water the plants'));
+    agent.destroy();
+  });
+
+  it('acknowledges nothing once its files have been removed', async () => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    rmSync(join(folder, 'mongodb'), { recursive: true });
+    const response = await post(url, 'Feed the cat');
+    expect(response.status).toBe(503);
+    await service.says(/"reason":"The files of the database in [^"]*mongodb\/lmdb have been removed/);
   });
 
   it.each(['SIGTERM', 'SIGKILL'] as const)(

@@ -39,18 +39,18 @@ export class ServiceProcess {
   /**
    * Starts `node dist/<entry>`.
    *
-   * @param fileLimit Size that no file may grow beyond, as on a full disk. Unit: 512 bytes.
+   * @param limit Of `ulimit`: `-f 512` lets no file grow beyond 512 blocks, as on a full disk.
    * @param cwd Folder that it runs in. @default the one of the project
    */
   static spawn(
     env: Record<string, string | undefined>,
     args: string[] = ['dist/bundle/main.js'],
-    fileLimit?: number,
+    limit?: string,
     cwd?: string,
   ): ServiceProcess {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
-    const limit = fileLimit === undefined ? [] : ['sh', '-c', `ulimit -f ${fileLimit}; exec "$@"`, 'sh'];
-    const [command = '', ...rest] = [...limit, process.execPath, ...args];
+    const limited = limit === undefined ? [] : ['sh', '-c', `ulimit ${limit}; exec "$@"`, 'sh'];
+    const [command = '', ...rest] = [...limited, process.execPath, ...args];
     const child = spawn(command, rest, {
       cwd,
       env: { ...inherited, ...env },

@@ -1,4 +1,3 @@
-import fastifyUnderPressure from '@fastify/under-pressure';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
@@ -8,6 +7,7 @@ import {
   TooManyRequestsError,
 } from '../../errors/index.js';
 import { networkOf } from '../client-of.js';
+import { EventLoopDelay } from './event-loop-delay.js';
 import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
 import { KnownTenants } from './known-tenants.js';
 import { type RateLimitOptions, RateLimits } from './rate-limits.js';
@@ -61,10 +61,7 @@ export async function useLoadControl(
   const rates = await RateLimits.create(fastify, options, (request) => tenants.of(request));
   const clientOf = (request: FastifyRequest) => tenants.of(request) ?? networkOf(request.ip);
 
-  await fastify.register(fastifyUnderPressure, {
-    maxEventLoopDelay: options.maxEventLoopDelayMs,
-    pressureHandler: (request) => (isControlled(request) ? Promise.reject(new OverloadedError()) : undefined),
-  });
+  if (options.maxEventLoopDelayMs > 0) refuseWhileBlocked(fastify, options.maxEventLoopDelayMs);
   fastify.decorateRequest('load', null);
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
@@ -93,6 +90,15 @@ export async function useLoadControl(
     if (sentToken && reply.statusCode === 401) await rates.countBadToken(request);
   });
   return queue;
+}
+
+/** Refuses requests while the average delay of the event loop is above the maximum. */
+function refuseWhileBlocked(fastify: FastifyInstance, maxMs: number): void {
+  const delay = new EventLoopDelay();
+  fastify.addHook('onClose', () => Promise.resolve(delay.stop()));
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    done(delay.ms > maxMs && isControlled(request) ? new OverloadedError() : undefined);
+  });
 }
 
 /**
