@@ -266,7 +266,7 @@ export const REQUEST_GUARDS = [
   {
     name: 'entries of lists keep what a hook does not see',
     file: 'src/common/crud/service/draft-changes.ts',
-    guard: 'return withChanges(isKnown ? stored : {}, this.kept(schema, changes, source));',
+    guard: "return withChanges(stored, this.kept(schema, differences(schema, shown, value, ''), sources));",
     without: 'return value;',
     tests: ['draft-entries'],
   },
