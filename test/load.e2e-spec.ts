@@ -205,3 +205,22 @@ describe('a process at full capacity', () => {
     expect(performance.now() - begun).toBeLessThan(6_500);
   });
 });
+
+describe('a limit of the average delay of the event loop', () => {
+  /** Longer than the second of the average. */
+  const block = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200);
+
+  it('refuses requests above it, but still accepts probes, and serves again below it', async () => {
+    await start({ MAX_EVENT_LOOP_DELAY_MS: '100' });
+    const refused = await eventually(async () => {
+      block();
+      const response = await send('/todos');
+      expect(response.status).toBe(503);
+      return response;
+    });
+    await expectRefused(refused, 503, 'OVERLOADED');
+    block();
+    expect((await send('/health/live')).status).toBe(200);
+    await eventually(async () => expect((await send('/todos')).status).toBe(200));
+  });
+});
