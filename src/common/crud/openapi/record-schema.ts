@@ -5,7 +5,7 @@ import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/hidden-path.js';
 import { isAccessor } from '../definition/output.js';
-import { schemaOf } from '../store/hide-fields.js';
+import { type Composite, schemaOf } from '../store/hide-fields.js';
 
 /** An identifier, as every response contains it. */
 export const ID_SCHEMA = {
@@ -115,12 +115,6 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   UUID: { type: 'string', format: 'uuid' },
   Buffer: { type: 'string', format: 'byte' },
 };
-
-interface Composite {
-  schema?: Schema;
-  embeddedSchemaType?: SchemaType;
-  $__schemaType?: SchemaType;
-}
 
 function schemaOfPath(schema: Schema, name: string): JsonSchema {
   const type = schema.path(name) as SchemaType | undefined;

@@ -3,12 +3,12 @@ import type { AuditTrail } from '../audit/audit-trail.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudStore } from '../store/crud.store.js';
 import { Access } from './access.js';
+import { Creates } from './creates.js';
 import type { CrudRegistry } from './crud.registry.js';
 import type { HookRunner } from './hook-runner.js';
 import { Parents } from './parents.js';
 import { Reads } from './reads.js';
 import { References } from './references.js';
-import { Creates } from './creates.js';
 import { Writes } from './writes.js';
 
 /** A resource of a running application, which its service works with. */
@@ -21,8 +21,9 @@ export class CrudResource<
   readonly access: Access;
   /** Carries out lists, pages and counts. */
   readonly reads: Reads<Entity, Create, Update>;
-  /** Carries out writes with their hooks. */
+  /** Carries out creates with their hooks. */
   readonly creates: Creates<Entity, Create, Update>;
+  /** Carries out updates and removals with their hooks. */
   readonly writes: Writes<Entity, Create, Update>;
   readonly references: References;
   readonly parents: Parents;

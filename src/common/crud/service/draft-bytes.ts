@@ -1,15 +1,9 @@
 import { mongo, type Schema, type SchemaType } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import { plain } from '../definition/plain.js';
+import type { Composite } from '../store/hide-fields.js';
 import { valueAt } from './changes.js';
 import { type PathChange, withChanges } from './draft-changes.js';
-
-/** Types of Mongoose that have entries. */
-interface Composite {
-  embeddedSchemaType?: SchemaType;
-  $__schemaType?: SchemaType;
-  schema?: Schema;
-}
 
 /**
  * The changes with the bytes that a record had. A hook sees them in base64, and Mongoose would store that text

@@ -12,7 +12,7 @@ type Fields = Record<string, unknown>;
 /** A path and its new value; undefined if it has none any more. */
 export type PathChange = [path: string, value: unknown];
 
-/** A record as a hook sees it, or as it is stored. */
+/** A record as a hook sees it. */
 interface Shown {
   /** The record as the hook gets it. */
   readonly draft: Fields;

@@ -1,5 +1,5 @@
 import type { Schema, SchemaType } from 'mongoose';
-import { schemaOf } from '../store/hide-fields.js';
+import { isHidden, schemaOf } from '../store/hide-fields.js';
 
 type Fields = Record<string, unknown>;
 
@@ -21,8 +21,4 @@ function isAlike(one: SchemaType, other: SchemaType | undefined, seen: ReadonlyS
   if (!from || !to || from === to || seen.has(from)) return from === to || (from && to) !== undefined;
   const within = new Set([...seen, from]);
   return Object.keys(from.paths).every((path) => isAlike(from.path(path), to.path(path), within));
-}
-
-function isHidden(type: SchemaType): boolean {
-  return (type.options as { select?: boolean }).select === false;
 }

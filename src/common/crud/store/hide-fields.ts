@@ -3,7 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 type Fields = Record<string, unknown>;
 
 /** Members of Mongoose's list, map and subdocument types that their common class lacks. */
-interface Composite {
+export interface Composite {
   schema?: Schema;
   embeddedSchemaType?: SchemaType;
   $__schemaType?: SchemaType;
@@ -48,6 +48,7 @@ export function schemaOf(type: SchemaType): Schema | undefined {
   return schema ?? (inner && schemaOf(inner));
 }
 
-function isHidden(type: SchemaType): boolean {
+/** Whether a schema hides a value of this type. */
+export function isHidden(type: SchemaType): boolean {
   return (type.options as { select?: boolean }).select === false;
 }
