@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Lock } from './lock.js';
-import { damagedFilesCode } from './storage/data-file.js';
+import { damagedFiles, damagedFilesCode } from './storage/data-file.js';
 import type { ServerOptions } from './server.js';
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker-thread.js';
 
@@ -40,8 +40,8 @@ export interface EmbeddedMongodb {
 const maxSocketPath = 100;
 
 /**
- * Whether a start failed because data files are damaged or missing: another attempt would fail in the same
- * way.
+ * Whether a start failed because data files are damaged or missing, or their folder cannot be used: another
+ * attempt would fail in the same way.
  */
 export function isDamage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === damagedFilesCode;
@@ -60,7 +60,26 @@ export async function startEmbeddedMongodb(options: EmbeddedMongodbOptions): Pro
   return options.dir === undefined ? startInMemory(options) : startInFolder(resolve(options.dir), options);
 }
 
+/** Error codes of folders and files that will not do, however often they are tried: names from Node, numbers from LMDB. */
+const unusable: ReadonlySet<unknown> = new Set(
+  (['EACCES', 'EEXIST', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR', 'EPERM', 'EROFS'] as const).flatMap(
+    (name) => [name, constants.errno[name]],
+  ),
+);
+
 async function startInFolder(dir: string, options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
+  try {
+    return await startLocked(dir, options);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (!unusable.has(code)) throw error;
+    throw damagedFiles(
+      `The folder ${dir} cannot hold the embedded database: ${message}. Name a folder that this process can create, read and write, or make this one so.`,
+    );
+  }
+}
+
+async function startLocked(dir: string, options: EmbeddedMongodbOptions): Promise<EmbeddedMongodb> {
   const lock = await Lock.take(dir);
   if (typeof lock === 'string') return { uri: lock, stop: () => Promise.resolve() };
   try {

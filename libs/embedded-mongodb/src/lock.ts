@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { explained } from './storage/no-room.js';
 
@@ -37,7 +37,7 @@ export class Lock {
    * @throws Error if the owner is alive but does not start to serve
    */
   static async take(dir: string): Promise<Lock | string> {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir);
     const path = join(dir, 'server.lock');
     for (const begun = Date.now(); ;) {
       if (create(path)) return new Lock(path);
@@ -68,6 +68,18 @@ export class Lock {
   release(): void {
     held.delete(this.path);
     rmSync(this.path, { force: true });
+  }
+}
+
+/** One folder at a time: Node's own recursion never ends where no folder can be made, such as below /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have just made it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

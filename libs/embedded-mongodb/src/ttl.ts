@@ -6,7 +6,7 @@ import { CommandError } from './errors.js';
 import type { Index } from './index/index.js';
 
 /** How often expired documents are removed, as in MongoDB. Unit: milliseconds. */
-export const defaultTtlIntervalMs = 60_000;
+const defaultTtlIntervalMs = 60_000;
 
 /** Errors that may end the sweep of an index and need not be reported. */
 const expectedEnds = new Set(['QueryPlanKilled', 'InterruptedAtShutdown']);
@@ -30,37 +30,26 @@ export class TtlMonitor {
   private async sweep(): Promise<void> {
     if (this.running) return;
     this.running = true;
-    try {
-      await removeExpired(this.engine, report);
-    } finally {
-      this.running = false;
-    }
-  }
-}
-
-/** Removes the documents that have expired according to their TTL index. */
-export async function removeExpired(
-  engine: Engine,
-  onFailure: (namespace: string, index: string, error: unknown) => void,
-  now = Date.now(),
-): Promise<void> {
-  for (const { namespace, indexes } of engine.catalog.list()) {
-    for (const index of [...indexes]) {
-      try {
-        await removeExpiredOf(engine, namespace, index, now);
-      } catch (error) {
-        if (!(error instanceof CommandError && expectedEnds.has(error.codeName)))
-          onFailure(namespace, index.name, error);
+    for (const { namespace, indexes } of this.engine.catalog.list()) {
+      for (const index of [...indexes]) {
+        try {
+          await removeExpired(this.engine, namespace, index);
+        } catch (error) {
+          if (!(error instanceof CommandError && expectedEnds.has(error.codeName)))
+            report(namespace, index.name, error);
+        }
       }
     }
+    this.running = false;
   }
 }
 
-async function removeExpiredOf(engine: Engine, namespace: string, index: Index, now: number): Promise<void> {
+/** Removes the documents that have expired according to a TTL index. */
+async function removeExpired(engine: Engine, namespace: string, index: Index): Promise<void> {
   const { fields, expireAfterSeconds, spec } = index.definition;
   const [field] = fields;
   if (!index.ready || expireAfterSeconds === undefined || !field) return;
-  const latest = new Date(now - expireAfterSeconds * 1_000);
+  const latest = new Date(Date.now() - expireAfterSeconds * 1_000);
   const expired: BsonDocument = new Map<string, BsonValue>([['$lte', latest]]);
   // A partial index applies only to the documents in it.
   const conditions = [new Map([[field.path, expired]]), spec.get('partialFilterExpression') ?? new Map()];

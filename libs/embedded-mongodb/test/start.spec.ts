@@ -7,7 +7,7 @@ import { MongoClient } from 'mongodb';
 
 // The server's thread runs compiled code, so these tests do as well.
 const built = new URL('../dist/index.js', import.meta.url).href;
-const { startEmbeddedMongodb } = (await import(built)) as typeof import('../src/index.js');
+const { isDamage, startEmbeddedMongodb } = (await import(built)) as typeof import('../src/index.js');
 const cli = new URL('../dist/cli.js', import.meta.url).pathname;
 let dir: string;
 
@@ -133,6 +133,27 @@ describe('startEmbeddedMongodb', () => {
   });
 });
 
+describe('a folder that cannot be used', () => {
+  const isFile = (path: string): void => writeFileSync(path, '');
+  const isFolder = (path: string): void => void mkdirSync(path, { recursive: true });
+  it.each<[string, string, (path: string) => void]>([
+    ['is a file', '', isFile],
+    ['is behind a file', '../file', isFile],
+    ['has a file in place of its data folder', 'lmdb', isFile],
+    ['has a folder in place of its data file', 'lmdb/data.mdb', isFolder],
+    ['has a file in place of its socket folder', 'run', isFile],
+  ])('is refused with a sentence if it %s', async (_, path, make) => {
+    const folder = path === '../file' ? join(dir, 'file', 'inner') : join(dir, 'folder');
+    if (path !== '') mkdirSync(path === '../file' ? dir : folder, { recursive: true });
+    make(path === '../file' ? join(dir, 'file') : join(folder, path));
+    const failure = await startEmbeddedMongodb({ dir: folder }).catch((error: unknown) => error);
+    expect((failure as Error).message).toMatch(
+      /^The folder .* cannot hold the embedded database: E[A-Z]+.*\. Name a folder that this process can create, read and write/,
+    );
+    expect(isDamage(failure)).toBe(true);
+  });
+});
+
 describe('a second start on the same folder', () => {
   it('finds the server of another process, and leaves it running', async () => {
     const other = await startProcess('--dir', dir);
@@ -196,20 +217,18 @@ describe('a second start on the same folder', () => {
 });
 
 describe('the command line', () => {
-  it('warns of a journal that is damaged', async () => {
+  it('ends with one sentence if the journal is damaged', async () => {
     const first = await startProcess('--dir', dir);
     await add(first.uri, 'ada');
     await first.end('SIGKILL');
     const journal = join(dir, 'lmdb', 'journal');
     const bytes = readFileSync(journal);
-    bytes.writeUInt8(bytes.readUInt8(20) ^ 1, 20);
+    bytes.writeUInt8(bytes.readUInt8(0) ^ 1);
     writeFileSync(journal, bytes);
     const child = spawn(process.execPath, [cli, '--dir', dir], { stdio: 'pipe' });
-    const exited = once(child, 'exit');
-    const [text] = (await once(child.stderr, 'data')) as [Buffer];
-    expect(String(text)).toContain(`The journal ${journal} has a record at byte 0 that is damaged`);
-    child.kill('SIGKILL');
-    await exited;
+    const [[text], [code]] = await Promise.all([once(child.stderr, 'data'), once(child, 'exit')]);
+    expect(String(text)).toMatch(/^The journal .*journal is damaged at byte 0.* Put a backup .*\n/);
+    expect(code).toBe(1);
   });
 
   it('prints its options', async () => {

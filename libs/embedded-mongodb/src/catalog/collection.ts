@@ -26,6 +26,8 @@ export class Collection {
   dirty = false;
   /** Set when the collection is dropped, which cursors and waiting writes notice. */
   dropped = false;
+  /** The documents changed since each {@link Collection.watch} began. */
+  private readonly watches = new Set<Set<number>>();
 
   constructor(
     private readonly store: Store,
@@ -63,6 +65,20 @@ export class Collection {
     return this.store.walk({ ...tableRange(this.table), high }, false, false);
   }
 
+  /**
+   * Collects the records of the documents that are changed from now on, until {@link Collection.unwatch}: a
+   * change moves a document within the indexes.
+   */
+  watch(): Set<number> {
+    const changed = new Set<number>();
+    this.watches.add(changed);
+    return changed;
+  }
+
+  unwatch(changed: Set<number>): void {
+    this.watches.delete(changed);
+  }
+
   index(name: string): Index | undefined {
     return this.indexes.find((each) => each.name === name);
   }
@@ -87,6 +103,7 @@ export class Collection {
     for (const [index, entries] of admitted) index.replace(bytes, entries, record);
     this.store.put(recordKey(this.table, record), after);
     this.count(0, after.length - bytes.length);
+    for (const changed of this.watches) changed.add(record);
   }
 
   remove({ record, bytes }: StoredDocument): void {

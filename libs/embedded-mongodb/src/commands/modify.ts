@@ -63,8 +63,8 @@ export interface Tally {
 }
 
 /**
- * Changes every document that matches. They are found first and then changed in turns, so that other writers
- * get theirs. Each is checked again before it is changed, since it may have changed in between.
+ * Changes every document that matches, once. They are found first and then changed in turns, so that other
+ * writers get theirs. Each is checked again before it is changed, since it may have changed in between.
  */
 export async function changeMany(
   engine: Engine,
@@ -77,11 +77,7 @@ export async function changeMany(
   const collection = engine.catalog.find(namespace);
   if (!collection) return tally;
   const query = new Query(engine.store, collection, request);
-  const records: number[] = [];
-  for (const match of query.matches()) {
-    if (match) records.push(match.record);
-    await pauses.breathe(query.scan);
-  }
+  const records = await recordsOf(query, collection, pauses);
   records.reverse();
   while (records.length > 0) {
     const failed = await engine.store.write(() =>
@@ -90,6 +86,26 @@ export async function changeMany(
     if (failed) throw failed;
   }
   return tally;
+}
+
+/**
+ * The records of all matches, each once. A document that others change during the search may move within the
+ * index that is walked, so that the walk meets it twice or not at all: it is added whether or not it was met.
+ */
+async function recordsOf(query: Query, collection: Collection, pauses: Pauses): Promise<number[]> {
+  const records: number[] = [];
+  const changed = collection.watch();
+  try {
+    for (const match of query.matches()) {
+      if (match && !changed.has(match.record)) records.push(match.record);
+      await pauses.breathe(query.scan);
+    }
+  } finally {
+    collection.unwatch(changed);
+  }
+  for (const record of records) changed.delete(record);
+  for (const record of changed) records.push(record);
+  return records;
 }
 
 /**

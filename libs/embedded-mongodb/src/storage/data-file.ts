@@ -62,7 +62,8 @@ export function recordDataFile(path: string): void {
   }
 }
 
-function recordPath(path: string): string {
+/** Path of the record next to a data file. */
+export function recordPath(path: string): string {
   return `${path}-head`;
 }
 
@@ -133,10 +134,12 @@ function checkRoot(file: number, page: bigint, pageSize: number, size: number, p
 export const damagedFilesCode = 'EMBEDDED_MONGODB_DAMAGED_FILES';
 
 function damaged(path: string, reason: string): Error {
-  return Object.assign(
-    new Error(
-      `The data file ${path} cannot be opened: ${reason}. Put a backup of its folder in place, or remove the folder to start without data.`,
-    ),
-    { code: damagedFilesCode },
+  return damagedFiles(
+    `The data file ${path} cannot be opened: ${reason}. Put a backup of its folder in place, or remove the folder to start without data.`,
   );
+}
+
+/** An error with {@link damagedFilesCode}. */
+export function damagedFiles(message: string): Error {
+  return Object.assign(new Error(message), { code: damagedFilesCode });
 }

@@ -5,7 +5,7 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { failure } from '../errors.js';
 import { type Entry, type KeyRange, StoreCursor } from './cursor.js';
 import { checkDataFile, recordDataFile } from './data-file.js';
-import { Journal, newSalt, saltLength } from './journal.js';
+import { Journal } from './journal.js';
 import { checkRoom, explained } from './no-room.js';
 import { HeldTransaction } from './transaction.js';
 
@@ -23,9 +23,6 @@ const groupBytes = 4 << 20;
  */
 const checkpointBytes = 4 << 20;
 const checkpointChanges = 4_096;
-
-/** Key in LMDB of the salt of journal frames that are not yet in LMDB. */
-const saltKey = Buffer.from('salt');
 
 /**
  * An ordered map from bytes to bytes with one writer: an LMDB environment behind a write-ahead log.
@@ -72,11 +69,18 @@ export class Store {
     });
     this.data = this.root.openDB({ name: 'data', ...encoding });
     this.state = this.root.openDB({ name: 'journal', ...encoding });
-    this.journal = new Journal(join(path, 'journal'), temporary);
+    this.journal = new Journal(join(path, 'journal'), join(path, 'data.mdb'), temporary);
     // Before any other exit listener: a thread can only end once LMDB's lock of the transaction is free.
     process.prependOnceListener('exit', this.leave);
-    this.begin();
-    this.checkpoint();
+    try {
+      this.begin();
+      this.checkpoint(this.journal.isNew);
+    } catch (error) {
+      process.off('exit', this.leave);
+      this.leave();
+      void this.root.close();
+      throw explained(error);
+    }
   }
 
   /**
@@ -233,9 +237,7 @@ export class Store {
     this.transaction = new HeldTransaction(this.root);
     this.changes = 0;
     this.broken = undefined;
-    this.journal.replay(this.state.get(saltKey) ?? Buffer.alloc(saltLength), (key, value) =>
-      this.change(key, value),
-    );
+    this.journal.replay(this.state, (key, value) => this.change(key, value));
   }
 
   /**
@@ -243,19 +245,20 @@ export class Store {
    * is empty.
    */
   private commit(): void {
-    const salt = newSalt();
-    this.state.putSync(saltKey, salt);
+    this.journal.prepareRestart(this.state);
     this.endTransaction((transaction) => transaction.commit());
-    this.journal.restart(salt);
+    this.journal.restart();
     if (!this.temporary) recordDataFile(join(this.path, 'data.mdb'));
     this.failedCheckpoints = 0;
   }
 
-  private checkpoint(): void {
+  /** @throws Error of LMDB if the checkpoint is essential */
+  private checkpoint(essential = false): void {
     try {
       this.commit();
       this.begin();
-    } catch {
+    } catch (error) {
+      if (essential) throw error;
       // Most likely the disk is full. Nothing is lost, since the journal continues; the next checkpoint comes
       // later.
       this.failedCheckpoints++;
