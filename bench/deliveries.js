@@ -2,10 +2,11 @@
  * Measures the cost and speed of notifications. Starts the built service, its workers and receivers, and
  * prints the time from the answer of a create to its first delivery (`latency`), how fast a backlog is
  * processed (`backlog`), how long a create takes with and without subscriptions (`creates`), the effect of
- * hostile receivers on others and on the worker's memory (`hostile`), and how many commands idle processes
- * send (`idle`). Linux only (/proc).
+ * hostile receivers on others and on the worker's memory (`hostile`), the effect of a tenant with all its
+ * subscriptions and many posts on another one (`flood`), and how many commands idle processes send (`idle`).
+ * Linux only (/proc).
  *
- *   npm run bench:deliveries -- [latency backlog creates hostile idle, all by default]
+ *   npm run bench:deliveries -- [latency backlog creates hostile flood idle, all by default]
  *
  * It runs on the embedded database, or on MONGODB_URI, where it uses its own database and removes it. Nobody
  * else may use that server meanwhile, since its commands are counted. PROFILE=folder writes a CPU profile of
@@ -22,10 +23,11 @@ import { HOSTILE_KINDS, startGoodReceiver, startHostileReceivers } from './suppo
 const PER_MINUTE = 1_000;
 const SECONDS = 60;
 const BACKLOG = { tenants: 10, subscriptions: 20, posts: 100 };
+const FLOOD = { subscriptions: 100, posts: 200, seconds: 30 };
 /** Time after which a delivery counts as missing. Unit: milliseconds. */
 const PATIENCE_MS = 300_000;
 
-const PARTS = { latency, backlog, creates, hostile, idle };
+const PARTS = { latency, backlog, creates, hostile, flood, idle };
 const wanted = process.argv.slice(2).filter((arg) => arg in PARTS);
 for (const name of wanted.length > 0 ? wanted : Object.keys(PARTS)) {
   const load = loadavg()[0].toFixed(1);
@@ -141,6 +143,40 @@ async function hostile() {
     );
     receivers.stop();
   });
+}
+
+async function flood() {
+  for (const kind of ['answer', 'hang, but for one']) {
+    await withInstallation('inline', async (installation, service) => {
+      const hanging = await startHostileReceivers();
+      const counts = { own: 0, good: 0 };
+      const own = await startGoodReceiver((_id, _at, path) => counts[path === '/good' ? 'good' : 'own']++);
+      for (let n = 1; n < FLOOD.subscriptions; n++) {
+        const hangs = `${hanging.url}/${HOSTILE_KINDS.indexOf('no answer')}?${n}`;
+        await installation.subscribe(tenantOf(1), kind === 'answer' ? `${own.url}/${n}` : hangs);
+      }
+      await installation.subscribe(tenantOf(1), `${own.url}/good`);
+      const memory = watchMemory(service);
+      const received = new Map();
+      const victim = await startGoodReceiver((id, at) => received.set(id, at));
+      await installation.subscribe(tenantOf(2), victim.url);
+      const flooding = timesOfCreates(installation, tenantOf(1), FLOOD.posts, 16);
+      const answered = new Map();
+      for (let n = 0; n < FLOOD.seconds * 2; n++) {
+        const { _id } = await installation.post('/posts/api', tenantOf(2), { title: 'Victim' });
+        answered.set(_id, performance.now());
+        await pause(500);
+      }
+      await flooding;
+      await until(() => received.size >= answered.size);
+      const waits = [...answered].map(([id, at]) => received.get(id) - at);
+      console.log(`  ${FLOOD.subscriptions} subscriptions that ${kind}, ${FLOOD.posts} posts at once:`);
+      console.log(`    another tenant's ${waits.length} webhooks: ${percentiles(waits)}`);
+      console.log(`    its own: ${counts.own + counts.good}; of its good subscription ${counts.good}`);
+      console.log(`    the API and worker: RSS ${memory.end()}`);
+      for (const one of [own, victim, hanging]) one.stop();
+    });
+  }
 }
 
 async function idle() {

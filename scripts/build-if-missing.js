@@ -1,4 +1,4 @@
-import './check-node.js';
+import '../src/check-node.js';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

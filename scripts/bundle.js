@@ -71,7 +71,7 @@ cpSync('public', 'dist/public', { recursive: true });
 for (const name of NAMES) {
   writeFileSync(
     join(FOLDER, `${name}.js`),
-    `import { launch } from './launcher.js';\n\nawait launch('${name}').started;\n`,
+    `import '../check-node.js';\nimport { launch } from './launcher.js';\n\nawait launch('${name}').started;\n`,
   );
 }
 // At the same time.
@@ -99,6 +99,8 @@ function onlyWhatIsUsed({ onLoad, onResolve }) {
   onResolve({ filter: /^class-transformer(\/cjs)?\/storage(\.js)?$/ }, () =>
     moduleOf('transformer', 'storage.js'),
   );
+  // The bundle's own first import has checked it.
+  onLoad({ filter: /dist.check-node\.js$/ }, () => ({ contents: '' }));
   onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
     contents:
       path === 'class-validator' ? `export { getMetadataStorage, IsOptional } from 'class-validator';` : '',

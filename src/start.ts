@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { describeError } from './common/errors/log-text.js';
 import { DamagedDataError, type DatabaseOptions, DatabaseServer } from './common/database/database-server.js';
 import { ConfigurationError } from './config/configuration.error.js';
 import { dataDirOf } from './config/data-dir.js';
@@ -18,6 +18,11 @@ export async function start(
   { portVariable, ...options }: StartOptions,
   run: (environment: Environment, database: DatabaseServer) => Promise<void>,
 ): Promise<void> {
+  // Node's own report has every member of the error, such as the record that a database refused.
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`${JSON.stringify(describeError(error))}\n`);
+    process.exit(1);
+  });
   try {
     const environment = readEnvironment(process.env, options);
     const database = new DatabaseServer(databaseOf(environment));
@@ -34,14 +39,15 @@ export async function start(
 
 function databaseOf(environment: Environment): DatabaseOptions {
   const { mongodbUri } = environment;
-  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: join(dataDirOf(environment), 'mongodb') };
+  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: dataDirOf(environment, 'mongodb') };
 }
 
 function startFailure(error: unknown, portVariable: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = listenFailures(portVariable)[code];
   if (known) return known;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const { stack } = describeError(error) as { stack?: string };
+  return stack ?? String(error);
 }
 
 /** Why a server cannot listen, by Node error code. */

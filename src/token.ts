@@ -1,3 +1,4 @@
+import './check-node.js';
 import { parseArgs } from 'node:util';
 import { SignJWT } from 'jose';
 import { isObjectId } from './common/ids/index.js';

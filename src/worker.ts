@@ -1,4 +1,4 @@
-import { letYoungGenerationGrow } from './young-generation.js';
+import './check-node.js';
 import 'reflect-metadata';
 import { start } from './start.js';
 
@@ -19,7 +19,6 @@ export const started = start(
       abortOnError: false,
     });
     shutDownWorkerOnSignal(worker);
-    letYoungGenerationGrow();
     if (environment.workerPort === undefined) {
       logger.log('Working; set WORKER_PORT to a port for its health and metrics');
       return;

@@ -27,7 +27,7 @@ async function cursorOf(app: TestApp, path = '/todos', query: Record<string, str
   return next;
 }
 
-describe('the signature of a cursor', () => {
+describe('the text of a cursor', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp();
@@ -64,6 +64,14 @@ describe('the signature of a cursor', () => {
       'A'.repeat(8_000),
     ];
     for (const other of others.filter((text) => text !== cursor)) await expectRefused(other);
+  });
+
+  it('shows nothing of the record that a page ends with', async () => {
+    const bytes = Buffer.from(await cursorOf(app, '/todos', { sort: 'title' }), 'base64url');
+    for (const { _id, title } of todos) {
+      expect(bytes.includes(title)).toBe(false);
+      expect(bytes.includes(Buffer.from(_id.id))).toBe(false);
+    }
   });
 
   it('binds a cursor to its order, filter and resource, and to nothing else in the request', async () => {

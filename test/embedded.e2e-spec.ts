@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { eventually } from './support/eventually.js';
 import { buildService, ServiceProcess } from './support/service-process.js';
 import { TEST_SECRET } from './support/tenants.js';
@@ -55,12 +55,32 @@ describe('without MONGODB_URI, the service', () => {
     expect(statSync(join(folder, 'mongodb')).mode & 0o077).toBe(0);
   });
 
-  it('does not start if DATA_DIR cannot be a folder', async () => {
-    const file = join(folder, 'file');
-    writeFileSync(file, '');
-    const env = { DATA_DIR: file, JWT_SECRET: TEST_SECRET, PORT: '0' };
-    const { code, stderr } = await ServiceProcess.spawn(env).ended();
-    expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
+  it.each([
+    ['is a file', 'file', '.'],
+    ['is in a folder where none can be made', '/proc/x', '.'],
+    ['has a file in the place of the folder of the database', '.', 'mongodb'],
+    ['has a file in the place of the folder of the records', '.', 'mongodb/lmdb'],
+  ])('does not start, and says so in one sentence, if DATA_DIR %s', async (_, path, inside) => {
+    const dir = resolve(folder, path);
+    const place = join(dir, inside);
+    if (path === 'file') writeFileSync(dir, '');
+    if (path === '.') {
+      mkdirSync(dirname(place), { recursive: true });
+      writeFileSync(place, '');
+    }
+    for (const entry of ['main', 'worker']) {
+      const env = { DATA_DIR: dir, JWT_SECRET: TEST_SECRET, PORT: '0' };
+      const service = ServiceProcess.spawn(env, [`dist/bundle/${entry}.js`]);
+      started.push(service);
+      const { code, stderr } = await service.ended();
+      const sentence =
+        inside !== 'mongodb/lmdb'
+          ? `DATA_DIR must be a folder that can be written; ${place} is not.\n`
+          : expect.stringMatching(
+              `^The folder ${dirname(place)} cannot hold the embedded database: .+ Name a folder that .+\n$`,
+            );
+      expect([entry, code, stderr]).toEqual([entry, 1, sentence]);
+    }
   });
 
   it.each(['data.mdb', 'journal'])('ends with one line if %s is missing', async (file) => {
@@ -77,6 +97,34 @@ describe('without MONGODB_URI, the service', () => {
         /^The data file .*data\.mdb cannot be opened: .* is missing.* Put a backup .*\n$/,
       ),
     ]);
+  });
+
+  it('ends with one line if a byte of the journal is wrong, and goes on without a record that was cut short', async () => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    service.signal('SIGKILL');
+    await service.ended();
+    const journal = join(folder, 'mongodb', 'lmdb', 'journal');
+    const bytes = readFileSync(journal);
+    for (const at of [0, bytes.length / 2, bytes.length - 1].map(Math.floor)) {
+      const damaged = Buffer.from(bytes);
+      damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
+      writeFileSync(journal, damaged);
+      const env = { DATA_DIR: folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
+      const { code, stderr } = await ServiceProcess.spawn(env).ended();
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^The journal .* is damaged at byte .* Put a backup .*\n$/),
+      ]);
+    }
+    writeFileSync(journal, Buffer.concat([bytes, bytes.subarray(34, 54)]));
+    const again = await start();
+    expect(await titles(again.url)).toEqual(['Water the plants']);
+    again.service.signal('SIGTERM');
+    const { stderr } = await again.service.ended();
+    expect(
+      stderr.match(/The journal .* was cut off at byte \d+ of \d+: what followed .* never acknowledged\./g),
+    ).toHaveLength(1);
   });
 
   it('exits at once if the port is taken', async () => {
@@ -123,11 +171,23 @@ describe('without MONGODB_URI, the service', () => {
     }
     const { code } = (await response.json()) as { code: string };
     expect([response.status, code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
+    for (let i = 0; i < 50; i++) {
+      const title = `Todo ${acknowledged.length}`;
+      const { status } = await post(url, title);
+      // A checkpoint makes room.
+      if (status === 201) acknowledged.push(title);
+      else expect(status).toBe(503);
+    }
     // Lists begin with the newest.
     acknowledged.reverse();
     expect(await titles(url)).toEqual(acknowledged);
     service.signal('SIGKILL');
-    await service.ended();
+    const { stdout } = await service.ended();
+    const causes = [...stdout.matchAll(/"level":"(?:error|warn)".*"reason":"([^"]+)"/g)].map(
+      ([, reason]) => reason,
+    );
+    expect(causes).toEqual([...new Set(causes)]);
+    expect(causes.length).toBeGreaterThan(0);
     expect(await titles((await start()).url)).toEqual(acknowledged);
   });
 
@@ -150,14 +210,17 @@ describe('without MONGODB_URI, the service', () => {
     agent.destroy();
   });
 
-  it('acknowledges nothing once its files have been removed', async () => {
-    const { service, url } = await start();
-    await create(url, 'Water the plants');
-    rmSync(join(folder, 'mongodb'), { recursive: true });
-    const response = await post(url, 'Feed the cat');
-    expect(response.status).toBe(503);
-    await service.says(/"reason":"The files of the database in [^"]*mongodb\/lmdb have been removed/);
-  });
+  it.each(['.', 'lmdb/data.mdb', 'lmdb/journal'])(
+    'acknowledges nothing once %s of its files has been removed',
+    async (path) => {
+      const { service, url } = await start();
+      await create(url, 'Water the plants');
+      rmSync(join(folder, 'mongodb', path), { recursive: true });
+      const response = await post(url, 'Feed the cat');
+      expect(response.status).toBe(503);
+      await service.says(/"reason":"The files of the database in [^"]*mongodb\/lmdb have been removed/);
+    },
+  );
 
   it.each(['SIGTERM', 'SIGKILL'] as const)(
     'shares the data with a second process on the same folder, which takes over at a %s of the first, and gives back',

@@ -79,12 +79,13 @@ describe('the recording of events', () => {
       await app.database.collection('idempotency_keys').updateMany({}, forgotten);
       expect((await send()).body).toEqual(body);
       held.letGo();
+      const deliveries = app.database.collection('deliveries');
+      await eventually(async () => expect(await deliveries.countDocuments()).toBe(1));
       await app.app.close();
       const id = `evt_${body._id}`;
       expect(told.map((event) => event.id)).toEqual([id, id]);
       expect((await events().find().toArray()).map(({ _id }) => _id)).toEqual([id]);
-      const deliveries = await app.database.collection('deliveries').find().toArray();
-      expect(deliveries.map(({ event }) => event as string)).toEqual([id]);
+      expect((await deliveries.find().toArray()).map(({ event }) => event as string)).toEqual([id]);
       await app.close();
     },
     30_000,
@@ -103,12 +104,13 @@ describe('the recording of events', () => {
       await app.post('/posts/api', { title: 'Told' }, { token: await tokenOf(tenant) });
     }
     held.letGo();
+    const deliveries = app.database.collection('deliveries');
+    await eventually(async () => expect(await deliveries.countDocuments()).toBe(4));
     await app.app.close();
     const tenantOf = new Map((await events().find().toArray()).map((event) => [event._id, event.tenant]));
     expect([...tenantOf.values()].sort()).toEqual([ACME, ACME, GLOBEX, GLOBEX]);
-    const deliveries = await app.database.collection('deliveries').find().toArray();
-    expect(deliveries).toHaveLength(4);
-    for (const { event, tenant } of deliveries) expect(String(tenant)).toBe(tenantOf.get(event as string));
+    for (const { event, tenant } of await deliveries.find().toArray())
+      expect(String(tenant)).toBe(tenantOf.get(event as string));
     await app.close();
   });
 

@@ -2,6 +2,7 @@ import { Param } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudAction, CrudController, CrudModule, crudOptions } from '../src/common/crud/index.js';
+import { IsListOf, IsNested, IsText } from '../src/common/fields/index.js';
 import { NoteInput } from './support/bulk.js';
 import { createResourceApp } from './support/resource-app.js';
 import type { TestApp } from './support/test-app.js';
@@ -22,6 +23,113 @@ class LockersController extends CrudController(lockers) {
     return { _id: new Types.ObjectId(id), text: 'A', code: '1234', createdAt: time, updatedAt: time, __v: 0 };
   }
 }
+
+class Key {
+  @Prop({ type: String })
+  @IsText({ max: 20 })
+  name!: string;
+
+  @Prop({ type: String, select: false })
+  code?: string;
+}
+
+class SafeInput extends NoteInput {
+  @IsNested(() => Key, { optional: true })
+  key?: Key;
+
+  @IsListOf(() => Key, { max: 3, optional: true })
+  spares?: Key[];
+}
+
+@Schema({ timestamps: true })
+class Safe extends SafeInput {
+  @Prop({ type: String, select: false })
+  code?: string;
+
+  @Prop({ type: String, select: false, required: true })
+  maker!: string;
+}
+
+type Draft = Partial<Omit<Safe, 'code'>> & { code?: string | null };
+
+const remove = ({ key, spares = [] }: Draft, how: (holder: { code?: string | null }) => void) =>
+  [key, ...spares].forEach((holder) => holder && how(holder));
+
+/** What a hook does with a draft, by its text. */
+const EDITS: Record<string, (draft: Draft) => void> = {
+  open: (draft) => {
+    Object.assign(draft, { code: '1234', maker: 'Acme' });
+    remove(draft, (holder) => (holder.code = '56'));
+  },
+  undefined: (draft) => {
+    draft.code = undefined;
+    remove(draft, (holder) => (holder.code = undefined));
+  },
+  delete: (draft) => {
+    delete draft.code;
+    remove(draft, (holder) => delete holder.code);
+  },
+  null: (draft) => {
+    draft.code = null;
+    remove(draft, (holder) => (holder.code = null));
+  },
+  copy: (draft) => (draft.spares = draft.spares?.map((key) => ({ ...key }))),
+  'set and delete': (draft) => {
+    draft.code = 'x';
+    delete draft.code;
+    remove(draft, (holder) => {
+      holder.code = 'x';
+      delete holder.code;
+    });
+  },
+  'delete what is required': (draft) => delete draft.maker,
+};
+
+const edit = ({ record }: { record: Draft }) => EDITS[record.text ?? '']?.(record);
+
+describe('a hook that removes a field with select: false', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature({
+        entity: Safe,
+        input: SafeInput,
+        name: 'safes',
+        hooks: { beforeCreate: edit, beforeUpdate: edit },
+      }),
+    );
+  });
+  afterAll(() => app.close());
+  beforeEach(() => app.empty());
+
+  const codes = async () => {
+    const { code, key, spares } = (await app.database.collection<Safe>('safes').findOne({})) ?? {};
+    return [code ?? null, key?.code ?? null, ...(spares ?? []).map((spare) => spare.code ?? null)];
+  };
+  const create = async (text = 'open') => {
+    const body = { text, key: { name: 'a' }, spares: [{ name: 'b' }, { name: 'c' }] };
+    return `/safes/${(await app.post('/safes', body)).body._id}`;
+  };
+
+  it.each(['undefined', 'delete', 'null', 'set and delete'])('removes it: %s', async (text) => {
+    const path = await create();
+    expect(await codes()).toEqual(['1234', '56', '56', '56']);
+    expect((await app.patch(path, { text })).status).toBe(200);
+    expect(await codes()).toEqual([null, null, null, null]);
+  });
+
+  it.each(['copy', 'nothing'])('keeps it otherwise: %s', async (text) => {
+    const path = await create();
+    expect((await app.patch(path, { text })).status).toBe(200);
+    expect(await codes()).toEqual(['1234', '56', '56', '56']);
+  });
+
+  it('cannot remove what the schema requires', async () => {
+    const path = await create();
+    const { status, body } = await app.patch(path, { text: 'delete what is required' });
+    expect([status, body.errors]).toEqual([400, [{ pointer: '/maker', detail: '"maker" is required.' }]]);
+  });
+});
 
 describe('a field with select: false', () => {
   let app: TestApp;

@@ -206,10 +206,12 @@ describe('Idempotency-Key of your own resource', () => {
     expect(await count('lines')).toBe(0);
   });
 
-  it('costs two more commands with the header, and none without', async () => {
+  it('costs two more commands with the header, besides those that many share, and none without', async () => {
     const commands: string[] = [];
     const { connection } = app.app.get(OrdersService, { strict: false });
-    connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));
+    connection.getClient().on('commandStarted', ({ commandName, command }) => {
+      if (command[commandName] !== 'idempotency_bytes') commands.push(commandName);
+    });
     const during = async (send: () => Promise<unknown>) => {
       commands.length = 0;
       await send();

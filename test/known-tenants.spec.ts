@@ -3,7 +3,10 @@ import { KnownTenants } from '../src/common/http/load/known-tenants.js';
 import { ACME } from './support/tenants.js';
 
 const requestWith = (authorization: string) =>
-  ({ headers: { authorization }, tenantContext: { tenant: ACME } }) as unknown as FastifyRequest;
+  ({
+    headers: { authorization },
+    tenantContext: { tenant: ACME, claims: { exp: Date.now() / 1_000 + 60 } },
+  }) as unknown as FastifyRequest;
 
 /** One token, with as many spaces before it as a head has room for. */
 const padded = (spaces: number) => `Bearer ${' '.repeat(spaces)}token`;

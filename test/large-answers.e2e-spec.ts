@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { eventually } from './support/eventually.js';
 import { expectProblem } from './support/problems.js';
+import { ACME, tokenOf } from './support/tenants.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 
 const RECORDS = 2_000;
@@ -11,7 +12,10 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
   let app: TestApp;
   const open: ClientRequest[] = [];
   beforeAll(async () => {
-    app = await createTestApp({ env: { TODOS_API: form }, limits: { maxInAll: 3, maxPerClient: 2 } });
+    app = await createTestApp({
+      env: { TODOS_API: form, TRUSTED_PROXIES: '127.0.0.1' },
+      limits: { lists: { maxInAll: 3, maxPerClient: 2 } },
+    });
     const description = 'x'.repeat(10_000);
     const records = Array.from({ length: RECORDS }, () => ({
       title: 'x',
@@ -23,12 +27,17 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     }));
     await app.database.collection('todos').insertMany(records);
   });
-  afterEach(() => open.splice(0).forEach((sent) => sent.destroy()));
+  afterEach(async () => {
+    open.splice(0).forEach((sent) => sent.destroy());
+    await eventually(async () =>
+      expect((await app.get('/metrics')).text).toMatch(/^http_requests_in_flight 1$/m),
+    );
+  });
   afterAll(() => app.close());
 
   /** Begins to read a list, and stops. */
-  async function stall(): Promise<IncomingMessage> {
-    const sent = request(`${app.url}/todos`).end();
+  async function stall(address = '192.0.2.1'): Promise<IncomingMessage> {
+    const sent = request(`${app.url}/todos`, { headers: { 'X-Forwarded-For': address } }).end();
     open.push(sent);
     sent.on('error', () => undefined);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -38,7 +47,7 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
   it('are limited in number per client at a time; short answers are not limited', async () => {
     const first = await stall();
     await stall();
-    const refused = await app.get('/todos');
+    const refused = await app.get('/todos', { headers: { 'X-Forwarded-For': '192.0.2.1' } });
     expectProblem(refused, {
       status: 429,
       code: 'TOO_MANY_STREAMS',
@@ -53,6 +62,31 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     await eventually(async () => expect((await fetch(`${app.url}/todos?limit=1`)).status).toBe(200));
     const again = await stall();
     expect(again.statusCode).toBe(200);
+  });
+
+  it('of the client with most give a place up to a client with fewer, and break off', async () => {
+    const [oldest, newest, other] = [await stall(), await stall(), await stall('192.0.2.2')];
+    const third = await stall('192.0.2.3');
+    expect([oldest, newest, other, third].map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
+    const texts = [oldest, newest, other, third].map(textOf);
+    await expect(texts[1]).rejects.toMatchObject({ code: 'ECONNRESET' });
+    for (const text of [texts[0], texts[2], texts[3]]) {
+      expect(JSON.parse((await text) ?? '')).toHaveLength(RECORDS);
+    }
+    await eventually(() =>
+      expect(app.logLines).toContainEqual(
+        expect.objectContaining({ msg: 'answer broke off', level: 'info', code: 'OVERLOADED' }),
+      ),
+    );
+  });
+
+  it('of networks without a token, however many, leave a tenant its place', async () => {
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+      expect((await stall(address)).statusCode).toBe(200);
+    }
+    expect((await stall('192.0.2.4')).statusCode).toBe(503);
+    const { status, body } = await app.get('/subscriptions', { token: await tokenOf(ACME) });
+    expect([status, body]).toEqual([200, []]);
   });
 
   it('release their place when their client goes away', async () => {
@@ -71,6 +105,12 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     expect((await stall()).statusCode).toBe(200);
   });
 });
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const part of response.setEncoding('utf8')) text += part as string;
+  return text;
+}
 
 describe('a large page', () => {
   let app: TestApp;

@@ -99,6 +99,19 @@ describe('a limit of requests per minute', () => {
     expect((await send('/posts/api')).status).toBe(200);
   });
 
+  it('of a tenant is not spent by a token that has expired, on a public route either', async () => {
+    await start({ RATE_LIMIT_TENANT: '3' });
+    const exp = Math.floor(Date.now() / 1_000) + 1;
+    const expiring = await tokenOf(ACME, { exp });
+    expect((await create(expiring)).status).toBe(201);
+    await eventually(() => expect(Date.now() / 1_000).toBeGreaterThan(exp));
+    for (let i = 0; i < 10; i++) {
+      expect((await send('/todos', { Authorization: `Bearer ${expiring}` })).status).toBe(200);
+    }
+    const token = await tokenOf(ACME);
+    for (let i = 0; i < 4; i++) expect((await create(token)).status).toBe(201);
+  });
+
   it('of bad tokens refuses them unread, but no good tokens or requests without one', async () => {
     await start({ RATE_LIMIT_BAD_TOKENS: '3' });
     const acme = await tokenOf(ACME);

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
+import { jest } from '@jest/globals';
+import { OUTAGE } from '../src/common/errors/index.js';
 import { createLog } from '../src/common/http/index.js';
 import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
@@ -23,10 +25,11 @@ describe('while the database cannot be reached', () => {
       PORT: '0',
     });
     const url = await service.url();
-    await eventually(async () => {
-      const headers = { 'X-Request-Id': 'probe' };
-      expect((await fetch(`${url}/health/ready`, { headers })).status).toBe(503);
-    });
+    for (let i = 0; i < 20; i++) {
+      const headers = { 'X-Request-Id': `probe-${i}` };
+      for (const path of ['/health/ready', '/todos', '/todos?limit=5'])
+        expect((await fetch(url + path, { headers })).status).toBe(503);
+    }
     service.signal('SIGTERM');
     const { stdout } = await service.ended();
     lines = stdout
@@ -35,32 +38,80 @@ describe('while the database cannot be reached', () => {
       .map((line) => JSON.parse(line) as Line);
   });
 
-  const common = { level: 'error', time: expect.any(String) };
-
-  it('logs one short line per attempt to open it', () => {
-    const attempts = lines.filter(({ context }) => context === 'Database');
-    expect(attempts.length).toBeGreaterThan(0);
-    for (const attempt of attempts) {
-      expect(attempt).toEqual({
+  it('logs one short line for all attempts to open it, and one for all requests, besides their own', () => {
+    const common = { level: 'error', time: expect.any(String) };
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([
+      {
         ...common,
         context: 'Database',
         reason: 'connect ECONNREFUSED 127.0.0.1:1',
         msg: 'The database cannot be opened; trying again',
-      });
-    }
+      },
+      {
+        ...common,
+        context: 'Problem',
+        requestId: 'probe-0',
+        code: 'DATABASE_UNAVAILABLE',
+        msg: 'The database cannot be reached or is too slow. Try again later.',
+      },
+    ]);
+    const answered = lines.filter(({ msg }) => msg === 'answered');
+    expect(answered).toHaveLength(60);
+    for (const line of answered)
+      expect(line).toMatchObject({ level: 'info', status: 503, code: 'DATABASE_UNAVAILABLE' });
+  });
+});
+
+describe('lines about an outage', () => {
+  const lines: Line[] = [];
+  const log = createLog(
+    'info',
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines.push(JSON.parse(chunk.toString()) as Line);
+        done();
+      },
+    }),
+  );
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => {
+    jest.useRealTimers();
+    lines.splice(0);
   });
 
-  it('logs one short line per readiness probe besides that of the request', () => {
-    const [failure, answer, ...more] = lines.filter(({ requestId }) => requestId === 'probe');
-    expect(failure).toEqual({
-      ...common,
-      context: 'Problem',
-      requestId: 'probe',
-      code: 'DATABASE_UNAVAILABLE',
-      msg: 'The database cannot be reached or is too slow. Try again later.',
-    });
-    expect(answer).toMatchObject({ level: 'info', status: 503, msg: 'answered' });
-    expect(more).toEqual([]);
+  const fail = (fields: object, times = 1) => {
+    for (let i = 0; i < times; i++) log.error({ ...OUTAGE, ...fields }, 'Not now');
+  };
+
+  it('are one per cause at once, and then their number each minute, until there are none', () => {
+    const full = { code: 'DATABASE_UNAVAILABLE', reason: 'No space left' };
+    fail(full, 926);
+    for (let i = 0; i < 50; i++) fail({ ...full, reason: `connection ${i} closed` });
+    expect(lines).toMatchObject([full, { reason: 'connection 0 closed' }]);
+    expect(lines.filter((line) => 'count' in line)).toEqual([]);
+    jest.advanceTimersByTime(60_000);
+    expect(lines.slice(2)).toMatchObject([
+      { ...full, count: 925 },
+      { reason: 'connection 49 closed', count: 49 },
+    ]);
+    fail(full, 3);
+    jest.advanceTimersByTime(60_000);
+    expect(lines.slice(4)).toMatchObject([{ ...full, count: 3 }]);
+    jest.advanceTimersByTime(600_000);
+    expect(lines).toHaveLength(5);
+    fail(full);
+    expect(lines).toHaveLength(6);
+  });
+
+  it('are few, however many texts a cause has', () => {
+    for (let i = 0; i < 1_000; i++)
+      fail({ reason: 'abcdefghij'.slice(0, 1 + (i % 10)).repeat(1 + Math.floor(i / 10)) });
+    expect(lines.length).toBeLessThanOrEqual(101);
+  });
+
+  it('do not take others with them', () => {
+    for (let i = 0; i < 3; i++) log.error({ reason: 'No space left' }, 'Not now');
+    expect(lines).toHaveLength(3);
   });
 });
 

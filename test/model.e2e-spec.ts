@@ -103,7 +103,9 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
     const collections = await app.database.collections();
     expect(collections.map(({ collectionName }) => collectionName).sort()).toEqual([
       'deliveries',
+      'delivery_cursors',
       'events',
+      'idempotency_bytes',
       'idempotency_keys',
       'installation',
       'posts',

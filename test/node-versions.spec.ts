@@ -1,18 +1,36 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { buildService } from './support/service-process.js';
+
+/** What a person or an orchestrator starts. */
+const ENTRIES = [
+  'scripts/start.js',
+  'scripts/start-worker.js',
+  'dist/main.js',
+  'dist/worker.js',
+  'dist/token.js',
+  'dist/bundle/main.js',
+  'dist/bundle/worker.js',
+];
+
+beforeAll(() => buildService());
 
 /** Runs a script in a Node that says to be another version. */
 function runOn(version: string, script: string) {
   const pretence = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
   const args = ['--import', `data:text/javascript,${encodeURIComponent(pretence)}`, script];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { PATH: process.env.PATH, NODE_ENV: 'production' },
+  });
   return { status, stdout, stderr };
 }
 
 it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'])(
   'Node %s is told in one sentence to give way to a newer one',
   (version) => {
-    for (const script of ['scripts/check-node.js', 'scripts/start.js', 'scripts/start-worker.js']) {
+    for (const script of ['src/check-node.js', ...ENTRIES]) {
       expect(runOn(version, script)).toEqual({
         status: 1,
         stdout: '',
@@ -23,7 +41,7 @@ it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'])(
 );
 
 it.each(['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '26.1.0'])('Node %s may run it', (version) => {
-  expect(runOn(version, 'scripts/check-node.js')).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(runOn(version, 'src/check-node.js')).toEqual({ status: 0, stdout: '', stderr: '' });
 });
 
 it('no package of the service requires a newer Node than the service itself', () => {

@@ -20,6 +20,7 @@ describe('the name of a resource', () => {
   it.each([
     ['installation', 'InstallationKey'],
     ['idempotency_keys', 'IdempotencyKey'],
+    ['idempotency_bytes', 'HourOfBytes'],
     ['search_words', 'SearchMark'],
     ['audits', 'StoredAudit'],
     ['events', 'EventRecord'],

@@ -35,6 +35,7 @@ const options = crudOptions({
   input: EntryInput,
   name: 'entries',
   isolationFields: { all: { tenant: currentTenant } },
+  globallyUnique: ['code'],
   archive: { field: 'endedAt' },
 });
 

@@ -11,6 +11,8 @@ import { TEST_SECRET } from './support/tenants.js';
 
 const WITHIN_MS = 10_000;
 const CLIENTS = 20;
+/** How many imports one address may have at the same time. */
+const MAX_IMPORTS = 4;
 const MANY_CLIENTS = 50;
 const RECORDS = 3_000;
 
@@ -222,9 +224,9 @@ describe('SIGTERM', () => {
     expect(ms).toBeLessThan(WITHIN_MS);
   });
 
-  it('cuts off any number of imports without warnings', async () => {
+  it('cuts off as many imports as there may be, without warnings', async () => {
     const { service, url } = await start();
-    const imports = Array.from({ length: CLIENTS }, () => new OpenImport(`${url}/todos/import`));
+    const imports = Array.from({ length: MAX_IMPORTS }, () => new OpenImport(`${url}/todos/import`));
     for (const open of imports) open.write('{"title":"before"}\n');
     for (const open of imports) expect(await open.next()).toMatchObject({ line: 1, status: 201 });
     service.signal('SIGTERM');

@@ -5,7 +5,6 @@ import { createTestApp, type TestApp } from './support/test-app.js';
 import { createWebhookApp, HOOK, SUBSCRIPTIONS as PATH } from './support/webhooks.js';
 
 const PUBLIC = 'The URL must lead to a public address.';
-const NO_NAME = 'The name in the URL cannot be resolved.';
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   'hooks.example.com': ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],
   'inside.example.com': ['10.0.0.7'],
@@ -35,7 +34,7 @@ describe('the target of a subscription', () => {
 
   it.each([
     ['http://127.0.0.1', PUBLIC],
-    ['http://localhost:3000', NO_NAME],
+    ['http://localhost:3000', PUBLIC],
     ['http://0x7f000001', PUBLIC],
     ['http://2130706433', PUBLIC],
     ['http://[::1]:80', PUBLIC],
@@ -43,7 +42,7 @@ describe('the target of a subscription', () => {
     ['http://169.254.169.254/latest/meta-data', PUBLIC],
     ['https://inside.example.com', PUBLIC],
     ['https://mixed.example.com', PUBLIC],
-    ['https://nowhere.example.com', NO_NAME],
+    ['https://nowhere.example.com', PUBLIC],
     ['ftp://hooks.example.com', 'The URL must be an http or https URL.'],
     ['hooks.example.com', 'The URL must be an http or https URL.'],
     ['https://user:password@hooks.example.com', 'The URL must have no user information.'],
@@ -56,6 +55,16 @@ describe('the target of a subscription', () => {
     const path = `${PATH}/${body._id}`;
     expectInvalid(await app.patch(path, { url }, { token }), path, fault);
     expect((await app.get(path, { token })).body.url).toBe(HOOK.url);
+  });
+
+  it('is rejected in the same words whether its name is internal or unknown', async () => {
+    const rejected = async (url: string) => {
+      const { status, body } = await app.post(PATH, { ...HOOK, url }, { token });
+      return { status, ...(body as object), requestId: undefined };
+    };
+    const internal = await rejected('https://inside.example.com');
+    expect(internal.status).toBe(400);
+    expect(await rejected('https://nowhere.example.com')).toEqual(internal);
   });
 
   it('may be private only if WEBHOOK_ALLOW_PRIVATE is set', async () => {

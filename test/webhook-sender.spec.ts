@@ -194,6 +194,44 @@ describe('a receiver that', () => {
   });
 });
 
+describe('a target', () => {
+  const failing = (error: unknown) => () => Promise.reject(error as Error);
+  const toName = (resolve: SenderOptions['resolve']) => send('https://hooks.example.com/', { resolve });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['whose name has no address', () => toName(() => Promise.resolve([]))],
+    ['whose name server fails', () => toName(failing(Object.assign(new Error(), { code: 'ESERVFAIL' })))],
+    ['whose resolver rejects with nothing', () => toName(failing(undefined))],
+    [
+      'whose resolver throws',
+      () =>
+        toName(() => {
+          throw new Error('No resolver');
+        }),
+    ],
+    ['whose address is none', () => toName(() => Promise.resolve(['no address']))],
+    ['with one good address and one that is none', () => toName(() => Promise.resolve(['127.0.0.1', 'x']))],
+    ['whose URL cannot be read', () => send('http://')],
+  ])('%s has not answered', async (_name, sending) => {
+    expect(await sending()).toEqual({ error: expect.stringMatching(/^The .+\.$/) });
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['does not speak TLS', (socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n')],
+    ['closes during the handshake', (socket) => void socket.once('data', () => socket.end())],
+    ['resets during the handshake', (socket) => void socket.once('data', () => socket.resetAndDestroy())],
+    [
+      'refuses the handshake',
+      (socket) => void socket.once('data', () => socket.end(Buffer.of(21, 3, 3, 0, 2, 2, 40))),
+    ],
+  ])('that %s has not answered', async (_name, treat) => {
+    const raw = await RawReceiver.start(treat);
+    const { error, status } = await send(raw.url.replace('http:', 'https:'));
+    expect([error, status]).toEqual([expect.stringMatching(/^The .+\.$/), undefined]);
+    await raw.close();
+  });
+});
+
 describe('the address that is dialled', () => {
   let receiver: Receiver;
   beforeEach(async () => (receiver = await Receiver.start()));

@@ -95,17 +95,18 @@ describe('a target', () => {
     },
   );
 
-  it('is not a name without addresses', async () => {
+  it.each([
+    ['has no address', resolvesTo()],
+    ['is unknown', () => Promise.reject(new Error('ENOTFOUND'))],
+    ['the system does not know', undefined],
+  ])('is not a name that %s, in the words for an internal one', async (_name, resolve) => {
+    expect(await targetFault('http://no-such-name.invalid/', PUBLIC, resolve)).toBe(NOT_PUBLIC);
+    const anywhere = { allowPrivate: true, httpsOnly: false };
     const unresolved = 'The name in the URL cannot be resolved.';
-    expect(await fault('https://hooks.example.com/')).toBe(unresolved);
-    const unknown = () => Promise.reject(new Error('ENOTFOUND'));
-    expect(await targetFault('https://hooks.example.com/', PUBLIC, unknown)).toBe(unresolved);
+    expect(await targetFault('http://no-such-name.invalid/', anywhere, resolve)).toBe(unresolved);
   });
 
-  it('is not a name that the system does not know, and localhost is known', async () => {
-    expect(await targetFault('http://no-such-name.invalid/', PUBLIC)).toBe(
-      'The name in the URL cannot be resolved.',
-    );
+  it('is not localhost, which the system knows', async () => {
     expect(await targetFault('http://localhost/', PUBLIC)).toBe(NOT_PUBLIC);
     expect(await targetFault('http://localhost/', { allowPrivate: true, httpsOnly: false })).toBeUndefined();
   });

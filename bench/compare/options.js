@@ -3,7 +3,7 @@ import { OPERATIONS } from './operations.js';
 import { LIMIT, PEERS } from './peers.js';
 
 /** The default participants. */
-const USUAL = Object.keys(PEERS).filter((name) => !PEERS[name].onDemand);
+const USUAL = Object.keys(PEERS);
 
 /** Reads the command-line options; ends the process with a message if one is invalid. */
 export function readOptions() {

@@ -22,14 +22,6 @@ export const PEERS = {
     file: 'dist/bundle/main.js',
     api: REST,
   },
-  'service-2': {
-    title: 'This service, 2 processes',
-    file: 'dist/bundle/main.js',
-    env: { WEB_CONCURRENCY: '2' },
-    // Takes more cores than the others.
-    onDemand: true,
-    api: REST,
-  },
   'nest-mongoose': {
     title: 'NestJS, Express, Mongoose',
     folder: 'nest-mongoose',

@@ -159,6 +159,20 @@ export const REQUEST_GUARDS = [
     tests: ['import'],
   },
   {
+    name: 'items of a batch wait for a place',
+    file: 'src/common/http/load/load-control.ts',
+    guard: 'const first = request.load ? undefined : await turnOf(queue.placeFor(client), reply);',
+    without: 'const first = undefined;',
+    tests: ['batch-load'],
+  },
+  {
+    name: 'connections leave descriptors to others',
+    file: 'src/common/http/connection-limits.ts',
+    guard: 'const leave = slots.takeAnyway(owner, () => void socket.destroy());',
+    without: 'const leave = () => void [slots, owner];',
+    tests: ['open-connections'],
+  },
+  {
     name: 'a request has one place in the process',
     file: 'src/common/http/load/load-control.ts',
     guard: 'if (request.load) return done();',

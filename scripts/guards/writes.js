@@ -61,16 +61,30 @@ export const WRITE_GUARDS = [
   {
     name: 'restore within the scope',
     file: SERVICE,
-    guard: "const filter = this.filterOf('update', scope, objectId(id), { archived: 'only' });",
-    without: 'const filter = { _id: objectId(id), [field]: { $ne: null } };',
+    guard: "const filter = this.filterOf('update', scope, _id, { archived: 'only' });",
+    without: 'const filter = { _id, [field]: { $ne: null } };',
     tests: ['archive'],
   },
   {
     name: 'parents are readable',
     file: 'src/common/crud/service/parents.ts',
-    guard: 'if (children.length > 0) return;',
-    without: 'if (children) return;',
+    guard: 'if (children.length === 0)',
+    without: 'if (!children)',
     tests: ['levels-of-parents'],
+  },
+  {
+    name: 'parents are readable before a handler runs',
+    file: 'src/common/crud/http/exchange.ts',
+    guard: "await this.registry.of(definition.entity).parents.require(route?.action ?? 'get', scope);",
+    without: 'void 0;',
+    tests: ['parents-before-handlers'],
+  },
+  {
+    name: 'a filter has a parent that was checked',
+    file: 'src/common/crud/service/crud.service.ts',
+    guard: 'this.resource.parents.assertKnown(action, scope);',
+    without: '',
+    tests: ['parents-before-handlers'],
   },
   {
     name: 'references are there',
@@ -89,14 +103,35 @@ export const WRITE_GUARDS = [
   {
     name: 'references restrict a delete',
     file: REFERENCES,
-    guard: "if (reference.onDelete === 'restrict' && (await resource.store.exists(filter))) {",
+    guard: "if (reference.onDelete === 'restrict' && (await isRestricting(resource, scope, filter))) {",
     without: 'if (!reference) {',
     tests: ['archive-resource'],
   },
   {
+    name: 'a deletion notices writes that refer to its record',
+    file: WRITES,
+    guard: 'condition = allOf(condition, await references.unheld(found._id, scope));',
+    without: '',
+    tests: ['reference-races'],
+  },
+  {
+    name: 'only what the caller sees restricts',
+    file: REFERENCES,
+    guard: 'owned = { ...access.owned(scope), ...filter };',
+    without: 'owned = filter;',
+    tests: ['restricting-records'],
+  },
+  {
+    name: 'unique within the isolation',
+    file: 'src/common/crud/definition/indexes.ts',
+    guard: 'missingFields(schema, keys, isolation);',
+    without: '[];',
+    tests: ['unique-values'],
+  },
+  {
     name: 'unique among live records only',
     file: 'src/common/crud/definition/indexes.ts',
-    guard: '...liveOnly(field),',
+    guard: '...(archived !== undefined && liveOnly(archived)),',
     without: '',
     tests: ['archive-resource'],
   },
@@ -180,8 +215,8 @@ export const WRITE_GUARDS = [
   {
     name: 'an answer is kept before it is sent',
     file: EXCHANGE,
-    guard: 'return inTime(this.reply, this.keys.keep(reservation, answer)).catch((error: unknown) => {',
-    without: `void this.keys.keep(reservation, answer).catch(() => undefined);
+    guard: 'return inTime(this.reply, keeping).catch((error: unknown) => {',
+    without: `void keeping.catch(() => undefined);
     return Promise.resolve(undefined).catch((error: unknown) => {`,
     tests: ['idempotency-resources', 'idempotency'],
   },

@@ -27,13 +27,12 @@ const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$|^examples\
 const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
 
 /**
- * Files inside other rooms that start.ts and primary.ts may import. Loading a whole room first would delay
- * the embedded database, which starts while the rest is loaded; the primary of several processes never needs
- * the rest.
+ * Files inside other rooms that start.ts may import. Loading a whole room first would delay the embedded
+ * database, which starts while the rest is loaded.
  */
 const FIRST_FILES =
-  /^src\/(?:config\/[^/]+|common\/(?:database\/database-server|http\/pino-logger|metrics\/shared-figures))\.js$/;
-const FIRST_IMPORTERS = ['src/start.ts', 'src/primary.ts'];
+  /^src\/(?:config\/[^/]+|common\/(?:database\/database-server|errors\/log-text|http\/pino-logger))\.js$/;
+const FIRST_IMPORTER = 'src/start.ts';
 
 /** The room of a file, by its path from the root; undefined outside `src` and `examples`. */
 function roomOf(path) {
@@ -69,7 +68,7 @@ function faultOf(file, imported) {
   if (own === -1 || other === -1) return 'unknown';
   if (isFeature(from) && isFeature(to)) return 'feature';
   if (other >= own) return 'direction';
-  if (FIRST_IMPORTERS.includes(file) && FIRST_FILES.test(imported)) return undefined;
+  if (file === FIRST_IMPORTER && FIRST_FILES.test(imported)) return undefined;
   const hasDoor = to.startsWith('common/') || to === 'config';
   return hasDoor && imported !== `src/${to}/index.js` ? 'door' : undefined;
 }

@@ -9,8 +9,6 @@ export interface Environment {
   readonly port: number;
   /** Address to listen on. @default "127.0.0.1" */
   readonly host: string;
-  /** Number of processes that serve the API on one port. @default 1 */
-  readonly webConcurrency: number;
   /** Connection string of a MongoDB; unset means the embedded database. */
   readonly mongodbUri?: string;
   /** Whether production may connect to a MongoDB on another host without TLS. @default false */
@@ -86,12 +84,12 @@ export function readEnvironment(
   variables: Variables,
   { verifiesTokens = true }: EnvironmentOptions = {},
 ): Environment {
+  rejectSeveralProcesses(variables);
   const read = new Reader(variables);
   const environment: Environment = {
     nodeEnv: read.oneOf('NODE_ENV', ['development', 'production', 'test'], 'development'),
     port: read.port('PORT') ?? 3000,
     host: read.text('HOST') ?? '127.0.0.1',
-    webConcurrency: read.wholeNumber('WEB_CONCURRENCY', 1, 1, 128),
     mongodbUri: read.mongodbUri('MONGODB_URI'),
     mongodbAllowPlain: read.flag('MONGODB_ALLOW_PLAIN'),
     dataDir: read.text('DATA_DIR') ?? './data',
@@ -123,6 +121,16 @@ export function readEnvironment(
   refuseContradictions(environment);
   if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
   return environment;
+}
+
+/** Platforms set this variable, and earlier versions obeyed it: ignoring it would lose most of the capacity. */
+function rejectSeveralProcesses(variables: Variables): void {
+  if (Object.hasOwn(variables, 'WEB_CONCURRENCY') && Number(variables.WEB_CONCURRENCY) > 1) {
+    throw new ConfigurationError(
+      'WEB_CONCURRENCY',
+      'no longer starts several processes. Set it to 1, and start several services behind a load balancer, each with its own PORT',
+    );
+  }
 }
 
 function refuseContradictions(environment: Environment): void {

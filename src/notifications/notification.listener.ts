@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Outboxes } from '../common/crud/index.js';
+import { OUTAGE } from '../common/errors/index.js';
 import { type EntityEvent, OnEntityEvent } from '../common/events/index.js';
 import { eventTypeOf } from './event-types.js';
 import { EventRecorder } from './log/event-recorder.js';
@@ -44,7 +45,9 @@ export class NotificationListener implements BeforeApplicationShutdown {
   private record(event: PostEvent): void {
     if (this.running.size >= MAX_WAITING) return;
     const done = this.recordAndSettle(event)
-      .catch((error: unknown) => this.logger.warn({ error, event: event.id }, 'An event waits for the sweep'))
+      .catch((error: unknown) =>
+        this.logger.warn({ ...OUTAGE, error, event: event.id }, 'An event waits for the sweep'),
+      )
       .finally(() => this.running.delete(done));
     this.running.add(done);
   }

@@ -1,9 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { MongooseModule } from '@nestjs/mongoose';
+import { reserveCollection } from '../common/database/index.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { EventLogModule } from './log/event-log.module.js';
+import { Cursors, DeliveryCursor, DeliveryCursorSchema } from './log/cursors.js';
+import { FanOut } from './log/fan-out.js';
 import { EventRecorder } from './log/event-recorder.js';
 import { OutboxSweep } from './log/outbox-sweep.js';
-import { Subscribers } from './log/subscribers.js';
 import { NotificationMetricsModule } from './metrics/notification-metrics.module.js';
 import { NotificationListener } from './notification.listener.js';
 import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
@@ -36,9 +39,16 @@ export class NotificationsModule {
         EventLogModule,
         NotificationMetricsModule,
         SubscriptionsModule.forRoot({ checkTarget }),
+        MongooseModule.forFeature([
+          {
+            name: DeliveryCursor.name,
+            schema: reserveCollection(DeliveryCursorSchema),
+            collection: 'delivery_cursors',
+          },
+        ]),
         ...(worker ? [DeliveryWorkerModule.forRoot(targets)] : []),
       ],
-      providers: [EventRecorder, NotificationListener, OutboxSweep, Subscribers],
+      providers: [Cursors, EventRecorder, FanOut, NotificationListener, OutboxSweep],
     };
   }
 }

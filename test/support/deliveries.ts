@@ -1,5 +1,5 @@
 import { type mongo, Types } from 'mongoose';
-import type { Delivery } from '../../src/notifications/deliveries/delivery.schema.js';
+import type { QueuedDelivery } from '../../src/notifications/deliveries/delivery.entity.js';
 import {
   type ClaimedDelivery,
   type DeliveryQueue,
@@ -33,6 +33,6 @@ export async function claimOldest(queue: DeliveryQueue, limit = 1_000): Promise<
 }
 
 /** The deliveries as they are stored. */
-export function storedDeliveries(app: TestApp): Promise<mongo.WithId<Delivery>[]> {
-  return app.database.collection<Delivery>('deliveries').find().sort({ _id: 1 }).toArray();
+export function storedDeliveries(app: TestApp): Promise<mongo.WithId<QueuedDelivery>[]> {
+  return app.database.collection<QueuedDelivery>('deliveries').find().sort({ _id: 1 }).toArray();
 }

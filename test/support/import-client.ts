@@ -8,9 +8,12 @@ export class OpenImport {
   private readonly answer: Promise<IncomingMessage>;
   private lines?: AsyncIterator<string>;
 
-  constructor(url: string) {
-    const headers = { 'Content-Type': 'application/x-ndjson' };
-    this.sent = request(url, { method: 'POST', headers });
+  constructor(url: string, headers: Record<string, string> = {}) {
+    this.sent = request(url, {
+      method: 'POST',
+      agent: false,
+      headers: { 'Content-Type': 'application/x-ndjson', ...headers },
+    });
     this.answer = once(this.sent, 'response').then(([answer]) => answer as IncomingMessage);
     // Going away is an error, too.
     this.sent.on('error', () => undefined);
@@ -29,6 +32,13 @@ export class OpenImport {
     this.lines ??= createInterface({ input: await this.answer })[Symbol.asyncIterator]();
     const { value, done } = await this.lines.next();
     return done ? undefined : (JSON.parse(value) as Record<string, unknown>);
+  }
+
+  /** Resolves when the connection is broken before the answer ends. */
+  async broken(): Promise<void> {
+    const answer = await this.answer;
+    if (!answer.errored) await once(answer, 'error').catch(() => undefined);
+    if (answer.complete) throw new Error('The answer is whole.');
   }
 
   /** Goes away in the middle. */

@@ -25,7 +25,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, visible, archive, list, query, bulk, import, outbox, audit, references, hooks, routes',
+    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, archive, list, query, bulk, import, outbox, audit, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
@@ -183,16 +183,36 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     [{ list: { maxlimit: 5 } }, 'list has no "maxlimit". Did you mean "maxLimit"?'],
     [{ list: { maxLimit: 0 } }, 'list.maxLimit must be a whole number from 1.'],
     [{ list: { unpaged: 'no' } }, 'list.unpaged must be true or false.'],
-    [{ output: null }, 'output must be an object. It takes type, from.'],
+    [{ output: null }, 'output must be an object. It takes type, from, hides.'],
     [{ output: { typ: Note } }, 'output has no "typ". Did you mean "type"?'],
     [{ output: { type: undefined, from: () => ({}) } }, `output.type is undefined. ${circle}`],
     [{ output: { type: Note } }, 'output.from must be a function of the record and the caller.'],
+    [
+      { output: { from: () => ({}), hides: 'text' } },
+      'output.hides must be a list of fields; write [] if the function hides none.',
+    ],
+    [
+      { output: { from: () => ({}), hides: ['txt'] } },
+      'output.hides names "txt", which the schema does not have.',
+    ],
     [
       { output: Plain },
       'Plain declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.',
     ],
   ],
   relations: [
+    [
+      {
+        path: 'a/:id2/b',
+        parent: { entity: Note, param: 'id2', field: 'above' },
+        schema: schemaOf(Note).add({ above: [String] }),
+      },
+      'parent.field names "above", which is not a single value. A record has one parent.',
+    ],
+    [
+      { schema: schemaOf(Note).add({ _holds: String }) },
+      'the schema has "_holds", where writes that refer to a record are noted. Rename the field.',
+    ],
     [{ references: Note }, 'references must be an object, such as { category: { to: Category } }.'],
     [{ references: { ref: Note } }, 'references.ref must be an object. It takes to, check, onDelete.'],
     [{ references: { rev: { to: Note } } }, 'references names "rev", which the schema does not have.'],

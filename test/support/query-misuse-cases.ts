@@ -1,3 +1,14 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Note } from './misused-classes.js';
+
+/** Shows every text in another form. */
+class Masked {
+  @ApiProperty()
+  get text(): string {
+    return '…';
+  }
+}
+
 /** Options of queries that are wrong, in the form of `CASES`. */
 export const QUERY_CASES: readonly (readonly [object, string])[] = [
   [{ query: [] }, 'query must be an object. It takes filter, sort, search.'],
@@ -51,5 +62,26 @@ export const QUERY_CASES: readonly (readonly [object, string])[] = [
   [
     { query: { search: ['inner'] } },
     'query.search names "inner", which is no text. Search a text or a list of texts.',
+  ],
+  ...(
+    [
+      ['filter', () => ({})],
+      ['sort', (record: object, caller: object) => ({ record, caller })],
+      ['search', { type: Note, from: (record: object) => record }],
+    ] as const
+  ).map(
+    ([name, output]) =>
+      [
+        { output, query: { [name]: ['text'] } },
+        `query.${name} names "text", which the function of output may hide from a caller, who could guess its values. Leave it out, or write output: { from, hides: [] } with the names of all fields that the function hides or changes.`,
+      ] as const,
+  ),
+  [
+    { output: { from: () => ({}), hides: ['text'] }, query: { filter: ['text'] } },
+    'query.filter names "text", which clients do not see: its values could be guessed. Leave it out.',
+  ],
+  [
+    { output: Masked, query: { sort: ['text'] } },
+    'query.sort names "text", which clients do not see: its values could be guessed. Leave it out.',
   ],
 ];

@@ -6,6 +6,7 @@ import { AppModule } from '../../src/app.module.js';
 import { type ApiDescription, type AppOptions, createApp } from '../../src/app.setup.js';
 import { DatabaseServer } from '../../src/common/database/index.js';
 import { createLog } from '../../src/common/http/index.js';
+import { Metrics } from '../../src/common/metrics/index.js';
 import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
 import { ApiDocument } from './api-document.js';
 import { eventually } from './eventually.js';
@@ -162,6 +163,8 @@ export async function createTestApp({
     await app.close();
     throw error;
   }
+  // Tests compare figures of one second.
+  if (environment.metrics === 'on') app.get(Metrics, { strict: false }).sharedMs = 0;
   const client = new mongoose.mongo.MongoClient(uri);
   return new TestApp(app, await app.getUrl(), client.db(), logLines, client);
 }

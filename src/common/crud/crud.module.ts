@@ -1,7 +1,9 @@
 import { type DynamicModule, Global, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA } from '@nestjs/common/constants.js';
+import { HttpAdapterHost } from '@nestjs/core';
 import { getModelToken, MongooseModule } from '@nestjs/mongoose';
 import type { Provider } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
 import type { Model } from 'mongoose';
 import { Database, InstallationKey } from '../database/index.js';
 import { EntityEventPublisher } from '../events/index.js';
@@ -25,12 +27,14 @@ import { type Fail, failFor } from './options/fail.js';
 import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { documentRestriction } from './openapi/document-restriction.js';
+import { Access } from './service/access.js';
 import { CircleCheck } from './service/circle-check.js';
 import { CrudRegistry } from './service/crud.registry.js';
 import { Outboxes } from './service/outboxes.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { CrudResource } from './service/crud-resource.js';
 import { HookRunner } from './service/hook-runner.js';
+import { References } from './service/references.js';
 import { MongooseStore } from './store/mongoose.store.js';
 import { Outbox } from './store/outbox.js';
 import { withOutbox } from './store/outbox-entry.js';
@@ -211,17 +215,20 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       key: InstallationKey,
       outboxes: Outboxes,
       lanes: DirectLanes,
+      host: HttpAdapterHost,
       audit: AuditTrail | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
       const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
+      const references = new References(definition, new Access(definition), registry);
       const resource = new CrudResource(
         definition,
-        new MongooseStore<object>(model, database, definition.query.search),
+        new MongooseStore<object>(model, database, definition.query.search, references),
+        references,
         runner,
         registry,
         key,
-        { isReadGuarded: isReadGuarded(controller), audit },
+        { isReadGuarded: isReadGuarded(controller), bodyLimit: bodyLimitOf(host), audit },
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       lanes.add(controller);
@@ -238,10 +245,20 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       InstallationKey,
       Outboxes,
       DirectLanes,
+      HttpAdapterHost,
       { token: AuditTrail, optional: true },
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],
   };
+}
+
+/** Maximum size of a body. Unit: bytes. */
+const BODY_LIMIT = 1_048_576;
+
+/** The limit of the application's server; the default in an application that has none, such as a worker. */
+function bodyLimitOf({ httpAdapter }: Partial<HttpAdapterHost>): number {
+  const server = httpAdapter?.getInstance<Partial<FastifyInstance> | undefined>();
+  return server?.initialConfig?.bodyLimit ?? BODY_LIMIT;
 }
 
 /** The audit trail is private to the resource's own module. */

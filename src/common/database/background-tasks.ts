@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
+import { OUTAGE } from '../errors/index.js';
 import { OPEN_RETRY_MS } from './database-limits.js';
 import { pause } from './pause.js';
 
@@ -49,7 +50,7 @@ export class BackgroundTasks {
       try {
         return await task(signal);
       } catch (error) {
-        if (!signal.aborted) this.logger.warn({ error }, `${name} failed; trying again`);
+        if (!signal.aborted) this.logger.warn({ ...OUTAGE, error }, `${name} failed; trying again`);
         await pause(OPEN_RETRY_MS, signal);
       }
     }

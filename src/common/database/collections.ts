@@ -3,6 +3,8 @@ import { type Connection, mongo, type Schema } from 'mongoose';
 
 const NAMESPACE_EXISTS = 48;
 
+const INDEX_NOT_FOUND = 27;
+
 /** Error codes for an existing index with other options, found by its keys or by its name. */
 const INDEX_DIFFERS = [85, 86];
 
@@ -40,13 +42,28 @@ export function refuseReservedCollections(models: Connection['models']): void {
   }
 }
 
+/** The schema option with the keys of indexes that an older version has made, and another one replaces. */
+const REPLACED = 'replacedIndexes' as never;
+
+/**
+ * Has a unique index of older versions dropped as soon as the collection has the indexes of the schema, which
+ * allow more.
+ */
+export function replaceIndex(schema: Schema, keys: object): void {
+  schema.set(REPLACED, [...replacedOf(schema), keys] as never);
+}
+
+function replacedOf(schema: Schema): object[] {
+  return (schema.get(REPLACED) as object[] | undefined) ?? [];
+}
+
 /**
  * Creates the missing collections and indexes that the models declare. Uses its own client without a socket
  * time-out, since building an index on a large collection takes time.
  *
  * @throws the driver's error if the server cannot be reached or an index cannot be built, or an error that
- * explains that an older version has left an index with other options: indexes are never dropped
- * automatically
+ * explains that an older version has left an index with other options: no index is dropped but those of
+ * {@link replaceIndex}
  */
 export async function prepareCollections(uri: string, models: Connection['models']): Promise<void> {
   const client = new mongo.MongoClient(uri, { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 });
@@ -60,6 +77,12 @@ export async function prepareCollections(uri: string, models: Connection['models
       const { name } = model.collection;
       if (!names.has(name)) await database.createCollection(name).catch(ignoreExisting);
       await createIndexes(database.collection(name), model.schema.indexes().map(toDescription));
+      const declared = Object.values(models).filter(({ collection }) => collection.name === name);
+      await dropReplaced(
+        database.collection(name),
+        replacedOf(model.schema).map((keys) => JSON.stringify(keys)),
+        declared.flatMap(({ schema }) => schema.indexes().map(([keys]) => JSON.stringify(keys))),
+      );
     }
   } finally {
     await client.close();
@@ -89,6 +112,23 @@ async function createIndexes(
         .createIndexes([description])
         .catch((cause: unknown) => refuseDifference(cause, collection.collectionName, description.key));
     }
+  }
+}
+
+async function dropReplaced(
+  collection: mongo.Collection,
+  replaced: readonly string[],
+  declared: readonly string[],
+): Promise<void> {
+  if (replaced.length === 0) return;
+  for (const { key, name = '', unique } of await collection.indexes()) {
+    const keys = JSON.stringify(key);
+    // Another model of the collection may want it.
+    if (!unique || !replaced.includes(keys) || declared.includes(keys)) continue;
+    await collection.dropIndex(name).catch((error: unknown) => {
+      // Another process was faster.
+      if (!(error instanceof mongo.MongoServerError && error.code === INDEX_NOT_FOUND)) throw error;
+    });
   }
 }
 

@@ -1,16 +1,13 @@
 import { mongo } from 'mongoose';
-import { DatabaseTooSlowError, DatabaseUnavailableError, DuplicateValueError } from '../errors/index.js';
+import {
+  DatabaseTooSlowError,
+  DatabaseUnavailableError,
+  DuplicateValueError,
+  PASSING_CODES,
+} from '../errors/index.js';
 
 const DUPLICATE_KEY = 11_000;
 const MAX_TIME_EXPIRED = 50;
-
-/**
- * Server errors that mean "not now": shutdown, a change of primary, and a full disk
- * (https://www.mongodb.com/docs/manual/reference/error-codes/).
- */
-const PASSING_CODES = new Set([
-  6, 7, 89, 91, 189, 262, 290, 317, 358, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436, 14_031,
-]);
 
 /** Node's error codes for a lost connection (https://nodejs.org/api/errors.html#common-system-errors). */
 const SOCKET_CODES = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);

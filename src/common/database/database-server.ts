@@ -7,7 +7,8 @@ import type { EmbeddedMongodb } from 'embedded-mongodb';
 export type DatabaseOptions = { uri: string } | { embeddedDir: string } | { memory: true };
 
 /**
- * The files of the embedded database are damaged or missing. Opening them again would fail in the same way.
+ * The files of the embedded database are damaged or missing, or cannot be opened. Another attempt would fail in
+ * the same way.
  */
 export class DamagedDataError extends Error {
   override readonly name = 'DamagedDataError';
@@ -52,7 +53,7 @@ export class DatabaseServer {
    * The connection string, without a read preference. For the embedded database, the first call starts it,
    * and a call after a failed start tries again.
    *
-   * @throws DamagedDataError if the files of the embedded database are damaged
+   * @throws DamagedDataError if the files of the embedded database are damaged, or cannot be opened
    * @throws NoEmbeddedDatabaseError if its package is not installed
    */
   async uri(): Promise<string> {

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
-import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
+import { DatabaseTooSlowError, DatabaseUnavailableError, OUTAGE, reasonOf } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections, refuseReservedCollections } from './collections.js';
 import { DatabaseFigures } from './database-figures.js';
@@ -37,6 +37,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private opening: Promise<void> = Promise.resolve();
   private takingOver: Promise<void> = Promise.resolve();
   private probing?: Promise<boolean>;
+  private pinging?: Promise<void>;
 
   constructor(
     @InjectConnection() private readonly connection: Connection,
@@ -126,9 +127,13 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     this.tasks.add(name, task);
   }
 
-  /** Resolves when the database answers; rejects within five seconds if it does not. */
-  async ping(): Promise<void> {
-    await this.call(() => this.sendPing());
+  /**
+   * Resolves when the database answers; rejects within five seconds if it does not. Those who ask at the same time
+   * share one ping.
+   */
+  ping(): Promise<void> {
+    this.pinging ??= this.call(() => this.sendPing()).finally(() => (this.pinging = undefined));
+    return this.pinging;
   }
 
   private async sendPing(): Promise<void> {
@@ -161,7 +166,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       while (lost()) {
         await this.server.takeOver().catch((error: unknown) => {
           this.logger.error(
-            { reason: reasonOf(error) },
+            { ...OUTAGE, reason: reasonOf(error) },
             'The embedded database cannot be taken over; trying again',
           );
         });
@@ -189,15 +194,13 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
     } catch (error) {
       if (error instanceof DamagedDataError || error instanceof NoEmbeddedDatabaseError) throw error;
-      this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened; trying again');
+      this.logger.error(
+        { ...OUTAGE, reason: reasonOf(error) },
+        'The database cannot be opened; trying again',
+      );
     }
     return this.opened;
   }
-}
-
-/** One line, since the driver's error contains everything that it knows about the servers. */
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** @throws DeadlineError */

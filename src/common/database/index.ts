@@ -1,7 +1,7 @@
 export * from './database.js';
 export * from './database.module.js';
 export type { BackgroundTask } from './background-tasks.js';
-export { reserveCollection } from './collections.js';
+export { replaceIndex, reserveCollection } from './collections.js';
 export { Batches, type BatchOptions, sharing } from './batches.js';
 export { Gatherer, type GathererOptions } from './gatherer.js';
 export { CALL_DEADLINE_MS, OPERATION_LIMITS, STREAM_BATCH, STREAM_BATCH_BYTES } from './database-limits.js';

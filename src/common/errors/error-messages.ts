@@ -20,6 +20,7 @@ export const ERROR_TABLE = {
   WRITE_CONFLICT: { status: 409, title: 'Write conflict' },
   IDEMPOTENCY_KEY_IN_USE: { status: 409, title: 'Idempotency key in use' },
   DUPLICATE_VALUE: { status: 409, title: 'Duplicate value' },
+  TOO_MANY_SUBSCRIPTIONS: { status: 409, title: 'Too many subscriptions' },
   PRECONDITION_FAILED: { status: 412, title: 'Precondition failed' },
   BODY_TOO_LARGE: { status: 413, title: 'Body too large' },
   URI_TOO_LONG: { status: 414, title: 'URI too long' },
@@ -71,6 +72,11 @@ export const errorMessages = {
   wrongMapName: (path: string, name: string) =>
     `"${path}" cannot have the name ${JSON.stringify(name)}. Leave out dots, and "$" at the start.`,
   wrongEntry: (name: string, type: string) => `Every entry of "${name}" must be ${type}.`,
+  refusedValue: (name: string, index?: string) =>
+    index?.startsWith('2d')
+      ? `"${name}" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.`
+      : `"${name}" has a value that cannot be indexed. Send another one.`,
+  refusedValues: 'The database cannot store the record with these values. Change them.',
   wrongForm: (name: string) => `"${name}" does not have the required form.`,
   notOneOf: (name: string, values: readonly unknown[]) =>
     `"${name}" must be one of ${values.map(String).join(', ')}.`,
@@ -123,6 +129,7 @@ export const errorMessages = {
     `The ${label} is still referenced by ${by}. Change or delete those first.`,
   writeConflict: 'The record was changed by others again and again in the meantime. Try again.',
   noSuchReference: (field: string, label: string) => `"${field}" names no ${label} that you can use.`,
+  ownEntry: (field: string) => `"${field}" must keep the entry that lets you change the record.`,
   recordNotFound: (label: string) => `${label} not found`,
   pathNotFound: (hasExplorer: boolean) =>
     hasExplorer
@@ -142,7 +149,13 @@ export const errorMessages = {
   idempotencyKeyInUse: 'The first request with this Idempotency-Key is still being answered. Try again.',
   idempotencyKeyReused:
     'This Idempotency-Key was sent with another body before. Choose a new key for a new request.',
+  repeatedName: (name: string) => `"${name.slice(0, 100)}" occurs twice in one object. Send it once.`,
   bodyTooLarge: (limit: number) => `The body is larger than ${limit} bytes. Send less at a time.`,
+  mergedTooLarge: (limit: number) =>
+    `The body, merged into the record, is larger than ${limit} bytes. Send less, or remove something.`,
+  tooManyWords: (field: string, max: number) =>
+    `"${field}" has too many different words: at most ${max} of a record can be searched. Send less text.`,
+  recordTooLarge: 'The record would be larger than the database can store. Send less, or remove something.',
   uriTooLong: 'A part of the path is too long.',
   unsupportedMediaType: (allowed: readonly string[]) => `The content type must be ${allowed.join(' or ')}.`,
   unsupportedContentCoding:
@@ -155,18 +168,25 @@ export const errorMessages = {
   queryTooSlow: 'This query takes the database too long. Narrow its filter, or try again later.',
   unknownEvent:
     'Your tenant has no event with this Last-Event-ID. Leave the header out, and list what you may have missed.',
-  tooManyStreams: (max: number) => `Your tenant has ${max} streams open. Close one, or try again later.`,
+  tooManyStreams: {
+    events: (max: number) => `Your tenant has ${max} streams open. Close one, or try again later.`,
+    lists: (max: number) =>
+      `You read ${max} whole lists at the same time, which is the maximum. Read pages, or try again later.`,
+    imports: (max: number) =>
+      `You have ${max} imports running, which is the maximum. Send more lines in each, or try again later.`,
+  },
+  tooManySubscriptions: (max: number) =>
+    `Your tenant has ${max} subscriptions, which is the maximum. Delete one that is no longer needed.`,
   tooManyRequests: {
     address: 'Your address has sent as many requests as it may in a minute. Slow down.',
     tenant: 'Your tenant has sent as many requests as it may in a minute. Slow down.',
     badTokens:
       'Your address has sent too many tokens that do not verify. Get a new token, and try again later.',
+    keys: 'Your tenant, or your address, has stored as much with Idempotency-Keys as it may in 24 hours. Try again later, or leave the header out.',
     share: 'Your tenant, or your address, has more requests waiting than its share. Send fewer at a time.',
   },
   deadlineExceeded:
     'The request could not be answered in time. Of a write, look whether it was carried out before you try again.',
-  tooManyLists: (max: number) =>
-    `You read ${max} whole lists at the same time, which is the maximum. Read pages, or try again later.`,
   overloaded: 'This process has as much to do as it can. Try again later.',
   shuttingDown: 'This process is shutting down. Try again.',
 };

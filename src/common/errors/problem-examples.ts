@@ -28,6 +28,7 @@ import { StillReferencedError } from './still-referenced.error.js';
 import { TenantRequiredError } from './tenant-required.error.js';
 import { TooManyRequestsError } from './too-many-requests.error.js';
 import { TooManyStreamsError } from './too-many-streams.error.js';
+import { TooManySubscriptionsError } from './too-many-subscriptions.error.js';
 import { UnauthenticatedError } from './unauthenticated.error.js';
 import { UnknownEventError } from './unknown-event.error.js';
 import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
@@ -66,6 +67,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   WRITE_CONFLICT: () => new WriteConflictError(),
   IDEMPOTENCY_KEY_IN_USE: () => new IdempotencyKeyInUseError(),
   DUPLICATE_VALUE: () => new DuplicateValueError(['name']),
+  TOO_MANY_SUBSCRIPTIONS: () => new TooManySubscriptionsError(100),
   PRECONDITION_FAILED: () => new PreconditionFailedError(),
   BODY_TOO_LARGE: () => new BodyTooLargeError(1_048_576),
   URI_TOO_LONG: () => new FrameworkError('URI_TOO_LONG', errorMessages.uriTooLong),
@@ -73,7 +75,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   EXPECTATION_FAILED: () => new FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed),
   IDEMPOTENCY_KEY_REUSED: () => new IdempotencyKeyReusedError(),
   TOO_MANY_REQUESTS: () => new TooManyRequestsError('tenant', 30),
-  TOO_MANY_STREAMS: () => new TooManyStreamsError(10),
+  TOO_MANY_STREAMS: () => new TooManyStreamsError('events', 10),
   HEADERS_TOO_LARGE: () => new FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge),
   INTERNAL_ERROR: () => new FrameworkError('INTERNAL_ERROR', errorMessages.internalError),
   AUTHENTICATION_UNAVAILABLE: () => new AuthenticationUnavailableError(),

@@ -2,6 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DomainError, ProblemCode } from './domain.error.js';
 import { InvalidTokenError } from './invalid-token.error.js';
+import { OUTAGE, reasonOf } from './log-text.js';
 import { OverloadedError } from './overloaded.error.js';
 import { pathOf } from './path-of.js';
 import { PROBLEM_CONTENT_TYPE, toProblem } from './problem.js';
@@ -80,11 +81,8 @@ function isRefusal(error: DomainError): boolean {
   return error instanceof OverloadedError || error instanceof ShuttingDownError;
 }
 
-/**
- * Full details for a fault of the service itself; one line for a failing dependency, since it may repeat with
- * every probe.
- */
+/** Full details for a fault of the service itself, and the reason of a failing dependency. */
 function causeOf({ status, cause }: DomainError): object {
   if (status === 500) return { error: cause };
-  return { reason: cause instanceof Error ? cause.message : undefined };
+  return { ...OUTAGE, reason: cause === undefined ? undefined : reasonOf(cause) };
 }

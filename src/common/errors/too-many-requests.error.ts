@@ -2,10 +2,10 @@ import { DomainError } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
 
 /**
- * Which limit was reached: that of an address, of a tenant, of invalid tokens, or one client's share of the
- * process.
+ * Which limit was reached: that of an address, of a tenant, of invalid tokens, one client's share of the process,
+ * or what it stores with idempotency keys.
  */
-export type RequestLimit = 'address' | 'tenant' | 'badTokens' | 'share';
+export type RequestLimit = 'address' | 'tenant' | 'badTokens' | 'share' | 'keys';
 
 /** A client sends more requests than allowed. */
 export class TooManyRequestsError extends DomainError {

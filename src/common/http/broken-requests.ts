@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { close, open } from 'node:fs';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { devNull } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
-import { errorMessages, FrameworkError, PROBLEM_CONTENT_TYPE, toProblem } from '../errors/index.js';
+import { errorMessages, FrameworkError, OUTAGE, PROBLEM_CONTENT_TYPE, toProblem } from '../errors/index.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { closeInStages, endInStages, isClosing } from './staged-close.js';
 
+/** How often to look whether a file can be opened. Unit: milliseconds. */
+const CHECK_MS = 1_000;
+
 /** Answers and logs requests that fail before there is a request object. */
 export class BrokenRequests {
-  constructor(private readonly log: Pick<FastifyBaseLogger, 'info'>) {}
+  constructor(private readonly log: Pick<FastifyBaseLogger, 'info' | 'error'>) {}
 
   /** Answers bytes that Node cannot read as HTTP. */
   readonly answer = (cause: { code?: string }, socket: Socket): void => {
@@ -29,6 +34,21 @@ export class BrokenRequests {
     closeInStages(socket);
     response.writeHead(status, headers).end(body);
   };
+
+  /** Logs that the process may open no more files: the system then resets new connections, and tells nobody. */
+  watchFiles(server: Server): void {
+    const check = () =>
+      open(devNull, (error, file) => {
+        if (!error) close(file);
+        else
+          this.log.error(
+            { ...OUTAGE, code: error.code },
+            'No more files can be opened, so new clients are disconnected. Raise the limit of open files (ulimit -n)',
+          );
+      });
+    const timer = setInterval(check, CHECK_MS).unref();
+    server.once('close', () => clearInterval(timer));
+  }
 
   private answerOf(error: FrameworkError, { remoteAddress: address }: Socket) {
     const { status, code } = error;

@@ -1,4 +1,5 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
+import { promisify } from 'node:util';
 import {
   brotliCompress,
   type BrotliOptions,
@@ -23,7 +24,7 @@ declare module 'fastify' {
 
 /** The content codings on offer. The first one wins if the client likes both equally. */
 const CODINGS = ['br', 'gzip'] as const;
-type Coding = (typeof CODINGS)[number];
+export type Coding = (typeof CODINGS)[number];
 
 /** Answers below this size would hardly become smaller. Unit: bytes. */
 const MIN_BYTES = 1_024;
@@ -41,6 +42,8 @@ const BROTLI: BrotliOptions = {
   },
 };
 const GZIP: ZlibOptions = { flush: constants.Z_SYNC_FLUSH, level: 3 };
+/** The quality, of both, of what is compressed only once. */
+const BEST = 9;
 
 /**
  * Declares whether the responses of a route may be compressed if the client accepts it. The generated lists
@@ -58,7 +61,8 @@ export function useCompression(fastify: FastifyInstance): void {
     varyBy(reply, 'Accept-Encoding');
     // An error in place of a response that was to be compressed.
     if (reply.statusCode >= 400) reply.removeHeader('Content-Encoding');
-    const coding = codingOf(request, reply, payload);
+    const isPlain = reply.statusCode === 200 && !reply.hasHeader('Content-Encoding');
+    const coding = isPlain ? codingOf(request, sizeOf(payload)) : undefined;
     if (coding === undefined || running >= MAX_AT_A_TIME) return done();
     announce(reply, coding);
     if (!isStream(payload)) {
@@ -78,12 +82,21 @@ export function useCompression(fastify: FastifyInstance): void {
   });
 }
 
-function codingOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): Coding | undefined {
-  if (reply.statusCode !== 200 || reply.hasHeader('Content-Encoding')) return undefined;
-  const isLarge =
-    isStream(payload) ||
-    ((typeof payload === 'string' || Buffer.isBuffer(payload)) && Buffer.byteLength(payload) >= MIN_BYTES);
-  return isLarge ? preferredCoding(request.headers['accept-encoding'], CODINGS) : undefined;
+/** The coding for a response of so many bytes; undefined if the client gets it as it is. */
+export function codingOf({ headers }: FastifyRequest, bytes: number): Coding | undefined {
+  return bytes >= MIN_BYTES ? preferredCoding(headers['accept-encoding'], CODINGS) : undefined;
+}
+
+/** Compresses well what is sent again and again. */
+export function compressOnce(body: Buffer, coding: Coding): Promise<Buffer> {
+  if (coding === 'gzip') return promisify(gzip)(body, { level: BEST });
+  return promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: BEST } });
+}
+
+/** Size of a payload; that of a stream is unknown. Unit: bytes. */
+function sizeOf(payload: unknown): number {
+  if (isStream(payload)) return Infinity;
+  return typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
 }
 
 /**
@@ -105,6 +118,6 @@ function compressorOf(coding: Coding): Transform {
   return coding === 'br' ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 }
 
-function isStream(payload: unknown): payload is Readable {
+export function isStream(payload: unknown): payload is Readable {
   return typeof (payload as Partial<Readable> | null | undefined)?.pipe === 'function';
 }

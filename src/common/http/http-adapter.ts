@@ -10,9 +10,10 @@ import { BrokenRequests } from './broken-requests.js';
 import { useCacheControl } from './cache-control.js';
 import { CarriedRequests } from './carried-requests.js';
 import { useCompression } from './compression.js';
-import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
+import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
 import { DirectRoutes } from './direct-routes.js';
 import { KnownPaths } from './known-paths.js';
+import { useMadeOnce } from './made-once.js';
 import { parseQueryString } from './query-string.js';
 import { boundQueuedResponses } from './queued-responses.js';
 import { headFault } from './request-head.js';
@@ -46,7 +47,7 @@ export function createHttpAdapter({
   logger,
   limits,
 }: HttpOptions): FastifyAdapter {
-  const { headersMs, bodyMs, stallMs } = { ...CONNECTION_LIMITS, ...limits };
+  const { maxConnections, headersMs, bodyMs, stallMs } = { ...CONNECTION_LIMITS, ...limits };
   const broken = new BrokenRequests(logger);
   const adapter = new HttpAdapter({
     bodyLimit,
@@ -82,14 +83,17 @@ export function createHttpAdapter({
     const fault = headFault(request.raw);
     done(fault === undefined ? undefined : new MalformedRequestError(fault));
   });
+  boundConnections(fastify.server, maxConnections);
   closeStalledConnections(fastify.server, stallMs);
   boundQueuedResponses(fastify.server);
+  broken.watchFiles(fastify.server);
   fastify.server.on('checkExpectation', broken.answerUnknownExpectation);
   useRequestLog(fastify);
   useBodyTimeout(fastify, bodyMs, (socket) => broken.answer({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
   useBodyParsing(fastify);
   useStagedClose(fastify);
   useCacheControl(fastify);
+  useMadeOnce(fastify);
   useCompression(fastify);
   new Transfers(fastify, limits);
   // If an answer ends after the others were closed, its connection would delay the shutdown as long as its

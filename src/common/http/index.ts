@@ -1,11 +1,13 @@
 export { preferredType } from './accept.js';
 export { MERGE_PATCH_TYPE } from './body-parsing.js';
+export { clientOf } from './client-of.js';
 export { Compressed } from './compression.js';
 export type { ConnectionLimits } from './connection-limits.js';
 export { createHttpAdapter } from './http-adapter.js';
 export { CarriesBodies, type CarriedBody, NDJSON_TYPE } from './carried-body.js';
 export type { CarriedAnswer, CarriedRequest, Carry } from './carried-requests.js';
 export { type LoadOptions, stepAside, UnderLoad, useLoadControl } from './load/load-control.js';
+export { FairSlots, type SlotLimits } from './load/fair-slots.js';
 export type { DirectHandler } from './direct-routes.js';
 export { checkHarmless, parseJson } from './json-body.js';
 export { OpenConnections } from './open-connections.js';

@@ -1,4 +1,4 @@
-import { errorMessages, MalformedRequestError } from '../errors/index.js';
+import { errorMessages, MalformedRequestError, toPointer, ValidationError } from '../errors/index.js';
 
 /** Names of nested fields with a special meaning for libraries: `_bsontype` would choose a database type. */
 const HARMFUL_NAMES = ['constructor', '_bsontype'];
@@ -13,13 +13,81 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  *
  * @throws MalformedRequestError if the bytes are not JSON in UTF-8: a lenient decoder would store other
  * characters than those sent
+ * @throws ValidationError if an object has a name twice, of which the last value would win
  */
 export function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(decoder.decode(bytes)) as unknown;
+    text = decoder.decode(bytes);
+    value = JSON.parse(text);
   } catch {
     throw malformed();
   }
+  const repeated = repeatedName(text);
+  if (!repeated) return value;
+  const detail = errorMessages.repeatedName(repeated.at(-1) ?? '');
+  throw new ValidationError([{ pointer: toPointer(repeated), detail }]);
+}
+
+/** An object or a list that a scan is in. */
+interface Open {
+  /** The names of an object so far. */
+  readonly names?: Set<string>;
+  /** The last name, or the position in a list. */
+  at: string | number;
+}
+
+/** The path of the first name that an object has twice. The text must be JSON. */
+function repeatedName(text: string): string[] | undefined {
+  const around: Open[] = [];
+  let inner: Open = { at: '' };
+  let isName = false;
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case 0x7b: // {
+      case 0x5b: // [
+        around.push(inner);
+        // Too deep, which is rejected by itself.
+        if (around.length > 2 * MAX_DEPTH) return undefined;
+        isName = text.charCodeAt(i) === 0x7b;
+        inner = isName ? { names: new Set(), at: '' } : { at: 0 };
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        inner = around.pop() ?? inner;
+        break;
+      case 0x2c: // ,
+        isName = inner.names !== undefined;
+        if (typeof inner.at === 'number') inner.at += 1;
+        break;
+      case 0x22: {
+        const end = endOfString(text, i);
+        if (isName && inner.names) {
+          isName = false;
+          inner.at = nameAt(text, i, end);
+          if (inner.names.has(inner.at)) return [...around.slice(1), inner].map(({ at }) => String(at));
+          inner.names.add(inner.at);
+        }
+        i = end;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** The position of the quotation mark that ends a string. */
+function endOfString(text: string, begin: number): number {
+  for (let end = text.indexOf('"', begin + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end - 1;
+    while (text.charCodeAt(before) === 0x5c) before -= 1;
+    if ((end - before) % 2 === 1) return end;
+  }
+}
+
+function nameAt(text: string, begin: number, end: number): string {
+  const raw = text.slice(begin + 1, end);
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }
 
 /**

@@ -1,10 +1,10 @@
-import cluster from 'node:cluster';
 import { createRequire } from 'node:module';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
+import { describeError, escapeControls } from '../errors/index.js';
 import { LogLines } from './log-lines.js';
-import { describeError, escapeControls } from './log-text.js';
+import { Outages } from './outages.js';
 
 /** Names under which Nest itself logs every module and route at the start. */
 const NESTS_OWN = new Set([
@@ -30,27 +30,30 @@ export function createLog(
   level: string,
   out: NodeJS.WritableStream & { isTTY?: boolean } = process.stdout,
 ): Logger {
+  const outages = new Outages();
   const options: LoggerOptions = {
     level,
-    // The lines of several processes are mixed.
-    base: cluster.isWorker ? { pid: process.pid } : undefined,
+    base: undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     errorKey: 'error',
-    serializers: { error: describeError },
+    // Fastify's own lines call it `err`.
+    serializers: { error: describeError, err: describeError },
+    hooks: {
+      logMethod(args, method) {
+        const write = (line: typeof args) =>
+          method.apply(this, out.isTTY ? (line.map(escaped) as typeof args) : line);
+        if (!outages.counts(args, write)) write(args);
+      },
+    },
   };
   // The reader of the log may end before this process, which continues without a log.
   out.on('error', () => undefined);
   if (out === process.stdout && !out.isTTY) return pino(options, new LogLines(out));
   if (!out.isTTY) return pino(options, out);
-  const hooks: LoggerOptions['hooks'] = {
-    logMethod(args, method) {
-      method.apply(this, args.map(escaped) as typeof args);
-    },
-  };
   // Loaded only for a terminal.
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
-  return pino({ ...options, hooks }, pretty({ ...TERMINAL, destination: out }));
+  return pino(options, pretty({ ...TERMINAL, destination: out }));
 }
 
 /** Escapes a message for a terminal, where a line break in it would start a new line. */

@@ -1,6 +1,6 @@
 import { LogController } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathOf } from '../errors/index.js';
+import { OverloadedError, pathOf } from '../errors/index.js';
 
 /**
  * Logs one line per request when its response has been sent or given up: caller, method, path, address and
@@ -31,6 +31,10 @@ export class AnswerLog extends LogController {
     // The client went away, and has a line of its own.
     if ('code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     brokenOff.add(request);
+    if (error instanceof OverloadedError) {
+      request.log.info({ ...lineOf(request), code: error.code }, 'answer broke off');
+      return;
+    }
     request.log.error({ ...lineOf(request), error }, 'answer broke off');
   }
 }

@@ -22,7 +22,7 @@ const REFUSALS = [
 ] as const;
 
 /** Limits of a client, all of which answer `TOO_MANY_REQUESTS`. */
-const LIMITS = ['address', 'badTokens', 'share', 'tenant'] as const;
+const LIMITS = ['address', 'badTokens', 'keys', 'share', 'tenant'] as const;
 
 /** Methods that are shown for requests without a route. Others are not, since clients can send any text. */
 const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);

@@ -1,21 +1,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { OverloadedError, TooManyListsError } from '../errors/index.js';
+import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
 import { ByteBudget } from './byte-budget.js';
-import { clientOf } from './client-of.js';
+import { FairSlots, type SlotLimits, slotOwnerOf } from './load/fair-slots.js';
 
-/** Limits of lists that are read while they are sent. */
+/** Limits of answers that are made while they are sent; a client is a tenant or, without a token, an address. */
 export interface TransferLimits {
-  /** Maximum number of lists at a time in this process. @default 64 */
-  readonly maxInAll: number;
-  /**
-   * Maximum number of lists at a time per client: its tenant or, without a token, its address.
-   *
-   * @default 16
-   */
-  readonly maxPerClient: number;
+  /** Whole lists. @default { maxInAll: 64, maxPerClient: 16 } */
+  readonly lists: SlotLimits;
+  /** Imports. @default { maxInAll: 16, maxPerClient: 4 } */
+  readonly imports: SlotLimits;
 }
 
-const LIMITS: TransferLimits = { maxInAll: 64, maxPerClient: 16 };
+const LIMITS: TransferLimits = {
+  lists: { maxInAll: 64, maxPerClient: 16 },
+  imports: { maxInAll: 16, maxPerClient: 4 },
+};
 
 /** Number of parts of lists to make at a time: while one waits for the database, another one is written. */
 const PARTS_AT_A_TIME = 2;
@@ -33,6 +32,8 @@ declare module 'fastify' {
 export interface Place {
   /** Makes a part of the answer when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;
+  /** Aborted with an OverloadedError if the place goes to a client that has fewer. */
+  readonly lost: AbortSignal;
   /** Releases the place. Only the first call has an effect. */
   leave(): void;
 }
@@ -41,50 +42,32 @@ export interface Place {
 export class Transfers {
   /** Memory for answers that are held as a whole while they are sent. */
   readonly budget = new ByteBudget();
-  private readonly limits: TransferLimits;
-  /** Number of lists by client. */
-  private readonly taken = new Map<string, number>();
-  private takenInAll = 0;
+  private readonly slots: Readonly<Record<keyof TransferLimits, FairSlots>>;
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
   constructor(fastify: FastifyInstance, limits: Partial<TransferLimits> = {}) {
-    this.limits = { ...LIMITS, ...limits };
+    const slotsOf = (kind: keyof TransferLimits) =>
+      new FairSlots({ ...LIMITS, ...limits }[kind], (max) => new TooManyStreamsError(kind, max));
+    this.slots = { lists: slotsOf('lists'), imports: slotsOf('imports') };
     fastify.decorate('transfers', { getter: (): never => this as never });
   }
 
   /**
-   * Takes a place for a whole list.
+   * Takes a place for a whole list, or for an import.
    *
-   * @throws TooManyListsError, OverloadedError if there is none
+   * @throws TooManyStreamsError, OverloadedError if there is none
    */
-  listPlace(request: FastifyRequest): Place {
-    const client = clientOf(request);
-    const taken = this.taken.get(client) ?? 0;
-    if (taken >= this.limits.maxPerClient) throw new TooManyListsError(this.limits.maxPerClient);
-    if (this.takenInAll >= this.limits.maxInAll) throw new OverloadedError();
-    this.taken.set(client, taken + 1);
-    this.takenInAll += 1;
-    return this.place(() => {
-      this.takenInAll -= 1;
-      const left = (this.taken.get(client) ?? 1) - 1;
-      if (left > 0) this.taken.set(client, left);
-      else this.taken.delete(client);
-    });
+  place(kind: keyof TransferLimits, request: FastifyRequest): Place {
+    const lost = new AbortController();
+    const giveUp = () => lost.abort(new OverloadedError());
+    const leave = this.slots[kind].take(slotOwnerOf(request), giveUp);
+    return { turn: (make) => this.turn(make), lost: lost.signal, leave };
   }
 
   /** A place for a page; their number is not limited. */
   pagePlace(): Place {
-    return this.place(() => undefined);
-  }
-
-  private place(release: () => void): Place {
-    let isTaken = true;
-    const leave = () => {
-      if (isTaken) release();
-      isTaken = false;
-    };
-    return { turn: (make) => this.turn(make), leave };
+    return { turn: (make) => this.turn(make), lost: new AbortController().signal, leave: () => undefined };
   }
 
   private async turn<T>(make: () => Promise<T>): Promise<T> {

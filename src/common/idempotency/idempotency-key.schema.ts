@@ -7,6 +7,8 @@ export interface KeptAnswer {
   /** The headers that the handler added. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
+  /** How the stored body is compressed; absent if it is not. */
+  readonly coding?: 'gzip';
 }
 
 /** A used key: reserved while its first request runs, and then stored with the answer. */

@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
+import type { FastifyRequest } from 'fastify';
 import { Model, mongo, Types } from 'mongoose';
 import { Database, OPERATION_LIMITS } from '../database/index.js';
-import { DuplicateValueError, IdempotencyKeyInUseError, IdempotencyKeyReusedError } from '../errors/index.js';
+import {
+  DuplicateValueError,
+  IdempotencyKeyInUseError,
+  IdempotencyKeyReusedError,
+  TooManyRequestsError,
+} from '../errors/index.js';
 import { IdempotencyKey, type KeptAnswer } from './idempotency-key.schema.js';
 import { Reservation } from './reservation.js';
+import { StoredBytes } from './stored-bytes.js';
 
 /** How long an answer is kept. Unit: milliseconds. */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
@@ -16,6 +25,9 @@ const KEPT_MS = 24 * 60 * 60 * 1_000;
  */
 const LEASE_MS = 8_000;
 
+/** Answers from this size on are compressed: results repeat each other. Unit: bytes. */
+const COMPRESSED_FROM = 1_024;
+
 /** How often a reservation is retried because the key changed in between. */
 const MAX_ATTEMPTS = 5;
 
@@ -25,6 +37,7 @@ export class IdempotencyKeys {
   constructor(
     @InjectModel(IdempotencyKey.name) private readonly keys: Model<IdempotencyKey>,
     private readonly database: Database,
+    private readonly bytes: StoredBytes,
   ) {}
 
   /**
@@ -33,21 +46,29 @@ export class IdempotencyKeys {
    * @returns the stored answer instead, if there is one
    * @throws IdempotencyKeyReusedError if the key was used with another body
    * @throws IdempotencyKeyInUseError if the first request is in flight
+   * @throws TooManyRequestsError if the key is new, and its client has stored as much as it may
    */
-  async reserve(id: string, bodyHash: string): Promise<Reservation | KeptAnswer> {
+  async reserve(id: string, request: FastifyRequest): Promise<Reservation | KeptAnswer> {
+    const { bodyHash = '' } = request;
     const owner = randomUUID();
+    const wait = await this.bytes.waitOf(request);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const fresh = { bodyHash, seed: new Types.ObjectId(), owner, ...leased(), ...expiring() };
-      if (await this.insert({ _id: id, ...fresh })) return new Reservation(id, owner, fresh.seed, false);
+      if (wait === undefined && (await this.insert({ _id: id, ...fresh }))) {
+        this.bytes.add(request);
+        return new Reservation(id, owner, fresh.seed, false);
+      }
       const found = await this.find(id);
-      if (!found) continue;
       // The database removes expired keys only about once a minute.
-      const isExpired = found.expiresAt.getTime() <= Date.now();
+      const isExpired = found !== undefined && found.expiresAt.getTime() <= Date.now();
+      if (wait !== undefined && (!found || isExpired)) throw new TooManyRequestsError('keys', wait);
+      if (!found) continue;
       if (!isExpired && found.bodyHash !== bodyHash) throw new IdempotencyKeyReusedError();
       if (!isExpired && found.answer) return found.answer;
       if (!isExpired && found.leaseUntil.getTime() > Date.now()) throw new IdempotencyKeyInUseError();
       const change = isExpired ? { $set: fresh, $unset: { answer: 1 } } : { $set: { owner, ...leased() } };
       if (await this.change({ _id: id, owner: found.owner, expiresAt: found.expiresAt }, change)) {
+        if (isExpired) this.bytes.add(request);
         return new Reservation(id, owner, isExpired ? fresh.seed : found.seed, !isExpired);
       }
     }
@@ -70,9 +91,16 @@ export class IdempotencyKeys {
    * @returns the answer that counts instead, if another request has taken the key over and answered
    * @throws IdempotencyKeyInUseError if another request has taken it over and not answered yet
    */
-  async keep({ id, owner }: Reservation, answer: KeptAnswer): Promise<KeptAnswer | undefined> {
-    if (await this.change({ _id: id, owner, answer: null }, { $set: { answer, ...expiring() } }))
+  async keep(
+    { id, owner }: Reservation,
+    answer: KeptAnswer,
+    request: FastifyRequest,
+  ): Promise<KeptAnswer | undefined> {
+    const stored = await compressed(answer);
+    if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
+      this.bytes.add(request, stored.body.length);
       return undefined;
+    }
     const found = await this.find(id);
     if (found && !found.answer) throw new IdempotencyKeyInUseError();
     return found?.answer;
@@ -92,9 +120,7 @@ export class IdempotencyKeys {
   private async find(id: string): Promise<IdempotencyKey | undefined> {
     const query = this.keys.findById(id, null, { ...OPERATION_LIMITS }).lean<IdempotencyKey>();
     const found = (await this.database.call(() => query.exec())) ?? undefined;
-    return found?.answer
-      ? { ...found, answer: { ...found.answer, body: bytesOf(found.answer.body) } }
-      : found;
+    return found?.answer ? { ...found, answer: await decompressed(found.answer) } : found;
   }
 
   private async change(filter: object, change: object): Promise<boolean> {
@@ -110,6 +136,16 @@ function leased(): { leaseUntil: Date } {
 
 function expiring(): { expiresAt: Date } {
   return { expiresAt: new Date(Date.now() + KEPT_MS) };
+}
+
+async function compressed({ body, ...answer }: KeptAnswer): Promise<KeptAnswer> {
+  if (body.length < COMPRESSED_FROM) return { ...answer, body };
+  return { ...answer, body: await promisify(gzip)(body), coding: 'gzip' };
+}
+
+async function decompressed({ coding, ...answer }: KeptAnswer): Promise<KeptAnswer> {
+  const body = bytesOf(answer.body);
+  return { ...answer, body: coding ? await promisify(gunzip)(body) : body };
 }
 
 /** A lean read returns the driver's own type of bytes. */

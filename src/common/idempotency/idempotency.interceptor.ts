@@ -77,10 +77,10 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   private async reserve(
     id: string,
-    { bodyHash = '' }: FastifyRequest,
+    request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<Reservation | KeptAnswer> {
-    const reserving = this.keys.reserve(id, bodyHash);
+    const reserving = this.keys.reserve(id, request);
     try {
       return await inTime(reply, reserving);
     } catch (error) {

@@ -8,6 +8,7 @@ import { problemAnswer } from '../errors/index.js';
 import { IdempotencyKey, IdempotencyKeySchema } from './idempotency-key.schema.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
 import type { IdempotentExchange } from './idempotent-exchange.js';
+import { HourOfBytes, HourOfBytesSchema, StoredBytes } from './stored-bytes.js';
 
 /**
  * Stores the answers to requests with an `Idempotency-Key` and replays them; see {@link
@@ -22,9 +23,14 @@ import type { IdempotentExchange } from './idempotent-exchange.js';
         schema: reserveCollection(IdempotencyKeySchema),
         collection: 'idempotency_keys',
       },
+      {
+        name: HourOfBytes.name,
+        schema: reserveCollection(HourOfBytesSchema),
+        collection: 'idempotency_bytes',
+      },
     ]),
   ],
-  providers: [IdempotencyKeys],
+  providers: [IdempotencyKeys, StoredBytes],
   exports: [IdempotencyKeys],
 })
 export class IdempotencyModule implements OnModuleInit {

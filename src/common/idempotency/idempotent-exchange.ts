@@ -88,7 +88,8 @@ export class IdempotentExchange {
       await inTime(this.reply, this.keys.release(reservation)).catch(() => undefined);
       return undefined;
     }
-    return inTime(this.reply, this.keys.keep(reservation, answer)).catch((error: unknown) => {
+    const keeping = this.keys.keep(reservation, answer, this.reply.request);
+    return inTime(this.reply, keeping).catch((error: unknown) => {
       void this.keys.release(reservation).catch(() => undefined);
       throw error;
     });

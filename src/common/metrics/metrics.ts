@@ -1,14 +1,11 @@
-import cluster from 'node:cluster';
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { askForFigures, type Figures, tellFigures } from './shared-figures.js';
 
 /** Figures of the process itself: CPU, memory, event loop, garbage collection. */
 let ofProcess: Registry | undefined;
 
 /**
- * The figures of one application in the text format of Prometheus, combined if several processes share a
- * port. No label contains a tenant or a URL.
+ * The figures of one application in the text format of Prometheus. No label contains a tenant or a URL.
  */
 @Injectable()
 export class Metrics {
@@ -17,18 +14,29 @@ export class Metrics {
   /** Registry for the figures of features. */
   readonly registry = new Registry();
 
-  constructor() {
-    if (cluster.isWorker) tellFigures(() => this.figures());
+  /**
+   * How long rendered figures are sent again: rendering takes as long as several pages. Unit: milliseconds.
+   *
+   * @default 1000
+   */
+  sharedMs = 1_000;
+  private rendered?: { at?: number; readonly text: Promise<string> };
+
+  /** All figures, as they were at most {@link sharedMs} ago. */
+  render(): Promise<string> {
+    const { at = Infinity, text } = this.rendered ?? {};
+    if (text && performance.now() - at < this.sharedMs) return text;
+    const rendered: { at?: number; text: Promise<string> } = { text: this.renderNow() };
+    rendered.text.then(
+      () => (rendered.at = performance.now()),
+      () => (rendered.at = -Infinity),
+    );
+    this.rendered = rendered;
+    return rendered.text;
   }
 
-  /** All current figures. */
-  async render(): Promise<string> {
-    const ofAll = cluster.isWorker ? await askForFigures() : undefined;
-    return ofAll ?? (await this.registry.metrics()) + (await this.ofProcess().metrics());
-  }
-
-  private async figures(): Promise<Figures> {
-    return [...(await this.registry.getMetricsAsJSON()), ...(await this.ofProcess().getMetricsAsJSON())];
+  private async renderNow(): Promise<string> {
+    return (await this.registry.metrics()) + (await this.ofProcess().metrics());
   }
 
   /**

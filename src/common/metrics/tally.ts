@@ -67,7 +67,7 @@ export class Tally {
   get(): Promise<object> {
     const { name, help } = this.options;
     const values = this.children.flatMap((child) => this.samplesOf(child));
-    return Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values });
+    return Promise.resolve({ name, help, type: 'histogram', values });
   }
 
   private samplesOf({ labels, counts, sum }: TallyChild): Sample[] {

@@ -42,7 +42,7 @@ const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-u
 
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
 export function useExplorer(app: INestApplication, api: ApiDescription): void {
-  compressFiles(app);
+  keepInMemory(app);
   cacheFiles(app);
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
@@ -60,26 +60,33 @@ export function useExplorer(app: INestApplication, api: ApiDescription): void {
 }
 
 /**
- * A file of Swagger UI itself, which changes only with the package. The service makes the page and its
- * settings.
+ * Lets browsers keep the files of Swagger UI itself, which change only with its package, for a day, and revalidate
+ * them by ETag afterwards.
  */
-const EXPLORER_FILE = /^\/docs\/(?!swagger-ui-init\.js)[\w-]+(?:\.[\w-]+)*\.(?:js|css|png)(?:\?|$)/;
-
-/** Lets browsers keep the files of the explorer for a day, and revalidate them by ETag afterwards. */
 function cacheFiles(app: INestApplication): void {
   const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
   fastify.addHook('onSend', (request, reply, payload, done) => {
-    if (reply.statusCode < 400 && EXPLORER_FILE.test(request.url))
+    if (reply.statusCode < 400 && request.routeOptions.url === '/docs/*')
       reply.header('Cache-Control', 'public, max-age=86400');
     done(null, payload);
   });
 }
 
-/** Compresses the page, its files and the document, which are the same for everybody. */
-function compressFiles(app: INestApplication): void {
+/** The files of Swagger UI that the page uses. */
+const FILES = [
+  'favicon-16x16.png',
+  'favicon-32x32.png',
+  'swagger-ui-bundle.js',
+  'swagger-ui-standalone-preset.js',
+  'swagger-ui.css',
+] as const;
+
+/** The page, its files and the document are the same for everybody: each is made once. */
+function keepInMemory(app: INestApplication): void {
   const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
   fastify.addHook('onRoute', (route) => {
-    if (/^\/docs(?:$|\/)/.test(route.url)) route.config = { ...route.config, compressed: true };
+    const madeOnce = route.url.endsWith('*') ? FILES : true;
+    if (/^\/docs(?:$|\/)/.test(route.url)) route.config = { ...route.config, madeOnce };
   });
 }
 

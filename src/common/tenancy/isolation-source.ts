@@ -11,9 +11,9 @@ export interface IsolationRequest {
 }
 
 /**
- * Returns the value of an isolation field for one request. It must be pure, since it may run several times
- * per request. Undefined and null reject the request with 401, since a filter without a value would match
- * every tenant's records.
+ * Returns the value of an isolation field for one request, in the type of the field: nothing is cast. It must
+ * be pure, since it may run several times per request. Undefined and null reject the request with 401, since a
+ * filter without a value would match every tenant's records.
  */
 export interface IsolationSource {
   (caller: TenantContext, request: IsolationRequest): unknown;
@@ -25,6 +25,8 @@ export interface IsolationSource {
   readonly anonymous?: boolean;
   /** Path parameter that the value comes from, if any. */
   readonly param?: string;
+  /** Claim that the value comes from, if any. */
+  readonly claim?: string;
 }
 
 /** The fields that scope one action, and where their values come from. */
@@ -48,9 +50,9 @@ const paramSources = new Map<string, IsolationSource>();
 
 /**
  * Makes an {@link IsolationSource} of a claim of the token, such as `claim('sub')`. The claim must be a string, a number or
- * a boolean: an object would be an operator in a filter.
+ * a boolean, as the type of the field requires: `1`, `"1"` and `true` are three values.
  *
- * @throws ClaimRequiredError if the token has no such claim
+ * @throws ClaimRequiredError if the token has no such claim, or one of another type
  */
 export function claim(name: string): IsolationSource {
   const source = claimSources.get(name) ?? claimSource(name);
@@ -59,11 +61,12 @@ export function claim(name: string): IsolationSource {
 }
 
 function claimSource(name: string): IsolationSource {
-  return ({ claims, authenticated }) => {
+  const source: IsolationSource = ({ claims, authenticated }) => {
     const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
     if (['string', 'number', 'boolean'].includes(typeof value) && value !== '') return value;
     throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
   };
+  return Object.assign(source, { claim: name });
 }
 
 /**

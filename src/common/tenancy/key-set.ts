@@ -6,7 +6,7 @@ import {
   type JSONWebKeySet,
   type JWSHeaderParameters,
 } from 'jose';
-import { AuthenticationUnavailableError } from '../errors/index.js';
+import { AuthenticationUnavailableError, OUTAGE, reasonOf } from '../errors/index.js';
 
 /** How long a fetch may take. Unit: milliseconds. */
 const FETCH_MS = 3_000;
@@ -81,7 +81,7 @@ export class KeySet {
         },
         (error: unknown) => {
           this.failure = error;
-          this.logger.warn({ reason: String(error) }, 'The key set cannot be fetched');
+          this.logger.warn({ ...OUTAGE, reason: reasonOf(error) }, 'The key set cannot be fetched');
         },
       )
       .finally(() => (this.fetching = undefined));

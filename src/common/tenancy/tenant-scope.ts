@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { UnauthenticatedError } from '../errors/index.js';
 import type { IsolationFields, IsolationRequest } from './isolation-source.js';
 import { ANONYMOUS, type TenantContext } from './tenant-context.js';
@@ -18,19 +19,21 @@ export class TenantScope {
     /** Path parameters of the request; empty for a scope made in code. */
     readonly params: Readonly<Record<string, string>>,
     resolve: Resolve,
+    /** The request; undefined for a scope made in code. */
+    readonly request?: FastifyRequest,
   ) {
     this.#resolve = resolve;
   }
 
   /** The scope of one request. */
   static ofRequest(caller: TenantContext, request: IsolationRequest): TenantScope {
-    return new TenantScope(caller, request.params, (fields) =>
+    const resolve: Resolve = (fields) =>
       mapFields(fields, (_field, source) => {
         const value = source(caller, request);
         if (value === undefined || value === null) throw new UnauthenticatedError();
         return value;
-      }),
-    );
+      });
+    return new TenantScope(caller, request.params, resolve, request.request);
   }
 
   /** A scope with the given values. */

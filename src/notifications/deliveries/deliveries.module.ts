@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
 import { reserveCollection } from '../../common/database/index.js';
 import { DeliveryQueue } from './delivery-queue.js';
-import { Delivery, DeliverySchema, QUEUED_DELIVERY } from './delivery.schema.js';
+import { Delivery, QUEUED_DELIVERY, QueuedDeliverySchema } from './delivery.entity.js';
 
 /** The durable queue. */
 @Module({
@@ -10,7 +10,7 @@ import { Delivery, DeliverySchema, QUEUED_DELIVERY } from './delivery.schema.js'
     MongooseModule.forFeature([
       {
         name: QUEUED_DELIVERY,
-        schema: reserveCollection(DeliverySchema, Delivery),
+        schema: reserveCollection(QueuedDeliverySchema, Delivery),
         collection: 'deliveries',
       },
     ]),

@@ -57,7 +57,8 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
     event: string,
   ): Promise<DeliveryView | undefined> {
     const below = scopeOf({ tenant: scope.caller.tenant, subscription });
-    const found = await this.store.findOne({ ...this.filterOf('get', below), event });
+    await this.requireParent('get', below);
+    const found = await this.store.findOne({ event, ...this.filterOf('get', below) });
     return found && (this.present(scope, found) as unknown as DeliveryView);
   }
 

@@ -5,13 +5,13 @@ import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types 
 import { Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
 import { retryDelayMs } from '../webhooks/retry-schedule.js';
 import {
+  type Attempt,
   DEAD_INDEX,
-  type Delivery,
-  type DeliveryAttempt,
   DUE_INDEX,
   DUE_OF_SUBSCRIPTION_INDEX,
   QUEUED_DELIVERY,
-} from './delivery.schema.js';
+  type QueuedDelivery,
+} from './delivery.entity.js';
 
 /**
  * How long a worker's claim to a delivery lasts: twice the maximum time of an attempt, since the outcome also
@@ -31,13 +31,11 @@ const MAX_BATCH = 1_000;
 const DUPLICATE_KEY = 11_000;
 
 /** A delivery to make. */
-export type NewDelivery = Pick<Delivery, 'subscription' | 'tenant' | 'event' | 'type'>;
+export type NewDelivery = Pick<QueuedDelivery, 'subscription' | 'tenant' | 'event' | 'type'>;
 
 /** A delivery that a worker may claim. */
-export interface DueDelivery {
+export interface DueDelivery extends Pick<NewDelivery, 'subscription' | 'tenant'> {
   readonly _id: Types.ObjectId;
-  readonly subscription: Types.ObjectId;
-  readonly tenant: Types.ObjectId;
 }
 
 /** A delivery that this worker has leased: no other worker attempts it before the lease ends. */
@@ -54,7 +52,7 @@ export interface ClaimedDelivery extends NewDelivery {
 const CLAIMED = { subscription: 1, tenant: 1, event: 1, type: 1, lease: 1, dueAt: 1, tries: 1 } as const;
 
 /** Outcome of one attempt. */
-export interface AttemptOutcome extends DeliveryAttempt {
+export interface AttemptOutcome extends Attempt {
   /** Ends the schedule, as the status 410 does. @default false */
   readonly final?: boolean;
 }
@@ -74,16 +72,13 @@ export interface QueueStats {
 @Injectable()
 export class DeliveryQueue {
   private readonly listeners = new Set<() => void>();
-  private readonly adding = new Gatherer<NewDelivery, unknown>((deliveries) => this.insert(deliveries), {
-    max: MAX_BATCH,
-  });
-  private readonly changing = new Gatherer<AnyBulkWriteOperation<Delivery>, unknown>(
+  private readonly changing = new Gatherer<AnyBulkWriteOperation<QueuedDelivery>, unknown>(
     (changes) => this.write(changes),
     { max: MAX_BATCH },
   );
 
   constructor(
-    @InjectModel(QUEUED_DELIVERY) private readonly deliveries: Model<Delivery>,
+    @InjectModel(QUEUED_DELIVERY) private readonly deliveries: Model<QueuedDelivery>,
     private readonly database: Database,
   ) {}
 
@@ -93,7 +88,8 @@ export class DeliveryQueue {
    */
   async add(deliveries: readonly NewDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
-    await Promise.all(deliveries.map((delivery) => this.adding.add(delivery)));
+    for (let i = 0; i < deliveries.length; i += MAX_BATCH)
+      await this.insert(deliveries.slice(i, i + MAX_BATCH));
     for (const listener of this.listeners) listener();
   }
 
@@ -142,6 +138,21 @@ export class DeliveryQueue {
         .setOptions({ ...OPERATION_LIMITS })
         .read('primary'),
     );
+  }
+
+  /** The number of due deliveries of each of the subscriptions that has any, in flight or not. */
+  async countDue(subscriptions: readonly Types.ObjectId[]): Promise<Map<string, number>> {
+    const due = { subscription: { $in: [...subscriptions] }, nextAttemptAt: { $lte: new Date() } };
+    const counts = await this.database.call(() =>
+      this.deliveries
+        .aggregate<{ _id: Types.ObjectId; count: number }>([
+          { $match: { status: 'pending', ...due } },
+          { $group: { _id: '$subscription', count: { $sum: 1 } } },
+        ])
+        .option({ ...OPERATION_LIMITS, hint: DUE_OF_SUBSCRIPTION_INDEX })
+        .read('primary'),
+    );
+    return new Map(counts.map(({ _id, count }) => [String(_id), count]));
   }
 
   /** Leases those of the deliveries that are still due. */
@@ -198,7 +209,7 @@ export class DeliveryQueue {
    */
   async retry(subscription: Types.ObjectId, _id: Types.ObjectId): Promise<boolean> {
     const now = new Date();
-    const atRest: QueryFilter<Delivery>[] = [
+    const atRest: QueryFilter<QueuedDelivery>[] = [
       { status: 'dead' },
       { status: 'pending', lease: null },
       { status: 'pending', dueAt: { $lte: now } },
@@ -237,20 +248,20 @@ export class DeliveryQueue {
   }
 
   /** Reads from the primary: a secondary may not know the latest claims. */
-  private find(filter: QueryFilter<Delivery>) {
+  private find(filter: QueryFilter<QueuedDelivery>) {
     return this.deliveries
       .find(filter, { subscription: 1, tenant: 1, dueAt: 1 }, { ...OPERATION_LIMITS })
       .read('primary')
       .lean<(DueDelivery & { dueAt: Date })[]>();
   }
 
-  private count(filter: QueryFilter<Delivery>, hint: Record<string, 1>): Promise<number> {
+  private count(filter: QueryFilter<QueuedDelivery>, hint: Record<string, 1>): Promise<number> {
     return this.database.call(() =>
       this.deliveries.countDocuments(filter, { ...OPERATION_LIMITS }).hint(hint),
     );
   }
 
-  private async insert(deliveries: readonly NewDelivery[]): Promise<unknown[]> {
+  private async insert(deliveries: readonly NewDelivery[]): Promise<void> {
     const now = new Date();
     const fresh = { status: 'pending' as const, nextAttemptAt: now, dueAt: now, tries: 0, createdAt: now };
     const documents = deliveries.map((delivery) => ({ ...delivery, ...fresh, attempts: [] }));
@@ -259,14 +270,13 @@ export class DeliveryQueue {
         .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
         .catch(ignoreDuplicates),
     );
-    return [];
   }
 
-  private async change(filter: QueryFilter<Delivery>, update: object): Promise<void> {
+  private async change(filter: QueryFilter<QueuedDelivery>, update: object): Promise<void> {
     await this.changing.add({ updateOne: { filter, update } });
   }
 
-  private async write(changes: readonly AnyBulkWriteOperation<Delivery>[]): Promise<unknown[]> {
+  private async write(changes: readonly AnyBulkWriteOperation<QueuedDelivery>[]): Promise<unknown[]> {
     await this.database.call(() =>
       this.deliveries.collection
         .bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false })

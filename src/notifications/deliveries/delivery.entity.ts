@@ -1,10 +1,23 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { Types } from 'mongoose';
-import { IsListOf, IsOneOf, IsText, IsTimestamp, IsWholeNumber } from '../../common/fields/index.js';
+import {
+  IsListOf,
+  IsOneOf,
+  IsText,
+  IsTimestamp,
+  IsWholeNumber,
+  schemaOf,
+} from '../../common/fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../common/ids/index.js';
 import { EVENT_TYPES, TEST_EVENT_TYPE } from '../event-types.js';
-import { DELIVERY_STATUSES, type DeliveryStatus } from './delivery.schema.js';
+
+/** How long a delivery is kept. Unit: seconds. */
+const KEPT_S = 30 * 24 * 60 * 60;
+
+const DELIVERY_STATUSES = ['pending', 'delivered', 'dead'] as const;
+
+type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** One request to the target of a subscription. */
 export class Attempt {
@@ -81,3 +94,40 @@ export class DeliveryView extends PickType(Delivery, [
   @ApiProperty({ pattern: OBJECT_ID_PATTERN, example: '665f1c2ab7e3a90d4c8b4567' })
   _id!: string;
 }
+
+/** A delivery as the queue stores it. */
+export interface QueuedDelivery extends Delivery {
+  readonly createdAt: Date;
+  /** Number of attempts of the schedule so far. */
+  readonly tries: number;
+  /** When a worker may take it: at its next attempt, or when its lease ends; absent unless it is pending. */
+  readonly dueAt?: Date;
+  /** Identifies the current claim of a worker; absent if no worker attempts it. */
+  readonly lease?: string;
+}
+
+/** The queue's model has its own name, because the resource has a model of the same collection. */
+export const QUEUED_DELIVERY = 'QueuedDelivery';
+
+/** Finds due deliveries of all subscriptions, oldest first. */
+export const DUE_INDEX = { status: 1, dueAt: 1, subscription: 1 } as const;
+
+/**
+ * Finds the due deliveries of one subscription, in the order in which attempts were planned, so that a
+ * delivery whose worker crashed keeps its place. Also counts them, and finds the subscriptions that have any.
+ */
+export const DUE_OF_SUBSCRIPTION_INDEX = { status: 1, subscription: 1, nextAttemptAt: 1, dueAt: 1 } as const;
+
+/** Counts dead deliveries. */
+export const DEAD_INDEX = { status: 1 } as const;
+
+// Delivered ones, nearly the whole collection, are in none of the indexes that the queue works with.
+const ofStatus = (status: DeliveryStatus) => ({ partialFilterExpression: { status } });
+
+export const QueuedDeliverySchema = schemaOf(Delivery)
+  .add({ tries: Number, dueAt: Date, lease: String })
+  .index({ event: 1, subscription: 1 }, { unique: true })
+  .index({ createdAt: 1 }, { expireAfterSeconds: KEPT_S })
+  .index(DUE_INDEX, ofStatus('pending'))
+  .index(DUE_OF_SUBSCRIPTION_INDEX, ofStatus('pending'))
+  .index(DEAD_INDEX, ofStatus('dead'));

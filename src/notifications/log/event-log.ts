@@ -7,6 +7,9 @@ import { EventRecord } from './event-record.schema.js';
 /** An event that the log has not numbered yet. */
 export type NewEvent = Omit<EventRecord, 'seq'>;
 
+/** What tells which subscriptions get an event. */
+export type EventOutline = Pick<EventRecord, '_id' | 'seq' | 'type'>;
+
 /** Maximum number of events that one command stores. */
 const MAX_BATCH = 200;
 
@@ -55,6 +58,25 @@ export class EventLog {
     const filter = { seq: { $gt: after }, ...(tenants && { tenant: { $in: [...tenants] } }) };
     return this.database.call(() =>
       this.events.find(filter, LASTING).sort({ seq: 1 }).limit(limit).toArray(),
+    );
+  }
+
+  /**
+   * The events of a tenant after one position and up to another, in order. Whatever undoes one of them also
+   * undoes what was made of it.
+   */
+  outline(
+    tenant: string,
+    { after, upTo, limit }: { after: number; upTo: number; limit: number },
+  ): Promise<EventOutline[]> {
+    const filter = { tenant, seq: { $gt: after, $lte: upTo } };
+    const options = {
+      ...OPERATION_LIMITS,
+      projection: { seq: 1, type: 1 },
+      readPreference: 'primary',
+    } as const;
+    return this.database.call(() =>
+      this.events.find(filter, options).sort({ seq: 1 }).limit(limit).toArray(),
     );
   }
 

@@ -2,16 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { Gatherer } from '../../common/database/index.js';
 import type { EntityEvent } from '../../common/events/index.js';
-import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { NotificationCounters } from '../metrics/notification-counters.js';
 import { eventTypeOf } from '../event-types.js';
 import { EventLog, type NewEvent } from './event-log.js';
-import { Subscribers } from './subscribers.js';
+import { FanOut } from './fan-out.js';
 
 /** Maximum number of events to record together. */
 const MAX_BATCH = 200;
 
-/** Makes events durable: each is stored in the log, and queued for everyone who should get it. */
+/** Makes events durable: each is stored in the log, and its deliveries are announced. */
 @Injectable()
 export class EventRecorder {
   private readonly recording = new Gatherer<NewEvent, unknown>((events) => this.recordAll(events), {
@@ -20,8 +19,7 @@ export class EventRecorder {
 
   constructor(
     private readonly log: EventLog,
-    private readonly subscribers: Subscribers,
-    private readonly queue: DeliveryQueue,
+    private readonly fanOut: FanOut,
     private readonly counters: NotificationCounters,
   ) {}
 
@@ -35,14 +33,7 @@ export class EventRecorder {
 
   private async recordAll(events: readonly NewEvent[]): Promise<unknown[]> {
     const recorded = await this.log.append(events);
-    const tenants = [...new Set(recorded.map(({ tenant }) => tenant))];
-    const subscribers = await this.subscribers.of(tenants);
-    const deliveries = recorded.flatMap(({ _id, tenant, type }) =>
-      subscribers
-        .filter((one) => one.tenant.toHexString() === tenant && one.events.includes(type))
-        .map((one) => ({ subscription: one._id, tenant: one.tenant, event: _id, type })),
-    );
-    if (deliveries.length > 0) await this.queue.add(deliveries);
+    await this.fanOut.announce(recorded);
     this.counters.eventsRecorded(recorded.length);
     return [];
   }

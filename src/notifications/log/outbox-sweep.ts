@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Outboxes, type Outbox } from '../../common/crud/index.js';
 import { Database, pause } from '../../common/database/index.js';
+import { OUTAGE } from '../../common/errors/index.js';
 import { NOTIFIED_RESOURCES } from '../event-types.js';
 import { NotificationCounters } from '../metrics/notification-counters.js';
 import { EventLog } from './event-log.js';
@@ -28,7 +29,6 @@ const BATCH = 100;
 export class OutboxSweep {
   private readonly logger = new Logger('Notifications');
   private trimAt = 0;
-  private isFailing = false;
 
   constructor(
     private readonly outboxes: Outboxes,
@@ -48,13 +48,9 @@ export class OutboxSweep {
           if (outbox) await this.sweep(outbox, stopping);
         }
         await this.trim();
-        this.isFailing = false;
       } catch (error) {
-        // Logged once, however long the database is away.
-        if (!this.isFailing && !stopping.aborted) {
-          this.logger.warn({ error }, 'Events wait in the outboxes; trying again');
-        }
-        this.isFailing = true;
+        if (!stopping.aborted)
+          this.logger.warn({ ...OUTAGE, error }, 'Events wait in the outboxes; trying again');
       }
       await pause(SWEEP_MS, stopping);
     }

@@ -3,11 +3,6 @@ import { Gauge } from 'prom-client';
 import { Metrics } from '../../common/metrics/index.js';
 import { DeliveryQueue, type QueueStats } from '../deliveries/delivery-queue.js';
 
-/**
- * How long figures are reused, so that scrapes cost the database at most one query in that time. Unit:
- * milliseconds.
- */
-const FRESH_MS = 1_000;
 /** How long a scrape waits for the figures. Unit: milliseconds. */
 const PATIENCE_MS = 2_500;
 
@@ -35,9 +30,8 @@ const GAUGES: readonly { name: string; help: string; of: (stats: QueueStats) => 
 ];
 
 /**
- * Figures of the whole installation's queue, whichever process is asked, so the figures of several processes
- * are not added up. If the database does not answer, the figures are absent and `notifications_queue_up` is
- * 0.
+ * Figures of the whole installation's queue, whichever process is asked. If the database does not answer, they
+ * are absent and `notifications_queue_up` is 0.
  */
 @Injectable()
 export class QueueGauges {
@@ -52,7 +46,6 @@ export class QueueGauges {
       name: 'notifications_queue_up',
       help: 'Whether the queue could be read: 1 or 0.',
       registers: [registry],
-      aggregator: 'min',
       async collect() {
         this.set((await latest()) ? 1 : 0);
       },
@@ -62,7 +55,6 @@ export class QueueGauges {
         name,
         help,
         registers: [registry],
-        aggregator: 'max',
         async collect() {
           const stats = await latest();
           if (stats) this.set(of(stats));
@@ -72,9 +64,7 @@ export class QueueGauges {
     }
   }
 
-  /**
-   * The figures of the last second; undefined if they are not available in time. Runs one query at a time.
-   */
+  /** The figures; undefined if they are not available in time. All gauges of a scrape share one query. */
   private latest(): Promise<QueueStats | undefined> {
     this.reading ??= this.read();
     return withPatience(this.reading);
@@ -86,7 +76,7 @@ export class QueueGauges {
     } catch {
       return undefined;
     } finally {
-      setTimeout(() => (this.reading = undefined), FRESH_MS).unref();
+      this.reading = undefined;
     }
   }
 }

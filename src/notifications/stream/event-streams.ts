@@ -1,7 +1,8 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { OverloadedError, ShuttingDownError, TooManyStreamsError } from '../../common/errors/index.js';
+import { ShuttingDownError, TooManyStreamsError } from '../../common/errors/index.js';
+import { FairSlots } from '../../common/http/index.js';
 import { EventLog } from '../log/event-log.js';
 import { EventFeed } from './event-feed.js';
 import { openingFrame } from './event-frames.js';
@@ -33,9 +34,8 @@ export interface StreamRequest {
 @Injectable()
 export class EventStreams implements OnModuleInit {
   private readonly streams = new Set<EventStream>();
-  /** Number of streams by tenant, including those being opened. */
-  private readonly taken = new Map<string, number>();
-  private takenInAll = 0;
+  /** Includes streams that are being opened. */
+  private readonly slots: FairSlots;
   private readonly expiries = new ExpirySchedule();
   private heartbeat?: NodeJS.Timeout;
   private closing = false;
@@ -46,7 +46,10 @@ export class EventStreams implements OnModuleInit {
     private readonly starts: StreamStarts,
     private readonly adapterHost: HttpAdapterHost,
     @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
-  ) {}
+  ) {
+    const limits = { maxInAll: options.maxInAll, maxPerClient: options.maxPerTenant };
+    this.slots = new FairSlots(limits, (max) => new TooManyStreamsError('events', max));
+  }
 
   /** The server waits for its connections when it closes, so streams have to end before. */
   onModuleInit(): void {
@@ -68,8 +71,10 @@ export class EventStreams implements OnModuleInit {
   async open(request: StreamRequest, reply: FastifyReply): Promise<void> {
     const { tenant, expires } = request;
     const response = reply.raw;
+    if (this.closing) throw new ShuttingDownError();
+    const leaveSlot = this.slots.take({ group: tenant, client: tenant }, () => response.destroy());
     // Also emitted after an error response.
-    response.once('close', this.takePlace(tenant));
+    response.once('close', leaveSlot);
     const start = await this.startOf(request);
     const read = (after: number, limit: number) => this.log.read(after, { tenants: [tenant], limit });
     const stream = new EventStream(response, start.seq, read, this.options);
@@ -97,22 +102,6 @@ export class EventStreams implements OnModuleInit {
 
   private startOf({ tenant, lastEventId }: StreamRequest): Promise<StreamStart> {
     return lastEventId === undefined ? this.starts.atEnd(tenant) : this.starts.after(tenant, lastEventId);
-  }
-
-  /** @returns a function that releases the place */
-  private takePlace(tenant: string): () => void {
-    if (this.closing) throw new ShuttingDownError();
-    const taken = this.taken.get(tenant) ?? 0;
-    if (taken >= this.options.maxPerTenant) throw new TooManyStreamsError(this.options.maxPerTenant);
-    if (this.takenInAll >= this.options.maxInAll) throw new OverloadedError();
-    this.taken.set(tenant, taken + 1);
-    this.takenInAll += 1;
-    return () => {
-      const left = (this.taken.get(tenant) ?? 1) - 1;
-      if (left > 0) this.taken.set(tenant, left);
-      else this.taken.delete(tenant);
-      this.takenInAll -= 1;
-    };
   }
 
   private add(stream: EventStream, expires: number): void {

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { OUTAGE } from '../../common/errors/index.js';
 import type { EventLog } from '../log/event-log.js';
 import type { EventRecord } from '../log/event-record.schema.js';
 
@@ -25,7 +26,6 @@ export class LogTail {
   private begun = false;
   private reading = false;
   private woken = false;
-  private failing = false;
   private closed = false;
 
   constructor(
@@ -57,12 +57,10 @@ export class LogTail {
       this.woken = false;
       try {
         await this.advance();
-        this.failing = false;
       } catch (error) {
         // The position is kept: the next wake-up continues from it.
-        if (!this.failing && !this.closed)
-          this.logger.warn({ error }, 'The log of events cannot be read; trying on');
-        this.failing = true;
+        if (!this.closed)
+          this.logger.warn({ ...OUTAGE, error }, 'The log of events cannot be read; trying on');
       }
     }
     this.reading = false;

@@ -1,6 +1,6 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
-import { IsFlag, IsListOf, IsOneOf, IsText } from '../../common/fields/index.js';
+import { IsFlag, IsListOf, IsOneOf, IsText, schemaOf } from '../../common/fields/index.js';
 import { EVENT_TYPES } from '../event-types.js';
 
 /** The body of a registration. */
@@ -47,6 +47,14 @@ export class Subscription extends SubscriptionChanges {
   @Prop({ type: Types.ObjectId, required: true, select: false })
   tenant!: Types.ObjectId;
 
+  /** Its own among those of the tenant, so that a limited number can exist; older ones have none. */
+  @Prop({ type: Number, select: false })
+  slot?: number;
+
+  /** Position in the log of events when it was registered: it gets later ones; older ones have none. */
+  @Prop({ type: Number, select: false })
+  since?: number;
+
   @Prop({ type: String, required: true, select: false })
   @IsText({
     max: 100,
@@ -68,3 +76,8 @@ export class Subscription extends SubscriptionChanges {
   })
   previousSecrets?: PreviousSecret[];
 }
+
+export const SubscriptionSchema = schemaOf(Subscription).index(
+  { tenant: 1, slot: 1 },
+  { unique: true, partialFilterExpression: { slot: { $exists: true } } },
+);

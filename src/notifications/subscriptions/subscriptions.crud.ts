@@ -1,10 +1,16 @@
 import { crudOptions } from '../../common/crud/index.js';
 import { currentTenant } from '../../common/tenancy/index.js';
-import { Subscription, SubscriptionChanges, SubscriptionInput } from './subscription.schema.js';
+import {
+  Subscription,
+  SubscriptionChanges,
+  SubscriptionInput,
+  SubscriptionSchema,
+} from './subscription.schema.js';
 
 /** Subscriptions: every action is limited to the caller's tenant, and the secret is shown once. */
 export const subscriptionsCrud = crudOptions({
   entity: Subscription,
+  schema: SubscriptionSchema,
   input: { create: SubscriptionInput, update: SubscriptionChanges },
   name: 'subscriptions',
   tag: 'Notifications',
@@ -13,5 +19,5 @@ export const subscriptionsCrud = crudOptions({
     filter: ['_id', 'url', 'events', 'enabled', 'createdAt', 'updatedAt'],
     sort: ['-createdAt', '-updatedAt'],
   },
-  routes: { create: { unkept: ['secret'] } },
+  routes: { create: { unkept: ['secret'], errors: ['TOO_MANY_SUBSCRIPTIONS'] } },
 });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model, Types } from 'mongoose';
@@ -11,21 +12,25 @@ import {
 } from '../../common/crud/index.js';
 import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
 import {
+  DuplicateValueError,
   PreconditionFailedError,
   RecordNotFoundError,
+  TooManySubscriptionsError,
   ValidationError,
   WriteConflictError,
 } from '../../common/errors/index.js';
 import { reservationOf } from '../../common/idempotency/index.js';
-import type { TenantScope } from '../../common/tenancy/index.js';
+import { currentTenant, type TenantScope } from '../../common/tenancy/index.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { DeliveryView } from '../deliveries/delivery.entity.js';
-import { EventLog } from '../log/event-log.js';
+import { TEST_EVENT_TYPE } from '../event-types.js';
+import { EventLog, type NewEvent } from '../log/event-log.js';
 import { TARGET_CHECK, type TargetCheck } from './target-check.js';
-import { newSecret } from './secret.js';
 import { Subscription, type SubscriptionChanges, type SubscriptionInput } from './subscription.schema.js';
 import { subscriptionsCrud } from './subscriptions.crud.js';
-import { testEvent, testEventId } from './test-event.js';
+
+/** Maximum number of subscriptions of a tenant. */
+export const MAX_SUBSCRIPTIONS = 100;
 
 /** How long a secret still signs after it has been replaced. Unit: milliseconds. */
 const OVERLAP_MS = 24 * 60 * 60 * 1_000;
@@ -58,7 +63,10 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     options?: WriteOptions,
   ): Promise<Stored<Subscription>> {
     await this.checkTarget(input.url);
-    const record = await super.create(scope, { ...input, secret: newSecret() }, options);
+    const since = await this.log.head();
+    const record = await this.inFreeSlot(scope, (slot) =>
+      super.create(scope, { ...input, secret: newSecret(), slot, since }, options),
+    );
     // Read rather than remembered: the record of an earlier attempt with the same key has that attempt's
     // secret.
     const { secret } = await this.secretsOf(scope, record._id);
@@ -125,6 +133,34 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     return reservationOf(scope)?.once('tests', { find, insert: send }) ?? send();
   }
 
+  /**
+   * Stores a subscription in a slot of its tenant, of which a unique index gives each to one.
+   *
+   * @throws TooManySubscriptionsError if none is free
+   */
+  private async inFreeSlot<T>(scope: TenantScope, store: (slot: number) => Promise<T>): Promise<T> {
+    const tenant = currentTenant(scope.caller);
+    for (;;) {
+      const query = this.subscriptions
+        .find({ tenant }, { slot: 1 }, { ...OPERATION_LIMITS })
+        .limit(MAX_SUBSCRIPTIONS)
+        .read('primary')
+        .lean();
+      const present = await this.database.call(() => query.exec());
+      if (present.length >= MAX_SUBSCRIPTIONS) throw new TooManySubscriptionsError(MAX_SUBSCRIPTIONS);
+      const taken = new Set(present.map(({ slot }) => slot));
+      // Each subscription without a slot leaves one slot less.
+      const slots = MAX_SUBSCRIPTIONS - present.filter(({ slot }) => slot === undefined).length;
+      const free = Array.from({ length: slots }, (_, slot) => slot).filter((slot) => !taken.has(slot));
+      try {
+        return await store(free[Math.floor(Math.random() * free.length)] ?? 0);
+      } catch (error) {
+        // Another request was faster.
+        if (!(error instanceof DuplicateValueError)) throw error;
+      }
+    }
+  }
+
   /** @throws ValidationError if webhooks may not be sent to the URL */
   private async checkTarget(url: unknown): Promise<void> {
     // Values other than strings are left to the validation of the input.
@@ -160,4 +196,24 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     if (!found) throw new RecordNotFoundError(Subscription.name);
     return found;
   }
+}
+
+/** A new secret, in the form of Standard Webhooks: `whsec_` and base64 of 32 bytes. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+/** Used in place of a tenant, which has 24 digits, so that the event is in no tenant's stream. */
+const NO_TENANT = 'none';
+
+/** Identifier of the test event that a request makes, from its own number. */
+function testEventId(id: Types.ObjectId): string {
+  return `evt_${id.toHexString()}`;
+}
+
+/** The test event of a subscription. */
+function testEvent(id: Types.ObjectId, at = new Date()): NewEvent {
+  const data = { message: 'This is a test of your webhook.' };
+  const body = JSON.stringify({ type: TEST_EVENT_TYPE, timestamp: at.toISOString(), data });
+  return { _id: testEventId(id), tenant: NO_TENANT, type: TEST_EVENT_TYPE, at, body };
 }

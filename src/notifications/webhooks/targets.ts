@@ -41,23 +41,29 @@ export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
   return url;
 }
 
+/** The name or address in a URL, an address without brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
 /**
  * The addresses of a target, all of which are allowed.
  *
  * @throws TargetError if the name has no address, or one that is not allowed
  */
 export async function addressesOf(
-  { hostname }: URL,
+  url: URL,
   { allowPrivate }: TargetPolicy,
   resolve: ResolveName = resolveName,
 ): Promise<readonly string[]> {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = hostOf(url);
   const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
-  if (addresses.length === 0) throw new TargetError('The name in the URL cannot be resolved.');
-  // One bad address is enough to reject the target, since any of them may be used.
-  if (!allowPrivate && !addresses.every(isGlobal)) {
+  // One bad address is enough to reject the target, since any of them may be used. The same sentence for a name
+  // without addresses, or it would tell which internal names exist.
+  if (!allowPrivate && (addresses.length === 0 || !addresses.every(isGlobal))) {
     throw new TargetError('The URL must lead to a public address.');
   }
+  if (addresses.length === 0) throw new TargetError('The name in the URL cannot be resolved.');
   return addresses;
 }
 

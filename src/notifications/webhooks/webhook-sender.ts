@@ -1,9 +1,9 @@
 import * as http from 'node:http';
-import * as https from 'node:https';
-import { isIPv6, type LookupFunction } from 'node:net';
+import { connect, isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { type ResolveName, resolveName } from './resolve-name.js';
 import { signedHeaders } from './signature.js';
-import { addressesOf, readTarget, TargetError, type TargetPolicy } from './targets.js';
+import { addressesOf, hostOf, readTarget, TargetError, type TargetPolicy } from './targets.js';
 
 /** How long an attempt may take, from the lookup of the address to the last byte. Unit: milliseconds. */
 export const ATTEMPT_MS = 15_000;
@@ -94,46 +94,65 @@ export class WebhookSender {
     signal: AbortSignal,
   ): Promise<number> {
     return new Promise((resolve, reject) => {
-      const { request: open } = url.protocol === 'https:' ? https : http;
+      let status: number | undefined;
       let interim = 0;
-      const request = open(url, {
+      // Only the status counts: errors in the body, such as invalid chunks, are not failures.
+      const end = (error?: Error) => {
+        if (status === undefined) reject(error ?? new AnswerError(NOT_HTTP));
+        else resolve(status);
+        request.destroy();
+      };
+      const request = http.request(url, {
+        // The socket is already encrypted.
+        protocol: 'http:',
         method: 'POST',
         headers: {
+          host: url.host,
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
           'user-agent': USER_AGENT,
           ...signedHeaders({ id, body, at: new Date() }, secrets),
         },
-        // A new connection: a kept one may belong to an address that the name no longer has.
-        agent: false,
-        lookup: lookupOf(addresses),
+        // A new connection: a kept one may belong to an address that the name no longer has. A socket can fail
+        // before http listens to it, and its error would end the process.
+        createConnection: () => this.connect(url, addresses).on('error', end),
         maxHeaderSize: MAX_HEADER,
-        // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
-        rejectUnauthorized: true,
-        ca: this.options.ca,
         signal,
       });
-      request.on('error', reject);
+      request.on('error', end);
       request.on('information', () => {
-        if (++interim > MAX_INTERIM)
-          request.destroy(new AnswerError('The answer has too many interim answers.'));
+        if (++interim > MAX_INTERIM) end(new AnswerError('The answer has too many interim answers.'));
       });
       request.on('upgrade', (_answer, socket) => {
         socket.destroy();
-        reject(new AnswerError('The answer switches protocols.'));
+        end(new AnswerError('The answer switches protocols.'));
       });
       request.on('response', (answer) => {
-        const { statusCode: status = 0 } = answer;
         // Node also accepts 099, which is not a status (RFC 9110, section 15).
-        if (status < 100) return void request.destroy(new AnswerError(NOT_HTTP));
-        // Only the status counts: errors in the body, such as invalid chunks, are not failures.
-        request.off('error', reject).on('error', () => undefined);
-        drain(answer, () => {
-          resolve(status);
-          request.destroy();
-        });
+        if ((answer.statusCode ?? 0) >= 100) status = answer.statusCode;
+        if (status === undefined) end();
+        else drain(answer, end);
       });
       request.end(body);
+    });
+  }
+
+  private connect(url: URL, addresses: readonly string[]): Socket {
+    const host = hostOf(url);
+    const isEncrypted = url.protocol === 'https:';
+    const to = {
+      host,
+      port: Number(url.port || (isEncrypted ? 443 : 80)),
+      lookup: lookupOf(addresses),
+    };
+    if (!isEncrypted) return connect(to);
+    return connectTls({
+      ...to,
+      servername: isIP(host) ? '' : host,
+      ALPNProtocols: ['http/1.1'],
+      // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
+      rejectUnauthorized: true,
+      ca: this.options.ca,
     });
   }
 }
@@ -162,11 +181,10 @@ function drain(answer: http.IncomingMessage, done: () => void): void {
 /** Makes a socket use the checked addresses, whatever name it asks for. */
 function lookupOf(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  return (_name, { all: wantsAll }, callback) => {
-    if (wantsAll) return callback(null, all);
-    const [{ address, family } = { address: '', family: 4 }] = all;
-    callback(null, address, family);
-  };
+  const [{ address, family } = { address: '', family: 4 }] = all;
+  // Later, as every other lookup: a socket that fails while it is being made has no listener yet.
+  return (_name, { all: wantsAll }, callback) =>
+    setImmediate(() => (wantsAll ? callback(null, all) : callback(null, address, family)));
 }
 
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -6,12 +6,13 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Database, pause } from '../../common/database/index.js';
+import { OUTAGE } from '../../common/errors/index.js';
 import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { NotificationCounters } from '../metrics/notification-counters.js';
 import { WebhookSender } from '../webhooks/webhook-sender.js';
 import { DueDeliveries } from './due-deliveries.js';
-import { Lanes } from './lanes.js';
 import { type Receiver, Receivers, secretsOf } from './receivers.js';
+import { Slots } from './slots.js';
 
 /** How often to look for the deliveries of other processes. Unit: milliseconds. */
 const POLL_MS = 200;
@@ -27,13 +28,13 @@ const WRITE_MS = 1_000;
 
 const GONE = 410;
 
-const LIMITS = { perSubscription: 8, perTenant: 32, failing: 128, total: 256 };
+const LIMITS = { perSubscription: 8, total: 320 };
 
 /** Makes the deliveries that are due. Any number of workers may run. */
 @Injectable()
 export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('DeliveryWorker');
-  private readonly lanes = new Lanes(LIMITS);
+  private readonly slots = new Slots(LIMITS);
   private readonly due: DueDeliveries;
   private readonly running = new Set<Promise<void>>();
   /** Aborted when no more deliveries may be claimed. */
@@ -53,21 +54,19 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     private readonly database: Database,
     private readonly counters: NotificationCounters,
   ) {
-    this.due = new DueDeliveries(queue, this.lanes);
+    this.due = new DueDeliveries(queue, this.slots);
     // Each running attempt adds a listener.
     setMaxListeners(0, this.cuttingOff.signal, this.givingUp.signal);
   }
 
   /** Number of deliveries that this worker is attempting, for metrics. */
   get inFlight(): number {
-    return this.lanes.inFlight;
+    return this.slots.inFlight;
   }
 
   onApplicationBootstrap(): void {
-    this.database.inBackground('The delivery worker', () => {
-      this.loop = this.run();
-      return Promise.resolve();
-    });
+    // It is run again if it fails.
+    this.database.inBackground('The delivery worker', () => (this.loop = this.run()));
   }
 
   // Before the database is closed.
@@ -84,7 +83,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private async drain(): Promise<void> {
     this.stopping.abort();
     this.wake();
-    await this.loop;
+    await this.loop.catch(() => undefined);
     const cutOff = setTimeout(() => this.cuttingOff.abort(), DRAIN_MS);
     const giveUp = setTimeout(() => this.givingUp.abort(), DRAIN_MS + WRITE_MS);
     await Promise.all(this.running);
@@ -112,7 +111,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     try {
       return await this.due.claim();
     } catch (error) {
-      this.logger.warn({ error }, 'Deliveries cannot be claimed; trying again');
+      this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be claimed; trying again');
       await pause(AGAIN_MS, this.stopping.signal);
       return [];
     }
@@ -130,7 +129,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
         this.begin(delivery, this.attempt(delivery, receiver, bodies.get(delivery.event)));
       }
     } catch (error) {
-      this.logger.warn({ error }, 'Deliveries cannot be read; giving them back');
+      this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be read; giving them back');
       for (const delivery of claimed) {
         this.begin(
           delivery,
@@ -151,13 +150,13 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   }
 
   private leave(delivery: ClaimedDelivery): void {
-    this.lanes.leave(delivery);
+    this.slots.leave(delivery);
     if (this.due.isWaiting) this.wake();
   }
 
   private async attempt(delivery: ClaimedDelivery, receiver?: Receiver, body?: string): Promise<void> {
     if (!receiver) {
-      this.lanes.record(delivery, false);
+      this.slots.record(delivery, false);
       return this.write(delivery, () => this.queue.remove(delivery));
     }
     if (!receiver.enabled) return this.end(delivery, 'The subscription is disabled.');
@@ -167,7 +166,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
     if (!result) return this.write(delivery, () => this.queue.release(delivery));
     this.counters.attempted(result);
-    this.lanes.record(delivery, result.error !== undefined);
+    this.slots.record(delivery, result.error !== undefined);
     // The receiver is free again: storing the outcome does not involve it.
     this.leave(delivery);
     const isGone = result.status === GONE;

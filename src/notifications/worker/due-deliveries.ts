@@ -1,5 +1,6 @@
+import { Logger } from '@nestjs/common';
 import type { ClaimedDelivery, DeliveryQueue, DueDelivery } from '../deliveries/delivery-queue.js';
-import type { Lane, Lanes } from './lanes.js';
+import type { Slots, Target } from './slots.js';
 
 /** How far the clocks of processes may differ before a delivery waits for the next survey. Unit: milliseconds. */
 const CLOCK_MARGIN_MS = 10_000;
@@ -19,31 +20,33 @@ const MAX_NAMED = 500;
 const MAX_ASKED = 50;
 
 /**
- * Finds due deliveries that have a place. Deliveries that have become due since the last round are read in
- * order. A subscription that has more due deliveries than places is remembered, and read separately when it
- * has places again. So the worker never reads through a backlog, however long it is.
+ * Finds due deliveries that have a slot. Deliveries that have become due since the last round are read in
+ * order. A subscription that has more due deliveries than slots is remembered, and read separately when it
+ * has slots again. So the worker never reads through a backlog, however long it is.
  */
 export class DueDeliveries {
-  private readonly backlogs = new Map<string, Lane>();
+  private readonly logger = new Logger('DeliveryWorker');
+  private readonly backlogs = new Map<string, Target>();
   private readUntil = Date.now();
   private surveyAt = 0;
 
   constructor(
     private readonly queue: DeliveryQueue,
-    private readonly lanes: Lanes,
+    private readonly slots: Slots,
   ) {}
 
-  /** Whether a free place is being waited for. */
+  /** Whether a free slot is being waited for. */
   get isWaiting(): boolean {
-    return this.lanes.isFull || this.backlogs.size > 0;
+    return this.slots.areFull || this.backlogs.size > 0;
   }
 
-  /** Claims deliveries that have a place. */
+  /** Claims deliveries that have a slot. */
   async claim(): Promise<ClaimedDelivery[]> {
     const chosen = new Map<string, DueDelivery>();
     try {
       // New deliveries come first: a backlog has waited anyway.
       await this.chooseNew(chosen);
+      await this.survey();
       await this.chooseOfBacklogs(chosen);
       const claimed = await this.queue.claim([...chosen.values()]);
       for (const { _id } of claimed) chosen.delete(String(_id));
@@ -51,7 +54,7 @@ export class DueDeliveries {
     } finally {
       // Another worker was faster, or the database could not be reached: then they are still due.
       for (const delivery of chosen.values()) {
-        this.lanes.leave(delivery);
+        this.slots.leave(delivery);
         this.remember(delivery);
       }
     }
@@ -61,47 +64,60 @@ export class DueDeliveries {
     const started = Date.now();
     const except = [...this.backlogs.values()].slice(0, MAX_NAMED).map(({ subscription }) => subscription);
     for await (const delivery of this.queue.due(new Date(this.readUntil - CLOCK_MARGIN_MS), { except })) {
-      if (this.lanes.isFull) return;
+      if (this.slots.areFull) return;
       this.choose(delivery, chosen);
     }
     this.readUntil = started;
   }
 
+  /** Remembers what is due for other reasons. If it fails, again soon: known deliveries must not wait for it. */
+  private async survey(): Promise<void> {
+    if (Date.now() < this.surveyAt) return;
+    this.surveyAt = Date.now() + SURVEY_AGAIN_MS;
+    const found = await this.queue.subscriptionsWithDue().catch((error: unknown) => this.warn(error));
+    if (found) this.surveyAt = Date.now() + SURVEY_MS;
+    for (const subscription of found ?? []) this.remember({ subscription });
+  }
+
   private async chooseOfBacklogs(chosen: Map<string, DueDelivery>): Promise<void> {
-    if (Date.now() >= this.surveyAt) {
-      // If it fails, again soon, but not at once: known deliveries must not wait for it.
-      this.surveyAt = Date.now() + SURVEY_AGAIN_MS;
-      for (const subscription of await this.queue.subscriptionsWithDue()) this.remember({ subscription });
-      this.surveyAt = Date.now() + SURVEY_MS;
+    const planned = new Map<string, number>();
+    const asked: [target: Target, room: number][] = [];
+    for (const target of this.backlogs.values()) {
+      const ofTenant = planned.get(String(target.tenant)) ?? 0;
+      const room = this.slots.roomOf(target, ofTenant);
+      if (room > 0) asked.push([target, room]);
+      planned.set(String(target.tenant), ofTenant + room);
+      if (asked.length === MAX_ASKED) break;
     }
-    const lanes = [...this.backlogs.values()].filter((lane) => this.lanes.roomOf(lane) > 0);
-    // Chosen after all have been read: a place taken for a claim that fails meanwhile would never be
-    // released.
-    const read = await Promise.all(lanes.slice(0, MAX_ASKED).map((lane) => this.readOf(lane, chosen)));
-    for (const { lane, due, goesOn } of read) {
+    // Chosen after all have been read: a slot taken for a claim that fails meanwhile would never be released.
+    const read = await Promise.all(asked.map(([target, room]) => this.readOf(target, room, chosen)));
+    for (const { target, due, goesOn } of read) {
       // Adding it again moves it to the end of the line, so that all take turns.
-      this.backlogs.delete(String(lane.subscription));
+      this.backlogs.delete(String(target.subscription));
       for (const delivery of due) if (!chosen.has(String(delivery._id))) this.choose(delivery, chosen);
-      if (goesOn) this.remember(lane);
+      if (goesOn) this.remember(target);
     }
   }
 
-  private async readOf(lane: Lane, chosen: ReadonlyMap<string, DueDelivery>) {
-    const { subscription } = lane;
+  private async readOf(target: Target, room: number, chosen: ReadonlyMap<string, DueDelivery>) {
+    const { subscription } = target;
     const inHand = [...chosen.values()].filter((one) => one.subscription.equals(subscription)).length;
-    // One more than there are places tells whether the backlog continues, even if places become free
-    // meanwhile.
-    const limit = inHand + this.lanes.roomOf({ subscription }) + 1;
-    const due = await this.queue.dueOf(subscription, limit);
-    return { lane, due, goesOn: due.length === limit };
+    // One more than there are slots tells whether the backlog continues, even if slots become free meanwhile.
+    const limit = inHand + room + 1;
+    const due = await this.queue.dueOf(subscription, limit).catch((error: unknown) => this.warn(error));
+    return { target, due: due ?? [], goesOn: due === undefined || due.length === limit };
   }
 
   private choose(delivery: DueDelivery, chosen: Map<string, DueDelivery>): void {
-    if (this.lanes.take(delivery)) chosen.set(String(delivery._id), delivery);
+    if (this.slots.take(delivery)) chosen.set(String(delivery._id), delivery);
     else this.remember(delivery);
   }
 
-  private remember({ subscription, tenant }: Lane): void {
+  private warn(error: unknown): undefined {
+    this.logger.warn({ error }, 'Some due deliveries cannot be found; trying again');
+  }
+
+  private remember({ subscription, tenant }: Target): void {
     this.backlogs.set(String(subscription), { subscription, tenant });
   }
 }

@@ -38,6 +38,8 @@ const MALFORMED: readonly Parameters[] = [
   { archived: '' },
   { count: 'all', limit: '2' },
   { formerly: 'tea' },
+  { 'fee[gte]': '3' },
+  { sort: 'fee' },
 ];
 
 /** Makes requests from all that two databases hold, seen or not. */

@@ -142,6 +142,10 @@ class Notice extends NoticeInput {
   @Prop({ type: Boolean })
   withdrawn?: boolean;
 
+  /** Shown to its own tenant only. */
+  @Prop({ type: Number })
+  fee?: number;
+
   @Prop({ type: String, select: false })
   secret?: string;
 }
@@ -207,13 +211,13 @@ const resources = (): DynamicModule[] => [
     name: 'notices',
     isolationFields: { create: ofTenant, update: ofTenant, del: ofTenant },
     visible: { withdrawn: null },
-    output: ({ _id, name, tenant, vault, diary }: Presented<Notice>, caller: TenantContext) => ({
-      _id,
-      name,
-      vault,
-      diary,
-      mine: caller.tenant === tenant,
-    }),
+    output: {
+      from: ({ _id, name, tenant, vault, diary, fee }: Presented<Notice>, caller: TenantContext) => {
+        const mine = caller.tenant === tenant;
+        return { _id, name, vault, diary, mine, ...(mine && { fee }) };
+      },
+      hides: ['tenant', 'withdrawn', 'fee'],
+    },
     references: { vault: { to: Vault }, diary: { to: Diary } },
     query: { filter: ['_id', 'name', 'vault'], sort: ['name', '-updatedAt'], search: ['name'] },
     bulk: true,

@@ -115,7 +115,7 @@ export const SURFACES: readonly Surface[] = [
     path: '/notices',
     filters: { _id: 'identifier', name: 'string', vault: 'identifier' },
     orders: ['-createdAt', 'name', '-updatedAt'],
-    fields: ['_id', 'name', 'vault', 'diary'],
+    fields: ['_id', 'name', 'vault', 'diary', 'fee'],
     expand: ['vault', 'diary', 'vault,diary'],
     batches: ['bulk'],
     text: 'name',

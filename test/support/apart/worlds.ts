@@ -152,8 +152,14 @@ function differing(random: Random, made: Contents, contents: Contents): Contents
     return [name, changed] as const;
   });
   const hide = ({ _outbox, ...record }: Stored) => ({ ...record, ...hiddenIn(random, record, _outbox) });
+  // A notice shows its fee to its own tenant only.
+  const feeOf = (name: string, { tenant }: Stored) =>
+    name === 'notices' && { fee: String(tenant) === ACME ? 7 : random.below(9) };
   return Object.fromEntries(
-    others.map(([name, changed]) => [name, [...(seen[name] ?? []), ...changed].map(hide)]),
+    others.map(([name, changed]) => [
+      name,
+      [...(seen[name] ?? []), ...changed].map((record) => ({ ...hide(record), ...feeOf(name, record) })),
+    ]),
   );
 }
 

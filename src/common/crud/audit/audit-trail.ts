@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Model, mongo, Types } from 'mongoose';
 import { type Database, Gatherer, OPERATION_LIMITS } from '../../database/index.js';
-import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError } from '../../errors/index.js';
+import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
@@ -90,7 +90,7 @@ export class AuditTrail {
 
   private end(ended: Ended): void {
     this.ending.add(ended).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       this.logger.error({ audit: String(ended._id), ...ended, reason }, 'An outcome could not be stored');
     });
   }

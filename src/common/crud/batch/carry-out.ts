@@ -27,9 +27,9 @@ export async function carryOut(
     );
   };
   for (const run of runsOf(operations, independence(items.controller, service))) {
-    const answered = await Promise.all(run.map(one));
+    const answered = await items.request.server.carryOutInTurn(items, run, one);
     isLost ||= answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE');
-    results.push(...answered);
+    results.push(...answered.map((result) => items.sent(result)));
   }
   return results;
 }

@@ -1,7 +1,12 @@
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BodyTooLargeError, MalformedRequestError, ShuttingDownError } from '../../errors/index.js';
-import { checkHarmless, parseJson } from '../../http/index.js';
+import {
+  BodyTooLargeError,
+  DomainError,
+  MalformedRequestError,
+  ShuttingDownError,
+} from '../../errors/index.js';
+import { checkHarmless, parseJson, whenClosed } from '../../http/index.js';
 import { carryOut } from './carry-out.js';
 import type { AnyService } from './independence.js';
 import type { Items } from './items.js';
@@ -10,17 +15,24 @@ import type { Operation } from './operation.js';
 
 /**
  * Creates a record from each line of a request, and answers each with a line. Lines are read only as fast as
- * results are taken, so neither the request nor the response is ever held in memory. When the process is told
+ * results are taken, so neither the request nor the response is ever held in memory. An import that loses its
+ * place to a client with fewer breaks off. When the process is told
  * to stop, the lines already read are answered, and the line after them gets an error.
+ *
+ * @throws TooManyStreamsError, OverloadedError if its client, or all together, have too many imports
  */
 export function importLines(items: Items, service: AnyService): Readable {
-  const { bodyLimit } = items.request.routeOptions;
-  const body = (items.request.body ?? Readable.from([])) as Readable;
-  const { closing } = items.request.server.carriedRequests;
+  const { request, reply } = items;
+  const place = request.server.transfers.place('imports', request);
+  whenClosed(reply.raw, place.leave);
+  const { bodyLimit } = request.routeOptions;
+  const body = (request.body ?? Readable.from([])) as Readable;
+  const { closing } = request.server.carriedRequests;
   const lines = new LineReader(bodyLimit, () => closing.aborted && !body.readableEnded);
   async function* results(): AsyncGenerator<string, void, undefined> {
     try {
       for await (const read of lines.read(untilClosing(body, closing))) {
+        items.received(read.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0));
         const operations = read.map((line) => operationOf(line, bodyLimit));
         const answered = await carryOut(operations, items, service);
         // Lines that are refused wait for nothing, and there are thousands of them in a chunk.
@@ -36,7 +48,13 @@ export function importLines(items: Items, service: AnyService): Readable {
       yield textOf(lines.number + 1, items.refuse(new ShuttingDownError()));
     }
   }
-  return Readable.from(results(), { objectMode: false });
+  const answer = Readable.from(results(), { objectMode: false });
+  place.lost.addEventListener('abort', () => {
+    answer.destroy(place.lost.reason as Error);
+    // Otherwise its end would wait for the next line.
+    body.destroy();
+  });
+  return answer;
 }
 
 /** The bytes of a body until it ends or the server closes; bytes that come later are thrown away. */
@@ -65,7 +83,7 @@ function operationOf({ bytes }: Line, bodyLimit: number): Operation {
     checkHarmless(body);
     return { kind: 'create', body };
   } catch (error) {
-    if (error instanceof MalformedRequestError) return { kind: 'malformed', error };
+    if (error instanceof DomainError) return { kind: 'malformed', error };
     throw error;
   }
 }

@@ -6,8 +6,12 @@ import { GENERATED_ROUTES, type ItemKind } from '../routes/routes.js';
 import type { CreatePlace } from '../service/turns.js';
 import type { Operation } from './operation.js';
 
-/** The result of an item. */
-export type ItemResult = { readonly status: number; readonly _id?: string } | Problem;
+/** The result of an item. A problem may be shortened to its status and code. */
+export type ItemResult = { readonly status: number; readonly _id?: string; readonly code?: string } | Problem;
+
+/** How long the problems in one response may be: this much, and as many times the request. Unit: bytes, times. */
+const PROBLEM_BYTES = 65_536;
+const PROBLEM_TIMES = 8;
 
 /** An item that has its own route. */
 export type Item = Exclude<Operation, { kind: 'malformed' }>;
@@ -17,16 +21,20 @@ export class Items {
   /** Class of the controller whose routes the items take. */
   readonly controller: Type<object>;
   private readonly carry: Carry;
+  /** Size that further problems may have. Unit: bytes. */
+  private room = PROBLEM_BYTES;
   /** Pattern and path of the resource, without the last segment of the batch's own path. */
   private readonly base: { readonly pattern: string; readonly path: string };
 
   constructor(
     readonly request: FastifyRequest,
-    reply: FastifyReply,
+    readonly reply: FastifyReply,
     controller: Type<object>,
   ) {
     this.controller = controller;
     this.carry = request.server.carriedRequests.of(request, reply);
+    if (request.routeOptions.config.carriedBody !== 'lines')
+      this.received(Number(request.headers['content-length'] ?? 0));
     this.base = { pattern: withoutLast(request.routeOptions.url ?? ''), path: withoutLast(pathOf(request)) };
   }
 
@@ -41,6 +49,18 @@ export class Items {
     } finally {
       place?.turn?.pass();
     }
+  }
+
+  /** Counts a part of the request. */
+  received(bytes: number): void {
+    this.room += PROBLEM_TIMES * bytes;
+  }
+
+  /** A result as it is sent: without texts if those before it are much longer than the request. */
+  sent(result: ItemResult): ItemResult {
+    if (!('detail' in result)) return result;
+    this.room -= JSON.stringify(result).length;
+    return this.room > 0 ? result : { status: result.status, code: result.code };
   }
 
   /** The answer to an item that was not carried out. */

@@ -10,6 +10,8 @@ import {
 import type { IsolationFields } from '../../tenancy/index.js';
 import type { Fail } from '../options/fail.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
+import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
+import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
 
 /** Fields that the generator sets itself. */
@@ -80,6 +82,9 @@ export function checkFields(checked: Checked): void {
   const stray = [...writeOnly].find((name) => !names.includes(name));
   if (stray !== undefined) fail(`writeOnly names "${stray}", which is not an input field.`);
   checkIsolation(checked, names);
+  if (schema.path(HOLDS) || schema.pathType(HOLDS) === 'nested') {
+    fail(`the schema has "${HOLDS}", where writes that refer to a record are noted. Rename the field.`);
+  }
   for (const [field, value] of Object.entries(options.visible ?? {})) {
     const type = schema.path(field) as SchemaType | undefined;
     if (!type) return fail(`visible names "${field}", which the schema does not have.`);
@@ -87,14 +92,29 @@ export function checkFields(checked: Checked): void {
       fail(`visible.${field} is ${JSON.stringify(value)}, which a schema type ${type.instance} cannot hold.`);
     }
   }
-  const { parent } = options;
+  const unique = schema.indexes().filter(([, index]) => index.unique);
+  for (const name of (options.globallyUnique ?? []) as readonly string[]) {
+    if (unique.some(([keys]) => name in keys)) continue;
+    fail(
+      `globallyUnique names "${name}", which has no unique index. Write @Prop({ unique: true }), or leave it out.`,
+    );
+  }
+  const { output, parent } = options;
+  const hides = (typeof output === 'object' ? output.hides : undefined) ?? [];
+  const strange = hides.find((name) => !schema.path(name) && schema.pathType(name) !== 'nested');
+  if (strange !== undefined) fail(`output.hides names "${strange}", which the schema does not have.`);
   if (parent && !schema.path(parent.field)) {
     fail(`parent.field names "${String(parent.field)}", which the schema does not have.`);
+  }
+  if (parent && isOpen(schema.path(parent.field), ['Array', ...OPEN])) {
+    fail(
+      `parent.field names "${String(parent.field)}", which is not a single value. A record has one parent.`,
+    );
   }
   for (const [path, { onDelete }] of Object.entries(options.references ?? {})) {
     const type = schema.path(path) as SchemaType | undefined;
     if (!type) return fail(`references names "${path}", which the schema does not have.`);
-    const { instance } = type.instance === 'Array' ? ((type as Entries).embeddedSchemaType ?? type) : type;
+    const { instance } = entryTypeOf(type) ?? type;
     if (!(FITTING.identifier ?? []).includes(instance)) {
       fail(`references.${path} is of the schema type ${instance}, which holds no identifier.`);
     }
@@ -111,7 +131,16 @@ export function checkFields(checked: Checked): void {
   }
 }
 
-type Entries = SchemaType & { embeddedSchemaType?: SchemaType };
+/** Types whose values are, or can be, objects. */
+const OPEN = ['Embedded', 'Map', 'Mixed'];
+
+function isOpen(type: SchemaType | undefined, instances = OPEN): boolean {
+  return type !== undefined && instances.includes(type.instance);
+}
+
+function isList(schema: Schema, field: string): boolean {
+  return entryTypeOf(schema.path(field)) !== undefined;
+}
 
 function canHold(type: SchemaType, value: unknown): boolean {
   try {
@@ -162,15 +191,21 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
   for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
     for (const field of Object.keys(fields as object)) {
       const names = `isolationFields.${action} names "${field}"`;
-      if (!schema.path(field)) fail(`${names}, which the schema does not have.`);
+      const type = schema.path(field) as SchemaType | undefined;
+      if (!type && schema.pathType(field) !== 'nested') fail(`${names}, which the schema does not have.`);
       // A filter has only one condition on the identifier: the one that the request names.
       if (field === '_id') fail(`${names}, which every request names itself. Isolate by another field.`);
       if (field.includes('.'))
         fail(`${names}, which is inside of another field. Isolate by a field of the record itself.`);
+      // No claim equals an object, and in a filter it would be an operator.
+      if (!type || schemaOf(type) || isOpen(type) || isOpen(entryTypeOf(type), ['Array', ...OPEN])) {
+        fail(`${names}, which can hold an object. Isolate by a single value, or by a list of single values.`);
+      }
     }
   }
   for (const [action, fields] of Object.entries(isolation)) {
-    const open = Object.keys(fields).find((field) => inputs.includes(field));
+    // A write keeps the caller in a list, whatever else clients put into it.
+    const open = Object.keys(fields).find((field) => inputs.includes(field) && !isList(schema, field));
     if (open === undefined) continue;
     const given = (options.isolationFields ?? {}) as Record<string, object | undefined>;
     const at =

@@ -72,9 +72,10 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const outputFields = outputFieldsOf(options.output as CrudOutput<object> | undefined);
   const shownFields = outputFields ?? presenter.fields;
   const scopes = scopesOf({ visible, isolation, archive });
-  const described = { entity, schema, archive, shown: outputFields, scopes };
+  const described = { entity, schema, archive, output: options.output, scopes };
   const query = queryDefinition(options.query ?? {}, described, fail);
-  addIndexes(schema, { visible, isolation, archive, orders: query.indexed });
+  const { globallyUnique = [] } = options as CrudOptions<Record<string, unknown>, object>;
+  addIndexes(schema, { visible, isolation, archive, globallyUnique, orders: query.indexed });
   const references = referencesOf(options);
   return {
     options,

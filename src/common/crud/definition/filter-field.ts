@@ -2,6 +2,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { Types } from 'mongoose';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { type JsonSchema, parseTimestamp } from '../../fields/index.js';
+import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
 import type { FilterKind } from '../query/operators.js';
 
 /** A field that clients can filter by. */
@@ -23,9 +24,6 @@ export interface FilterField {
   readonly parse: (text: string) => unknown;
 }
 
-/** Members of Mongoose's list types that describe their entries. */
-type Entries = SchemaType & { readonly embeddedSchemaType?: SchemaType; readonly schema?: Schema };
-
 const NUMBER = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
 
 /**
@@ -38,10 +36,9 @@ export function filterFieldOf(
   path: string,
   values: readonly (string | number)[] | undefined,
 ): FilterField | undefined {
-  const declared = schema.path(path) as Entries | undefined;
-  if (!declared || isOpen(schema, path)) return undefined;
-  const type = declared.instance === 'Array' ? declared.embeddedSchemaType : declared;
-  if (!type || (declared.instance === 'Array' && declared.schema)) return undefined;
+  const declared = schema.path(path) as SchemaType | undefined;
+  if (!declared || isOpen(schema, path) || schemaOf(declared)) return undefined;
+  const type = entryTypeOf(declared) ?? declared;
   const allowed = values ?? (type.options as { enum?: readonly (string | number)[] }).enum;
   const within = listAround(schema, path);
   const isList = declared.instance === 'Array' || within !== undefined;
@@ -93,8 +90,8 @@ const TEXT: Scalar = {
   parse: (text) => text,
 };
 
-/** By the name of the Mongoose type. */
-const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
+/** How single values are read, by the name of the Mongoose type. */
+export const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
   String: TEXT,
   Number: NUMERIC,
   Double: NUMERIC,

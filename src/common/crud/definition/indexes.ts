@@ -1,34 +1,49 @@
 import type { IndexOptions, Schema } from 'mongoose';
+import { replaceIndex } from '../../database/index.js';
+import { entryTypeOf } from '../store/hide-fields.js';
 import { archivedOnly, liveOnly } from './archive.js';
 import type { CrudDefinition } from './crud-definition.js';
+import { isHidden } from './hidden-path.js';
 import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './order.js';
 
+type Keys = Readonly<Record<string, unknown>>;
+
 type Indexed = Pick<CrudDefinition, 'visible' | 'isolation' | 'archive'> & {
+  /** Fields whose unique indexes do not begin with the isolation fields. */
+  readonly globallyUnique: readonly string[];
   /** The orders to serve. Each index also serves the reverse order. */
   readonly orders: readonly Order[];
 };
 
 /** The sets of fields that lists and counts of live records are filtered by. */
-export function scopesOf({ visible, isolation, archive }: Omit<Indexed, 'orders'>): string[][] {
+export function scopesOf({
+  visible,
+  isolation,
+  archive,
+}: Omit<Indexed, 'orders' | 'globallyUnique'>): string[][] {
   const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
   const scopes = [isolation.get, isolation.count].map((fields) => [...live, ...Object.keys(fields)]);
   return [...new Map(scopes.map((fields) => [fields.toSorted().join(), fields])).values()];
 }
 
-/** Adds the indexes that serve the reads of a resource to its schema. */
-export function addIndexes(schema: Schema, { visible, isolation, archive, orders }: Indexed): void {
+/** Adds the indexes that serve the reads of a resource to its schema, and limits those that are unique. */
+export function addIndexes(schema: Schema, indexed: Indexed): void {
+  const { visible, isolation, archive, orders } = indexed;
+  limitUnique(schema, indexed);
+  // An index can have the entries of one list only.
+  const index = (keys: Record<string, 1 | -1>, options?: IndexOptions) =>
+    schema.index(withOneList(schema, keys), options);
   const fixed = Object.keys(visible);
   const live = archive ? [...fixed, archive.field] : fixed;
   const liveOrders = orders.filter((order) => !sortsBy(order, archive?.field));
-  addReadIndexes(live, isolation, liveOrders, (keys) => schema.index(keys));
+  addReadIndexes(live, isolation, liveOrders, (keys) => index(keys));
   if (!archive) return;
   const partial = { partialFilterExpression: archivedOnly(archive.field) };
   addReadIndexes(fixed, archive.isolation, orders, (keys, order) => {
-    schema.index(keys);
+    index(keys);
     // An index of archived records only, since they may be few among many.
-    if (!sortsBy(order, archive.field)) schema.index({ ...keys, [archive.field]: 1 }, partial);
+    if (!sortsBy(order, archive.field)) index({ ...keys, [archive.field]: 1 }, partial);
   });
-  freeUniqueValues(schema, archive.field);
 }
 
 /**
@@ -48,33 +63,72 @@ function addReadIndexes(
   if (listed?.toSorted().join() !== counted?.toSorted().join()) addOne(counted, NEWEST_FIRST);
 }
 
-/** Makes unique values unique among live records only, so that an archived record's value is free. */
-function freeUniqueValues(schema: Schema, field: string): void {
-  const indexes = schema.indexes();
-  if (!indexes.some(([, { unique }]) => unique)) return;
+/**
+ * The keys of an index without those that are lists, except for one.
+ *
+ * @param list path of that one. @default the first one
+ */
+export function withOneList(
+  schema: Schema,
+  keys: Record<string, 1 | -1>,
+  list = Object.keys(keys).find((path) => entryTypeOf(schema.path(path))),
+): Record<string, 1 | -1> {
+  const fits = (path: string) => path === list || !entryTypeOf(schema.path(path));
+  return Object.fromEntries(Object.entries(keys).filter(([path]) => fits(path)));
+}
+
+/**
+ * Makes unique values unique among the live records of one scope: the value of an archived record is free, and
+ * nobody learns of a value, or is kept from one, by a record of others.
+ */
+function limitUnique(schema: Schema, { isolation, archive, globallyUnique }: Indexed): void {
+  const indexes = schema.indexes().map(([keys, options]) => {
+    if (!options.unique) return { keys, options };
+    const isGlobal = Object.keys(keys).every((key) => globallyUnique.includes(key));
+    const added = isGlobal ? [] : missingFields(schema, keys, isolation);
+    return { keys, added, options: limited(keys, added, options, archive?.field) };
+  });
+  if (!indexes.some(({ added = [] }) => archive || added.length > 0)) return;
   schema.clearIndexes();
   for (const type of Object.values(schema.paths)) {
     type.index(false);
     Object.assign(type.options, { excludeIndexes: true });
   }
-  for (const [keys, options] of indexes) {
-    schema.index(keys, options.unique ? amongLive(keys, options, field) : options);
+  for (const { keys, added = [], options } of indexes) {
+    schema.index({ ...Object.fromEntries(added.map((field) => [field, 1] as const)), ...keys }, options);
+    if (added.length > 0) replaceIndex(schema, keys);
   }
 }
 
-/** A partial index cannot also be sparse: "has one of the keys" becomes one of its conditions. */
-function amongLive(
-  keys: object,
-  { sparse, partialFilterExpression, ...options }: IndexOptions,
-  field: string,
+/** The isolation fields that a unique index lacks. */
+function missingFields(schema: Schema, keys: Keys, { create, get }: Indexed['isolation']): string[] {
+  const [read, all] = [Object.keys(get), [...new Set([...Object.keys(get), ...Object.keys(create)])]];
+  const isNamed = (field: string) => field in keys;
+  // Its author has said where the values are unique, and whoever meets one there may read its record.
+  if (all.some(isNamed) && read.every(isNamed)) return [];
+  const isShown = read.length > 0 && !Object.keys(keys).some((key) => isHidden(schema, key));
+  return (isShown ? read : all).filter((field) => !isNamed(field));
+}
+
+/** An index that is partial, or has another field, must say itself that records without a value are free. */
+function limited(
+  keys: Keys,
+  added: readonly string[],
+  given: IndexOptions,
+  archived: string | undefined,
 ): IndexOptions {
+  if (archived === undefined && added.length === 0) return given;
+  const { sparse, name, partialFilterExpression, ...options } = given;
   const present = Object.keys(keys).map((key) => ({ [key]: { $exists: true } }));
+  const partial = {
+    ...(archived !== undefined && liveOnly(archived)),
+    ...(sparse && (present.length > 1 || archived !== undefined ? { $or: present } : present[0])),
+    ...(partialFilterExpression as object | undefined),
+  };
   return {
     ...options,
-    partialFilterExpression: {
-      ...liveOnly(field),
-      ...(sparse && { $or: present }),
-      ...(partialFilterExpression as object | undefined),
-    },
+    // The index that this one replaces has the name until this one is built.
+    ...(name !== undefined && { name: [...added, name].join('_') }),
+    ...(Object.keys(partial).length > 0 && { partialFilterExpression: partial }),
   };
 }

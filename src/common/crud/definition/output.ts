@@ -33,6 +33,19 @@ export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly
   return type && fieldNamesOf(type);
 }
 
+/** What every record shows, and every function of an output should, too. */
+const KEPT_SHOWN = ['_id', 'createdAt', 'updatedAt'];
+
+/** Whether clients see a field as it is stored; `unknown` if a function decides that does not say. */
+export function showsStored(output: CrudOutput<object> | undefined, name: string): boolean | 'unknown' {
+  const type = outputClassOf(output);
+  if (type && (!fieldNamesOf(type).includes(name) || isAccessor(type, name))) return false;
+  if (output === undefined || output === type) return true;
+  const hides = typeof output === 'object' ? (output.hides as readonly string[] | undefined) : undefined;
+  if (hides) return !hides.includes(name);
+  return KEPT_SHOWN.includes(name) || 'unknown';
+}
+
 function fieldNamesOf(type: Type<object>): string[] {
   return [...new Set(['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)])];
 }

@@ -2,11 +2,13 @@ import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
 import { type FieldDescription, fieldsOf } from '../../fields/index.js';
 import type { Fail } from '../options/fail.js';
-import type { CrudQueryOptions } from '../options/crud-options.js';
+import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
 import { type SearchDefinition, searchDefinition, WORDS } from '../search/search-definition.js';
+import { entryTypeOf } from '../store/hide-fields.js';
 import { type FilterField, filterFieldOf } from './filter-field.js';
 import type { ArchiveDefinition } from './archive.js';
 import { isHidden } from './hidden-path.js';
+import { showsStored } from './output.js';
 import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';
 
 /** Filters and orders that a client can use. */
@@ -31,8 +33,7 @@ interface Described {
   readonly entity: Type<object>;
   readonly schema: Schema;
   readonly archive: ArchiveDefinition | undefined;
-  /** Names of the record's fields that clients see; undefined if only a function decides. */
-  readonly shown: readonly string[] | undefined;
+  readonly output: CrudOutput<object> | undefined;
   /** The sets of fields that scope lists and counts. */
   readonly scopes: readonly (readonly string[])[];
 }
@@ -108,24 +109,26 @@ function requireSearchable(path: string, described: Described, fail: Fail): void
 /** Whether a field holds a string or a list of strings and is not inside a map. */
 function isText(schema: Schema, path: string): boolean {
   const names = path.split('.');
-  const types = names.map((_, i) => schema.path(names.slice(0, i + 1).join('.')) as Entries | undefined);
+  const types = names.map((_, i) => schema.path(names.slice(0, i + 1).join('.')) as SchemaType | undefined);
   if (types.some((type) => type?.instance === 'Map')) return false;
   const type = types.at(-1);
-  return (type?.instance === 'Array' ? type.embeddedSchemaType : type)?.instance === 'String';
+  return (entryTypeOf(type) ?? type)?.instance === 'String';
 }
 
-/** Members of Mongoose's list types that describe their entries. */
-type Entries = SchemaType & { readonly embeddedSchemaType?: SchemaType };
-
 /** Clients must not be able to guess the values of hidden fields through filters and orders. */
-function requireShown(path: string, option: string, { schema, shown }: Described, fail: Fail): void {
+function requireShown(path: string, option: string, { schema, output }: Described, fail: Fail): void {
   // Mongoose also accepts positions in lists.
   const isPosition = path.split('.').some((name) => /^\d+$/.test(name));
   const isKnown = !isPosition && (schema.path(path) !== undefined || schema.pathType(path) === 'nested');
   if (!isKnown) fail(`${option} names "${path}", which the schema does not have.`);
-  const isLeftOut = shown !== undefined && !shown.includes(path.split('.', 1)[0] ?? '');
-  if (isHidden(schema, path) || isLeftOut) {
+  const shows = showsStored(output, path.split('.', 1)[0] ?? path);
+  if (isHidden(schema, path) || shows === false) {
     fail(`${option} names "${path}", which clients do not see: its values could be guessed. Leave it out.`);
+  }
+  if (shows === 'unknown') {
+    fail(
+      `${option} names "${path}", which the function of output may hide from a caller, who could guess its values. Leave it out, or write output: { from, hides: [] } with the names of all fields that the function hides or changes.`,
+    );
   }
 }
 

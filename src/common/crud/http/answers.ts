@@ -163,7 +163,7 @@ function listType({ route, request, reply }: AnswerContext): ListType {
 }
 
 function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
-  const place = context.request.server.transfers.listPlace(context.request);
+  const place = context.request.server.transfers.place('lists', context.request);
   const framing = type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
   if (!context.expansion) return file(records, type, framing, place, writerOf(context));
   const shown = inBatches(records, (batch) => showAll(batch, context));

@@ -7,7 +7,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readEntityTags } from '../definition/entity-tags.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
 import { readQuery } from '../query/read-query.js';
-import type { Route } from '../routes/routes.js';
+import { isBatch, type Route } from '../routes/routes.js';
 import type { CrudRegistry } from '../service/crud.registry.js';
 import { Expansion } from '../service/expansion.js';
 import { requireTags } from '../service/preconditions.js';
@@ -36,6 +36,9 @@ export class Exchange {
     let result: unknown;
     try {
       await this.read(exchange);
+      // Each item of a batch has its own check.
+      if (definition.parent && !isBatch(route))
+        await this.registry.of(definition.entity).parents.require(route?.action ?? 'get', scope);
       await reservePage(request, exchange.reply, definition);
       result = await handle();
     } catch (error) {

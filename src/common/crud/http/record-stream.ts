@@ -32,7 +32,7 @@ export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' }
 
 /**
  * Sends records as a byte stream. They are read as fast as the client takes them, so memory use stays flat,
- * and reading ends when the client goes away. The first record is awaited here, so that an unavailable
+ * and reading ends when the client goes away or loses its place. The first record is awaited here, so that an unavailable
  * database can still become an error response; a later error breaks the transfer. Streams take turns to leave
  * room for other requests.
  *
@@ -47,6 +47,10 @@ export async function streamRecords<T>(
   const iterator = records[Symbol.asyncIterator]();
   let step = await place
     .turn(() => iterator.next())
+    .then((first) => {
+      place.lost.throwIfAborted();
+      return first;
+    })
     .catch((error: unknown) => {
       place.leave();
       throw error;
@@ -63,7 +67,7 @@ export async function streamRecords<T>(
     return (chunk === '' && before === open ? open : chunk) + close;
   }
 
-  return new Readable({
+  const stream = new Readable({
     read() {
       place.turn(nextChunk).then(
         (chunk) => {
@@ -83,12 +87,15 @@ export async function streamRecords<T>(
       );
     },
   });
+  // Without its end, the answer cannot be mistaken for a whole one.
+  place.lost.addEventListener('abort', () => stream.destroy(place.lost.reason as Error));
+  return stream;
 }
 
 /**
  * Streams records as one JSON array, for hand-written controllers.
  *
- * @throws TooManyListsError, OverloadedError if the client of the request, or the process, is sending too
+ * @throws TooManyStreamsError, OverloadedError if the client of the request, or the process, is sending too
  * many lists
  */
 export function streamJsonArray<T>(
@@ -97,7 +104,7 @@ export function streamJsonArray<T>(
   request: FastifyRequest,
 ): Promise<Readable> {
   const write = (record: T) => JSON.stringify(present(record));
-  return streamRecords(records, write, JSON_ARRAY, request.server.transfers.listPlace(request));
+  return streamRecords(records, write, JSON_ARRAY, request.server.transfers.place('lists', request));
 }
 
 /** Maps records in batches as they are read, holding no more than one batch at a time. */

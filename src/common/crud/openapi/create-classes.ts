@@ -40,8 +40,7 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   const { label, inputs, list } = definition;
   const record = recordClass(definition);
   const read = expandableClass(record, definition);
-  const part =
-    typeof definition.options.output === 'function' && !outputOf(definition) ? undefined : partOf(read);
+  const part = definition.options.output !== undefined && !outputOf(definition) ? undefined : partOf(read);
   class Page extends pageOf(part ? [read, part] : [read], list.maxLimit) {}
   Object.defineProperty(Page, 'name', { value: `${label}Page` });
   return {

@@ -53,7 +53,12 @@ function documentBulk(status: number, classes: CrudClasses, kinds: readonly Item
   const results = {
     type: 'array',
     items: {
-      oneOf: [object({ status: STATUS, _id: ID_SCHEMA }), object({ status: STATUS }), PROBLEM_SCHEMA],
+      oneOf: [
+        object({ status: STATUS, _id: ID_SCHEMA }),
+        object({ status: STATUS }),
+        PROBLEM_SCHEMA,
+        object(SHORT_PROBLEM),
+      ],
     },
   };
   return [
@@ -85,6 +90,7 @@ function documentImport(status: number, classes: CrudClasses): MethodDecorator[]
             oneOf: [
               object({ line, status: STATUS, _id: ID_SCHEMA }, ['line', 'status']),
               { $ref: getSchemaPath(LINE_PROBLEM) },
+              object({ line, ...SHORT_PROBLEM }),
             ],
           },
         },
@@ -92,6 +98,12 @@ function documentImport(status: number, classes: CrudClasses): MethodDecorator[]
     }),
   ];
 }
+
+/** A problem whose texts would make the response much longer than the request. */
+const SHORT_PROBLEM = {
+  status: { type: 'integer', example: 400 },
+  code: { type: 'string', example: 'VALIDATION_FAILED' },
+};
 
 /** An object with these members and no others. @param required @default all of them */
 function object(properties: Readonly<Record<string, Schema>>, required = Object.keys(properties)) {

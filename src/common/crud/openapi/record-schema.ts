@@ -25,7 +25,8 @@ const TIMESTAMP_SCHEMA = {
  * otherwise.
  */
 export function recordSchema({ entity, schema, presenter, inputs, options }: CrudDefinition): JsonSchema {
-  if (typeof options.output === 'function') return { type: 'object', additionalProperties: true };
+  // Only a function knows what it shows.
+  if (options.output !== undefined) return { type: 'object', additionalProperties: true };
   const fields = new Map(
     [...fieldsOf(inputs.create), ...fieldsOf(entity)].map((field) => [field.name, field]),
   );

@@ -122,7 +122,8 @@ function checkActions({ disable = [], ...raw }: Raw, fail: Fail): void {
   if (!Array.isArray(disable)) fail(`disable must be a list of actions: ${ACTIONS.join(', ')}.`);
   const stray = (disable as unknown[]).find((action) => !(ACTIONS as readonly unknown[]).includes(action));
   if (stray !== undefined) fail(unknownName('disable', String(stray), ACTIONS));
-  for (const option of ['writeOnly', 'visible', 'schema'] as const) checkShape(option, raw[option], fail);
+  for (const option of ['writeOnly', 'globallyUnique', 'visible', 'schema'] as const)
+    checkShape(option, raw[option], fail);
   if (!('isolationFields' in raw)) return;
   const { isolationFields } = raw;
   // A value of another shape would isolate nothing and make the resource public.
@@ -139,8 +140,13 @@ function checkActions({ disable = [], ...raw }: Raw, fail: Fail): void {
   }
 }
 
-function checkShape(option: 'writeOnly' | 'visible' | 'schema', value: unknown, fail: Fail): void {
+function checkShape(
+  option: 'writeOnly' | 'globallyUnique' | 'visible' | 'schema',
+  value: unknown,
+  fail: Fail,
+): void {
   if (value === undefined) return;
+  if (option === 'globallyUnique' && !Array.isArray(value)) fail('globallyUnique must be a list of fields.');
   if (option === 'writeOnly' && !Array.isArray(value)) fail('writeOnly must be a list of input fields.');
   if (option === 'schema' && !(value instanceof Schema)) {
     fail('schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.');
@@ -233,9 +239,11 @@ function checkList(list: unknown, fail: Fail): void {
 function checkOutput(output: unknown, fail: Fail): void {
   if (output === undefined || typeof output === 'function') return;
   checkNames(output, 'output', OPTION_NAMES.output, fail);
-  requireClass((output as Raw).type, 'output.type', fail);
-  if (typeof (output as Raw).from !== 'function')
-    fail('output.from must be a function of the record and the caller.');
+  const { from, hides = [] } = output as Raw;
+  if ('type' in (output as Raw)) requireClass((output as Raw).type, 'output.type', fail);
+  if (typeof from !== 'function') fail('output.from must be a function of the record and the caller.');
+  if (!Array.isArray(hides) || hides.some((name) => typeof name !== 'string'))
+    fail('output.hides must be a list of fields; write [] if the function hides none.');
 }
 
 function oneOf(value: unknown, where: string, allowed: readonly unknown[], fail: Fail): void {

@@ -18,11 +18,23 @@ export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del'
 export type CrudInput<Create extends object, Update extends object> =
   Type<Create> | { create: Type<Create>; update: Type<Update> };
 
+/** A function that makes the record that a caller sees, and what is known about it. */
+export interface CrudOutputFunction<Entity> {
+  /** Class that documents the result, and whose declared fields are shown. @default every field is shown */
+  type?: Type<object>;
+  from: (record: Presented<Entity>, caller: TenantContext) => object;
+  /**
+   * Every field that the function leaves out or changes, for some callers or for all; `[]` if there is none.
+   * Clients can query the other fields.
+   *
+   * @default any field may be hidden, so that clients can query only `_id`, `createdAt` and `updatedAt`
+   */
+  hides?: readonly FieldOf<Entity>[];
+}
+
 /** Another shape of the record for clients, hooks and events. */
 export type CrudOutput<Entity> =
-  | Type<object>
-  | ((record: Presented<Entity>, caller: TenantContext) => object)
-  | { type: Type<object>; from: (record: Presented<Entity>, caller: TenantContext) => object };
+  Type<object> | ((record: Presented<Entity>, caller: TenantContext) => object) | CrudOutputFunction<Entity>;
 
 /** A resource below another one, such as the comments of a post. */
 export interface CrudParent<Entity> {
@@ -225,6 +237,16 @@ export interface CrudOptions<
    * @example { all: { tenant: currentTenant }, update: { owner: claim('sub') } }
    */
   isolationFields?: Partial<Record<CrudAction | 'all', Partial<Record<FieldOf<Entity>, IsolationSource>>>>;
+
+  /**
+   * Fields whose unique index spans all records. The unique indexes of an isolated resource otherwise begin
+   * with the fields that isolate its reads (or, if everybody reads, its creates): a value that another tenant
+   * has would be a 409, which tells of the record. An index that has these fields already stays as it is.
+   *
+   * @default none
+   * @example ['hostname']
+   */
+  globallyUnique?: readonly PathOf<Entity>[];
 
   /**
    * Values that a record must have for get, count, update and del to find it; `null` means that the field is

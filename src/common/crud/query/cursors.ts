@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { mongo, type Types } from 'mongoose';
 import type { InstallationKey } from '../../database/index.js';
 import { errorMessages, ValidationError } from '../../errors/index.js';
@@ -8,8 +8,11 @@ import type { Position } from './position.js';
 
 const { EJSON, deserialize, serialize } = mongo.BSON;
 
-/** Length of the signature: half that of the hash (RFC 2104, section 5). Unit: bytes. */
-const SIGNATURE_BYTES = 16;
+const CIPHER = 'aes-256-gcm';
+
+/** Lengths of the key, the nonce and the tag of AES-256-GCM (NIST SP 800-38D). Unit: bytes. */
+const [KEY_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
+const HEAD_BYTES = NONCE_BYTES + TAG_BYTES;
 
 /** The list that a cursor belongs to. */
 interface CursorList {
@@ -28,50 +31,78 @@ interface Payload {
 }
 
 /**
- * Writes and reads the cursors of one list. A cursor is a position, signed with the installation's key
- * together with the list, so that clients can neither make one nor use it for another list.
+ * Writes and reads the cursors of one list. A cursor is a position, encrypted and authenticated with the
+ * installation's key together with the list, so that clients can neither read or make one nor use it for
+ * another list.
  */
 export class Cursors {
-  private readonly binding: string;
+  private readonly binding: Buffer;
 
   constructor(
     private readonly key: InstallationKey,
     { resource, order, filter }: CursorList,
   ) {
-    this.binding = JSON.stringify([resource, order.text, canonical(filter)]);
+    this.binding = Buffer.from(JSON.stringify([resource, order.text, canonical(filter)]));
   }
 
   async write({ values, id, inclusive }: Position): Promise<string> {
     const payload = serialize({ at: values, id, ...(inclusive && { in: true }) } satisfies Payload);
-    return Buffer.concat([this.sign(payload, await this.key.get()), payload]).toString('base64url');
+    const keys = keysOf(await this.key.get());
+    // Made of what it encrypts, so that it never repeats for another content, and a page is the same for all.
+    const mac = createHmac('sha256', keys.nonce).update(`${this.binding.length}:`).update(this.binding);
+    const nonce = mac.update(payload).digest().subarray(0, NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, keys.content, nonce).setAAD(this.binding);
+    const content = Buffer.concat([cipher.update(payload), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), content]).toString('base64url');
   }
 
   /** @throws ValidationError for the parameter if the text is not a cursor of this list */
   async read(parameter: string, text: string): Promise<Position> {
     const bytes = Buffer.from(text, 'base64url');
     // Decoding skips characters that are not in the alphabet.
-    const isWhole = bytes.length > SIGNATURE_BYTES && bytes.toString('base64url') === text;
-    if (!isWhole || !(await this.isGenuine(bytes))) {
-      throw new ValidationError([{ parameter, detail: errorMessages.foreignCursor(parameter) }]);
-    }
-    const { at, id, in: inclusive = false } = deserialize(bytes.subarray(SIGNATURE_BYTES)) as Payload;
+    const isWhole = bytes.length > HEAD_BYTES && bytes.toString('base64url') === text;
+    const payload = isWhole ? await this.open(bytes) : undefined;
+    if (!payload) throw new ValidationError([{ parameter, detail: errorMessages.foreignCursor(parameter) }]);
+    const { at, id, in: inclusive = false } = deserialize(payload) as Payload;
     return { values: at, id, inclusive };
   }
 
-  private async isGenuine(bytes: Buffer): Promise<boolean> {
-    const [signature, payload] = [bytes.subarray(0, SIGNATURE_BYTES), bytes.subarray(SIGNATURE_BYTES)];
-    const isSignedWith = (key: Buffer) => timingSafeEqual(signature, this.sign(payload, key));
+  private async open(bytes: Buffer): Promise<Buffer | undefined> {
     const known = await this.key.get();
-    if (isSignedWith(known)) return true;
+    const payload = this.openWith(known, bytes);
+    if (payload) return payload;
     const current = await this.key.reload();
-    return !current.equals(known) && isSignedWith(current);
+    return current.equals(known) ? undefined : this.openWith(current, bytes);
   }
 
-  private sign(payload: Uint8Array, key: Buffer): Buffer {
-    // The length shows where the binding ends.
-    const head = `${Buffer.byteLength(this.binding)}:${this.binding}`;
-    return createHmac('sha256', key).update(head).update(payload).digest().subarray(0, SIGNATURE_BYTES);
+  /** The content; undefined if it was not encrypted with the key, or for another list. */
+  private openWith(key: Buffer, bytes: Buffer): Buffer | undefined {
+    const nonce = bytes.subarray(0, NONCE_BYTES);
+    const options = { authTagLength: TAG_BYTES };
+    const decipher = createDecipheriv(CIPHER, keysOf(key).content, nonce, options).setAAD(this.binding);
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, HEAD_BYTES));
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES)), decipher.final()]);
+    } catch {
+      return undefined;
+    }
   }
+}
+
+/** Keys for the contents and for the nonces. */
+interface Keys {
+  readonly content: Buffer;
+  readonly nonce: Buffer;
+}
+
+const derived = new WeakMap<Buffer, Keys>();
+
+/** Keys of their own for cursors, since the installation's key has other uses (RFC 5869). */
+function keysOf(key: Buffer): Keys {
+  const derive = (use: string) => Buffer.from(hkdfSync('sha256', key, '', `cursors: ${use}`, KEY_BYTES));
+  const keys = derived.get(key) ?? { content: derive('content'), nonce: derive('nonce') };
+  derived.set(key, keys);
+  return keys;
 }
 
 /** Gives the same text for the same predicates, whatever order a client wrote them in. */

@@ -16,8 +16,10 @@ const MAX_KEY_LENGTH = 64;
 
 /** Makes the stored words of the values of one field. */
 export function storedWords(values: readonly SearchTerm[]): StoredWords {
+  const words = new Set<string>();
+  for (const value of values) for (const word of value) words.add(keyOf(word));
   return {
-    words: [...new Set(values.flat().map(keyOf))],
+    words: [...words],
     texts: values.filter(needsText).map(textOf),
   };
 }

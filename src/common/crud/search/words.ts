@@ -33,13 +33,13 @@ const ASCII = /^[\x00-\x7f]*$/;
 export function wordsOf(text: string): string[] {
   if (ASCII.test(text)) return text.toUpperCase().match(/[A-Z0-9]+/g) ?? [];
   const runs = text.replaceAll(ZERO_WIDTH_SPACE, ' ').match(RUN) ?? [];
-  // A single character, such as U+FDFA, may be several words.
-  return runs.flatMap((run) => fold(run).match(WORD) ?? []);
+  // All at once, since folding has a price of its own. A single character, such as U+FDFA, may be several words.
+  return fold(runs.join(' ')).match(WORD) ?? [];
 }
 
 /** Lower case first: ẞ has no upper case, and that of ß is SS. Then upper case, since σ and ς share it. */
-function fold(run: string): string {
-  return withoutAccents(withoutAccents(run).toLowerCase().toUpperCase()).replace(
+function fold(runs: string): string {
+  return withoutAccents(withoutAccents(runs).toLowerCase().toUpperCase()).replace(
     /[ÆŒØĐĦŁŦ]/g,
     (letter) => STROKED[letter] ?? letter,
   );

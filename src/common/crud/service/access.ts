@@ -1,5 +1,6 @@
-import { Types } from 'mongoose';
-import { ClaimRequiredError, InvalidIdError } from '../../errors/index.js';
+import { isDeepStrictEqual } from 'node:util';
+import { type Schema, Types } from 'mongoose';
+import { ClaimRequiredError, errorMessages, InvalidIdError, ValidationError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import {
   assertScope,
@@ -9,10 +10,14 @@ import {
 } from '../../tenancy/index.js';
 import { type Archived, archivedOnly, isolationOfAction, liveOnly } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { SCALARS } from '../definition/filter-field.js';
+import { plain } from '../definition/plain.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/filter-of.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
+import { entryTypeOf } from '../store/hide-fields.js';
+import { ofText, ofType } from './typed-value.js';
 
 /** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {
@@ -26,6 +31,20 @@ export class Access {
    */
   fields(action: CrudAction, scope: TenantScope): Record<string, unknown> {
     return this.valuesOf(this.definition.isolation[action], scope);
+  }
+
+  /**
+   * A new record with the values of the fields that isolate its creation. A list gets its value as one more
+   * entry.
+   */
+  isolated(scope: TenantScope, record: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    const { schema } = this.definition;
+    const values = Object.entries(this.fields('create', scope)).map(([field, value]) => {
+      if (!entryTypeOf(schema.path(field))) return [field, value] as const;
+      const entries = [record[field] ?? []].flat();
+      return [field, isIsolatedBy(schema, field, entries, value) ? entries : [...entries, value]] as const;
+    });
+    return { ...record, ...Object.fromEntries(values) };
   }
 
   /**
@@ -62,11 +81,16 @@ export class Access {
    * read.
    */
   reading(scope: TenantScope): StoreFilter {
+    return { ...this.there(), ...this.owned(scope) };
+  }
+
+  /** The same whether they are archived or not, and whatever `visible` says. */
+  owned(scope: TenantScope): StoreFilter {
     const { isolation, parent } = this.definition;
     const isNamed = ([field, { param }]: [string, IsolationSource]) =>
       field !== parent?.field || param !== parent.param || param in scope.params;
     const fields = Object.fromEntries(Object.entries(isolation.get).filter(isNamed));
-    return { ...this.there(), ...this.valuesOf(fields, scope) };
+    return this.valuesOf(fields, scope);
   }
 
   /** Predicate of every record that can be read, whoever owns it. */
@@ -84,25 +108,40 @@ export class Access {
     assertScope(scope);
     const values = Object.entries(scope.valuesOf(sources));
     return Object.fromEntries(
-      values.map(([field, value]) => [field, this.cast(field, value, sources[field]?.param)]),
+      values.map(([field, value]) => [field, this.typed(field, value, sources[field])]),
     );
   }
 
   /**
-   * Converts a value to the type that the store has for a field.
-   *
-   * @param param path parameter that the value comes from
-   * @throws ClaimRequiredError, or InvalidIdError for the parameter, if the field cannot hold the value
+   * A value in the type that the store has for a field, or for the entries of a list. Never a cast: `1`, `"1"`
+   * and `true` would be one account.
    */
-  cast(field: string, value: unknown, param?: string): unknown {
-    const type = this.definition.schema.path(field);
-    try {
-      return type.cast(value) as unknown;
-    } catch {
-      if (param !== undefined && type.instance === 'ObjectId') throw new InvalidIdError(param);
-      throw new ClaimRequiredError(field);
-    }
+  private typed(field: string, value: unknown, { claim, param }: Partial<IsolationSource> = {}): unknown {
+    const declared = this.definition.schema.path(field);
+    const type = entryTypeOf(declared) ?? declared;
+    const found =
+      param !== undefined && typeof value === 'string' ? ofText(type, value) : ofType(type, value);
+    if (found !== undefined) return found;
+    if (param === undefined) throw new ClaimRequiredError(claim ?? field);
+    if (type.instance === 'ObjectId') throw new InvalidIdError(param);
+    const shape = `${SCALARS[type.instance]?.shape ?? 'a value'}, in the form in which the service shows it`;
+    throw new ValidationError([{ parameter: param, detail: errorMessages.wrongParameter(param, shape) }]);
   }
+}
+
+/** Whether what a record has in a field is the value that isolates it, or a list that has it as an entry. */
+export function isIsolatedBy(schema: Schema, field: string, given: unknown, value: unknown): boolean {
+  const declared = schema.path(field);
+  const entryType = entryTypeOf(declared);
+  const type = entryType ?? declared;
+  const stored = (one: unknown) => {
+    try {
+      return plain(type.cast(one));
+    } catch {
+      return undefined;
+    }
+  };
+  return (entryType ? [given].flat() : [given]).some((one) => isDeepStrictEqual(stored(one), plain(value)));
 }
 
 /**

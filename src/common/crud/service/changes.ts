@@ -14,6 +14,11 @@ export function unchanged(
   return { ...filter, _id, __v };
 }
 
+/** Adds a condition to a filter, next to its members. */
+export function allOf(filter: StoreFilter, condition: StoreFilter): StoreFilter {
+  return { ...filter, $and: [...((filter.$and as StoreFilter[] | undefined) ?? []), condition] };
+}
+
 /** The values that have changed. */
 export function differences(
   before: Readonly<Record<string, unknown>>,

@@ -57,7 +57,7 @@ export class Creates<Entity extends object, Create extends object, Update extend
     const { access, definition, hooks, references, store } = this.resource;
     const fields = access.fields('create', scope);
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
-    const values: Record<string, unknown> = { ...Object.fromEntries(entries), ...fields };
+    const values = access.isolated(scope, Object.fromEntries(entries));
     // Before the hook, which may look up the referenced records, and again after it, for references that it
     // set.
     await references.check('create', scope, values);
@@ -75,14 +75,9 @@ export class Creates<Entity extends object, Create extends object, Update extend
     await turn?.come;
     const isNamed = definition.outbox || definition.audit !== undefined;
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
-    const placed = { ...(_id && { _id }), ...record, ...fields };
+    const placed = access.isolated(scope, { ...(_id && { _id }), ...record });
     const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
-    const insert = () =>
-      this.translated(() => {
-        const storing = store.insert(placed, entry);
-        turn?.pass();
-        return storing;
-      });
+    const insert = () => this.translated(() => store.insert(placed, entry, () => turn?.pass()));
     // Audit records are stored in the order in which they begin, and the records after them.
     const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
     return { stored, entry };

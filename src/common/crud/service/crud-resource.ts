@@ -8,7 +8,7 @@ import type { CrudRegistry } from './crud.registry.js';
 import type { HookRunner } from './hook-runner.js';
 import { Parents } from './parents.js';
 import { Reads } from './reads.js';
-import { References } from './references.js';
+import type { References } from './references.js';
 import { Writes } from './writes.js';
 
 /** A resource of a running application, which its service works with. */
@@ -25,25 +25,27 @@ export class CrudResource<
   readonly creates: Creates<Entity, Create, Update>;
   /** Carries out updates and removals with their hooks. */
   readonly writes: Writes<Entity, Create, Update>;
-  readonly references: References;
   readonly parents: Parents;
   /** Whether guards of its own, besides its scope, decide who may read it. */
   readonly isReadGuarded: boolean;
+  /** Maximum size of a body, and of what is merged from one. Unit: bytes. */
+  readonly bodyLimit: number;
   /** Records the writes; undefined if the resource is not audited. */
   readonly audit?: AuditTrail;
 
   constructor(
     readonly definition: CrudDefinition,
     readonly store: CrudStore<Entity>,
+    readonly references: References,
     readonly hooks: HookRunner,
     registry: CrudRegistry,
     key: InstallationKey,
-    { isReadGuarded = false, audit }: Partial<Pick<CrudResource, 'isReadGuarded' | 'audit'>> = {},
+    { isReadGuarded, bodyLimit, audit }: Pick<CrudResource, 'isReadGuarded' | 'bodyLimit' | 'audit'>,
   ) {
+    this.bodyLimit = bodyLimit;
     this.isReadGuarded = isReadGuarded;
     this.audit = audit;
     this.access = new Access(definition);
-    this.references = new References(definition, this.access, registry);
     this.parents = new Parents(definition, this.access, registry);
     this.reads = new Reads(this, key);
     this.creates = new Creates(this);

@@ -82,8 +82,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 
   /** @throws RecordNotFoundError if no record of the scope has the id */
   async get(scope: TenantScope, id: string | Types.ObjectId, query: ReadQuery = {}): Promise<Stored<Entity>> {
-    const filter = this.filterOf('get', scope, objectId(id), query);
-    await this.resource.parents.require('get', scope);
+    const _id = objectId(id);
+    await this.requireParent('get', scope);
+    const filter = this.filterOf('get', scope, _id, query);
     const { fields } = this.resource.reads.readOf(query);
     const record = await this.store.findOne(filter, fields);
     return record ?? this.refuseMissing();
@@ -106,7 +107,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const checked = known
       ? input
       : ((await createReader.read(input, { extras: !hasUnreadBody(scope) })) as Create);
-    await this.resource.parents.require('create', scope);
+    await this.requireParent('create', scope);
     return this.resource.creates.insert(scope, checked);
   }
 
@@ -154,13 +155,14 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: WriteOptions & ConditionalOptions,
     write: (filter: StoreFilter, checked: Changes<Update>) => Promise<Result | undefined>,
   ): Promise<Result> {
-    const filter = this.filterOf('update', scope, objectId(id));
+    const _id = objectId(id);
+    await this.requireParent('update', scope);
+    const filter = this.filterOf('update', scope, _id);
     const { updateReader } = this.resource.definition;
     const known = options.validate === false || isChecked(changes, updateReader);
     const checked = known
       ? changes
       : await updateReader.readPatch(changes, { extras: !hasUnreadBody(scope) });
-    await this.resource.parents.require('update', scope);
     const tags = requiredTags(scope, id, options.ifMatch);
     const result = await write(withTags(filter, tags), checked as Changes<Update>);
     return result ?? this.refuseUnmatched(filter, tags);
@@ -180,8 +182,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Promise<Stored<Entity>> {
     if (this.resource.definition.archive)
       return (await this.archive(scope, id, options)) ?? this.refuseMissing();
-    const filter = this.filterOf('del', scope, objectId(id));
-    await this.resource.parents.require('del', scope);
+    const _id = objectId(id);
+    await this.requireParent('del', scope);
+    const filter = this.filterOf('del', scope, _id);
     const tags = requiredTags(scope, id, options.ifMatch);
     const record = await this.resource.writes.remove(withTags(filter, tags), { scope });
     return record ?? this.refuseUnmatched(filter, tags);
@@ -214,8 +217,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     const { field } = this.requireArchive();
-    const filter = this.filterOf('update', scope, objectId(id), { archived: 'only' });
-    await this.resource.parents.require('update', scope);
+    const _id = objectId(id);
+    await this.requireParent('update', scope);
+    const filter = this.filterOf('update', scope, _id, { archived: 'only' });
     const tags = requiredTags(scope, id, options.ifMatch);
     const change = { set: {}, unset: [field] };
     const context = { scope, action: 'restore' } as const;
@@ -246,10 +250,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     { set = {}, unset = [] }: StoreChange,
     { archived, ifMatch, where }: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
-    const reached = this.filterOf(action, scope, objectId(id), { archived });
+    const _id = objectId(id);
+    await this.requireParent(action, scope);
+    const reached = this.filterOf(action, scope, _id, { archived });
     // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
-    await this.resource.parents.require(action, scope);
     const tags = requiredTags(scope, id, ifMatch);
     const record = await this.resource.writes.change(
       withTags(filter, tags),
@@ -261,10 +266,21 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
+   * Checks that the caller can read the parent, if the resource has one. A request is checked before its
+   * handler runs; a scope made in code needs this before {@link CrudService.filterOf}.
+   *
+   * @throws RecordNotFoundError if the caller cannot read it
+   */
+  protected async requireParent(action: CrudAction, scope: TenantScope): Promise<void> {
+    await this.resource.parents.require(action, scope);
+  }
+
+  /**
    * The filter of the records that a caller can reach with an action. Includes archived records only if you
    * ask for them.
    *
-   * @throws UnauthenticatedError or its like if the scope lacks a value
+   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if nobody has checked that
+   * the caller can read the parent
    */
   protected filterOf(
     action: CrudAction,
@@ -272,7 +288,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     id?: string | Types.ObjectId,
     { archived }: Pick<ReadQuery, 'archived'> = {},
   ): StoreFilter {
-    return this.resource.access.filter(action, scope, id, { archived });
+    const filter = this.resource.access.filter(action, scope, id, { archived });
+    this.resource.parents.assertKnown(action, scope);
+    return filter;
   }
 
   private requireArchive(): ArchiveDefinition {

@@ -3,7 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
 import { applyChange } from '../store/apply-change.js';
-import { hidesFields, schemaOf } from '../store/hide-fields.js';
+import { eachHidden, hidesFields, isHidden, schemaOf } from '../store/hide-fields.js';
 import { sharedMembers } from './shared-members.js';
 import { valueAt } from './changes.js';
 
@@ -46,6 +46,7 @@ export class DraftChanges {
    */
   private readonly mark = Symbol('origin');
   private readonly origins = new Map<string, Origin>();
+  private readonly hidden: [holder: object, name: string][] = [];
 
   /**
    * @param record what the hook may change
@@ -59,6 +60,10 @@ export class DraftChanges {
     isKept: (path: string) => boolean = () => false,
   ) {
     this.markLists(schema, record, (path, entries) => ({ of: 'record', path, schema: entries }));
+    eachHidden(schema, record.draft, (holder, name) => {
+      this.hidden.push([holder, name]);
+      showAbsent(holder, name);
+    });
     if (!previous) return;
     this.markLists(schema, previous, (path, entries) => ({
       of: isKept(path) ? 'record' : 'previous',
@@ -78,6 +83,7 @@ export class DraftChanges {
   }
 
   private differences(): PathChange[] {
+    for (const [holder, name] of this.hidden.splice(0)) settleAbsent(holder, name);
     return differences(this.schema, this.record.before, this.record.draft, '');
   }
 
@@ -146,6 +152,24 @@ export class DraftChanges {
   }
 }
 
+/**
+ * Gives an object a hidden member that reads as undefined, and that nobody sees who copies or lists the
+ * members, so that a hook which deletes it, or sets it to undefined, leaves a trace.
+ */
+function showAbsent(holder: object, name: string): void {
+  const set = (value: unknown) => {
+    Object.defineProperty(holder, name, { value, configurable: true, enumerable: true, writable: true });
+  };
+  Object.defineProperty(holder, name, { get: () => undefined, set, configurable: true });
+}
+
+/** Turns the trace into an undefined member. */
+function settleAbsent(holder: object, name: string): void {
+  const member = Object.getOwnPropertyDescriptor(holder, name);
+  if (member?.get) Reflect.deleteProperty(holder, name);
+  else if (!member) (holder as Fields)[name] = undefined;
+}
+
 /** Whether a value has hidden members, at any level. */
 function hidesAt(schema: Schema, path: string): boolean {
   const type = schema.path(path) as SchemaType | undefined;
@@ -172,10 +196,10 @@ function differences(schema: Schema, before: Fields, after: Fields, parent: stri
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name): PathChange[] => {
     const [path, one, other] = [parent + name, before[name], after[name]];
-    if (isDeepStrictEqual(one, other)) return [];
-    const isSubdocument =
-      schema.pathType(path) === 'nested' ||
-      (schema.path(path) as SchemaType | undefined)?.instance === 'Embedded';
+    const type = schema.path(path) as SchemaType | undefined;
+    const isRemoved = type !== undefined && isHidden(type) && Object.hasOwn(after, name);
+    if (!isRemoved && isDeepStrictEqual(one, other)) return [];
+    const isSubdocument = schema.pathType(path) === 'nested' || type?.instance === 'Embedded';
     if (!isSubdocument || !isPlainObject(one) || !isPlainObject(other)) return [[path, other]];
     return differences(schema, one, other, `${path}.`);
   });

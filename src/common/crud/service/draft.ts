@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange } from '../store/crud.store.js';
+import { entryTypeOf } from '../store/hide-fields.js';
+import { isIsolatedBy } from './access.js';
 import { valueAt } from './changes.js';
 import { withBytesOf } from './draft-bytes.js';
 import { DraftChanges, type PathChange, withChanges } from './draft-changes.js';
@@ -52,7 +52,10 @@ export async function changeOfDraft<Entity extends object>(
   await hook({ record, previous: before.draft });
   const isolated = Object.fromEntries(
     Object.values(definition.isolation).flatMap((fields) =>
-      Object.keys(fields).map((field) => [field, (previous as Fields)[field]]),
+      Object.keys(fields)
+        // A list may change, as long as the caller's own entry is in it, which the write checks.
+        .filter((field) => !entryTypeOf(schema.path(field)))
+        .map((field) => [field, (previous as Fields)[field]]),
     ),
   );
   keepIsolation(definition, 'beforeUpdate', record, isolated);
@@ -85,7 +88,7 @@ export function keepIsolation(
   isolated: Readonly<Fields>,
 ): void {
   for (const [field, value] of Object.entries(isolated)) {
-    if (!isDeepStrictEqual(plain(record[field]), plain(value))) {
+    if (!isIsolatedBy(schema, field, record[field], value)) {
       throw new Error(`${hook} of ${label} changed "${field}", which isolates the record.`);
     }
   }

@@ -1,10 +1,8 @@
-import { HttpException } from '@nestjs/common';
-import { DomainError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudRegistry } from './crud.registry.js';
-import { readableRecords } from './readable-records.js';
+import { isRefusal, readableRecords } from './readable-records.js';
 
 /** The place of an identifier in a shown record. */
 interface Place {
@@ -57,12 +55,6 @@ export class Expansion {
       throw error;
     }
   }
-}
-
-/** Whether an error means that the caller may not read a resource, rather than that something went wrong. */
-function isRefusal(error: unknown): boolean {
-  if (error instanceof DomainError) return error.status < 500;
-  return error instanceof HttpException && error.getStatus() < 500;
 }
 
 /** Every identifier at a path below a member, walking into lists on the way. */

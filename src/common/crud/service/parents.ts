@@ -8,6 +8,9 @@ import { readableRecords } from './readable-records.js';
 
 /** Ensures that a nested resource is reached only through a parent that the caller can read. */
 export class Parents {
+  /** Identifiers of the parents that were found readable, by scope. */
+  private readonly known = new WeakMap<TenantScope, string>();
+
   constructor(
     private readonly definition: CrudDefinition,
     private readonly access: Access,
@@ -17,13 +20,29 @@ export class Parents {
   /** @throws RecordNotFoundError if the caller cannot read the parent */
   async require(action: CrudAction, scope: TenantScope): Promise<void> {
     const { parent } = this.definition;
-    if (!parent) return;
-    const id = this.access.fields(action, scope)[parent.field as string];
-    // A scope without isolation reaches the children of every parent.
-    if (id === undefined) return;
+    const id = this.idOf(action, scope);
+    if (!parent || id === undefined) return;
+    // A scope made in code may live longer than its parent.
+    if (scope.request && this.known.get(scope) === String(id)) return;
     const children = await this.readable(scope, [{ [parent.field]: id }]);
-    if (children.length > 0) return;
-    throw new RecordNotFoundError(this.registry.of(parent.entity).definition.label);
+    if (children.length === 0)
+      throw new RecordNotFoundError(this.registry.of(parent.entity).definition.label);
+    this.known.set(scope, String(id));
+  }
+
+  /** @throws Error if nobody has checked the parent, so that a filter of its children would show them */
+  assertKnown(action: CrudAction, scope: TenantScope): void {
+    const id = this.idOf(action, scope);
+    if (id === undefined || this.known.get(scope) === String(id)) return;
+    throw new Error(
+      `Nobody has checked the parent of this scope of ${this.definition.label}. Await this.requireParent('${action}', scope) before you call filterOf.`,
+    );
+  }
+
+  /** Undefined without a parent, and for a scope without isolation, which reaches the children of every one. */
+  private idOf(action: CrudAction, scope: TenantScope): unknown {
+    const { parent } = this.definition;
+    return parent && this.access.fields(action, scope)[parent.field as string];
   }
 
   /**

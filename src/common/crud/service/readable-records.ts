@@ -1,4 +1,6 @@
+import { HttpException } from '@nestjs/common';
 import { Types } from 'mongoose';
+import { DomainError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
@@ -32,4 +34,10 @@ export async function readableRecords(
   const fields = idsOnly ? parentField : undefined;
   const records = await store.findByIds(named, reading, fields);
   return parents.readable(scope, records);
+}
+
+/** Whether an error means that the caller may not read a resource, rather than that something went wrong. */
+export function isRefusal(error: unknown): boolean {
+  if (error instanceof DomainError) return error.status < 500;
+  return error instanceof HttpException && error.getStatus() < 500;
 }

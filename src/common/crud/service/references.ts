@@ -1,19 +1,32 @@
-import type { Types } from 'mongoose';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Types } from 'mongoose';
 import {
+  DomainError,
   errorMessages,
   StillReferencedError,
   toPointer,
   ValidationError,
   type Violation,
+  WriteConflictError,
 } from '../../errors/index.js';
+import { isObjectId } from '../../ids/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
 import { withOriginOf } from '../audit/audit-origin.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
+import type { Stored } from '../options/records.js';
+import type { StoreFilter } from '../store/crud.store.js';
+import type { Hold, StoreReferences } from '../store/reference-holds.js';
 import type { Access } from './access.js';
 import type { CrudRegistry } from './crud.registry.js';
 import type { CrudResource } from './crud-resource.js';
-import { readableRecords } from './readable-records.js';
+import { isRefusal, readableRecords } from './readable-records.js';
+
+/** How long a deletion waits for writes that refer to the record. Unit: milliseconds. */
+const WAIT_MS = 1_500;
+
+/** Unit: milliseconds. */
+const POLL_MS = 10;
 
 /** An identifier in a record, and its place. */
 interface Found {
@@ -22,7 +35,7 @@ interface Found {
 }
 
 /** Checks the references that a record makes, and those that other records make to it. */
-export class References {
+export class References implements StoreReferences {
   constructor(
     private readonly definition: CrudDefinition,
     private readonly access: Access,
@@ -47,31 +60,74 @@ export class References {
     const faults: Violation[] = [];
     for (const reference of this.definition.references) {
       if (reference.check === false) continue;
-      const found = Object.entries(values).flatMap(([at, value]) => identifiersAt(reference.path, at, value));
+      const found = identifiersIn(reference.path, values);
       if (found.length > 0) faults.push(...(await this.missing(reference, action, scope, found)));
     }
-    const [first, ...others] = faults;
-    if (first) throw new ValidationError([first, ...others]);
+    refuse(faults);
+  }
+
+  async holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
+    const named = this.definition.references
+      .filter(({ onDelete }) => onDelete !== 'ignore')
+      .map((reference) => ({ ...reference, found: identifiersIn(reference.path, values) }))
+      .filter(({ found }) => found.length > 0);
+    if (named.length === 0) return write(() => Promise.resolve());
+    const holds: Hold[] = [];
+    const hold = async () => {
+      const faults: Violation[] = [];
+      for (const { to, path, check, found } of named) {
+        const target = this.registry.of(to);
+        const ids = found.filter(({ id }) => isObjectId(id)).map(({ id }) => new Types.ObjectId(id));
+        const taken = await target.store.holds.take(ids);
+        holds.push(taken);
+        // Deleted since it was checked.
+        const gone = check === false ? [] : found.filter(({ id }) => !taken.held.has(id));
+        const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
+        faults.push(...gone.map(({ pointer }) => ({ pointer, detail })));
+      }
+      refuse(faults);
+    };
+    let isOver = true;
+    try {
+      return await write(hold);
+    } catch (error) {
+      // A write that failed for another reason may still be carried out.
+      isOver = error instanceof DomainError && error.status < 500;
+      throw error;
+    } finally {
+      if (isOver) await Promise.all(holds.map((taken) => taken.release()));
+    }
+  }
+
+  /**
+   * Waits until no write that refers to a record is under way, and returns the condition that none has begun
+   * since. The record may be deleted only on this condition.
+   *
+   * @throws StillReferencedError if a reference restricts the deletion
+   * @throws WriteConflictError if there is such a write each time
+   */
+  async unheld(id: Types.ObjectId, scope: TenantScope): Promise<StoreFilter> {
+    const end = performance.now() + WAIT_MS;
+    const { store } = this.registry.of(this.definition.entity);
+    for (;;) {
+      const condition = await store.holds.unheld(id);
+      if (condition) return condition;
+      await this.refuseRestricted(id, scope, new Set(), false);
+      if (performance.now() > end) throw new WriteConflictError();
+      await pause(POLL_MS);
+    }
   }
 
   /**
    * Prepares the deletion of a record: rejects it if a reference restricts it, then deletes or unlinks the
-   * records that refer to it.
+   * records that refer to it. If the process ends in between, the record is still there.
    *
-   * @param within records whose removal includes this one: they are removed anyway, and their referrers are
+   * @param outer records whose removal includes this one: they are removed anyway, and their referrers are
    * checked already
    * @throws StillReferencedError before anything has been changed
    */
-  async release(id: Types.ObjectId, scope: TenantScope, within: ReadonlySet<string>): Promise<void> {
-    await this.refuseRestricted(id, new Set(), within.size === 0);
-    await this.unlink(id, scope, within);
-  }
-
-  /**
-   * Deletes or unlinks the records that refer to a record, without checking restrictions; for references made
-   * meanwhile.
-   */
-  async unlink(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
+  async release(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
+    await this.refuseRestricted(id, whole, new Set(), outer.size === 0);
     const scope = withOriginOf(whole, unrestrictedScope(whole.caller));
     const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
@@ -108,22 +164,60 @@ export class References {
     return Object.fromEntries(fields.filter(([field]) => target.definition.schema.path(field)));
   }
 
-  /** @param isDeep whether to also check the records that a cascade would delete */
-  private async refuseRestricted(id: Types.ObjectId, seen: Set<string>, isDeep = true): Promise<void> {
+  /**
+   * Records that the caller cannot read do not restrict: a 409 would tell of them, and they would let their
+   * owner keep the record for ever.
+   *
+   * @param isDeep whether to also check the records that a cascade would delete
+   */
+  private async refuseRestricted(
+    id: Types.ObjectId,
+    scope: TenantScope,
+    seen: Set<string>,
+    isDeep = true,
+  ): Promise<void> {
     const key = keyOf(this.definition, id);
     if (seen.has(key)) return;
     seen.add(key);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       const filter = { [reference.path]: id };
-      if (reference.onDelete === 'restrict' && (await resource.store.exists(filter))) {
+      if (reference.onDelete === 'restrict' && (await isRestricting(resource, scope, filter))) {
         throw new StillReferencedError(this.definition.label.toLowerCase(), resource.definition.name);
       }
       if (reference.onDelete !== 'cascade' || !isDeep) continue;
       for await (const { _id } of resource.store.find(filter)) {
-        await resource.references.refuseRestricted(_id, seen);
+        await resource.references.refuseRestricted(_id, scope, seen);
       }
     }
   }
+}
+
+/** How many records are looked up together. Unit: records. */
+const BATCH = 100;
+
+/** Whether a caller can read one of the records, archived ones included. */
+async function isRestricting(
+  { access, definition, parents, store }: CrudResource,
+  scope: TenantScope,
+  filter: StoreFilter,
+): Promise<boolean> {
+  let owned: StoreFilter;
+  try {
+    owned = { ...access.owned(scope), ...filter };
+  } catch (error) {
+    // Who has no value of an isolation field can read none of them. Code may leave one out to mean all.
+    if (isRefusal(error)) return false;
+    if (scope.request) throw error;
+    owned = filter;
+  }
+  if (!definition.parent) return store.exists(owned);
+  const batch: Stored<object>[] = [];
+  const isReadable = async () => (await parents.readable(scope, batch.splice(0))).length > 0;
+  for await (const record of store.find(owned, { fields: [definition.parent.field as string] })) {
+    batch.push(record);
+    if (batch.length === BATCH && (await isReadable())) return true;
+  }
+  return isReadable();
 }
 
 /** Identifies a record among all records of the application. */
@@ -131,16 +225,23 @@ function keyOf({ name }: CrudDefinition, id: Types.ObjectId): string {
   return `${name}/${id.toHexString()}`;
 }
 
-/**
- * The identifiers that a value, set at one path, puts at the path of a reference, walking into lists on the
- * way.
- */
-function identifiersAt(path: string, at: string, value: unknown): Found[] {
-  if (path !== at && !path.startsWith(`${at}.`)) return [];
-  const rest = path === at ? [] : path.slice(at.length + 1).split('.');
-  return walk(value, rest, toPointer(at.split('.')));
+/** @throws ValidationError if there are faults */
+function refuse([first, ...others]: readonly Violation[]): void {
+  if (first) throw new ValidationError([first, ...others]);
 }
 
+/** The identifiers that values, by their dotted paths, put at the path of a reference. */
+function identifiersIn(path: string, values: object): Found[] {
+  return Object.entries(values).flatMap(([at, value]) => {
+    // A path may lead to one entry of a list.
+    const declared = at.replaceAll(/\.\d+(?=\.|$)/g, '');
+    if (path !== declared && !path.startsWith(`${declared}.`)) return [];
+    const rest = path === declared ? [] : path.slice(declared.length + 1).split('.');
+    return walk(value, rest, toPointer(at.split('.')));
+  });
+}
+
+/** Walks into lists on the way. */
 function walk(value: unknown, rest: readonly string[], pointer: string): Found[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((entry, i) => walk(entry, rest, `${pointer}/${i}`));

@@ -1,12 +1,26 @@
-import { isDeepStrictEqual } from 'node:util';
 import { Types } from 'mongoose';
-import { WriteConflictError } from '../../errors/index.js';
+import {
+  BodyTooLargeError,
+  errorMessages,
+  toPointer,
+  ValidationError,
+  WriteConflictError,
+} from '../../errors/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
-import { plain } from '../definition/plain.js';
 import type { UpdateAction } from '../options/crud-hooks.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
-import { differences, isEmpty, keepIdentity, keepRequired, namesOf, unchanged, valueAt } from './changes.js';
+import { isIsolatedBy } from './access.js';
+import {
+  allOf,
+  differences,
+  isEmpty,
+  keepIdentity,
+  keepRequired,
+  namesOf,
+  unchanged,
+  valueAt,
+} from './changes.js';
 import { changeOfDraft } from './draft.js';
 import { mergedFields, needsPrevious, planChange } from './plan-change.js';
 import { WriteSteps } from './write-steps.js';
@@ -70,8 +84,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const { definition, hooks } = this.resource;
     const needs = hooks.has('beforeUpdate') || needsPrevious(changes);
     const plan = async (previous: Stored<Entity> | undefined) => {
-      const merged = previous && mergedFields(definition, changes, definition.presenter.present(previous));
-      if (merged) await definition.updateReader.check(merged as Partial<Update>);
+      const shown = previous && definition.presenter.present(previous);
+      const merged = shown && mergedFields(definition, changes, shown);
+      if (merged) {
+        this.refuseGrowth(shown, merged);
+        await definition.updateReader.check(merged as Partial<Update>);
+      }
       return planChange(definition, changes, previous);
     };
     return this.decide(filter, needs, plan, { ...context, changes });
@@ -130,18 +148,20 @@ export class Writes<Entity extends object, Create extends object, Update extends
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const found = needs ? await store.findOne(filter) : undefined;
       if (needs && !found) return undefined;
+      let condition = found ? unchanged(filter, found) : filter;
       if (found) {
+        if (references.matterOnDelete)
+          condition = allOf(condition, await references.unheld(found._id, scope));
         const record = definition.presenter.present(found);
         await hooks.before('beforeDel', { ...this.context(scope), action: 'del', record });
         await references.release(found._id, scope, within);
       }
       const entry = this.entry(scope, 'del', []);
       const removed = await this.audited(scope, found?._id ?? filter._id, entry, () =>
-        store.delete(found ? unchanged(filter, found) : filter),
+        store.delete(condition),
       );
       if (!removed && found) continue;
       if (!removed) return undefined;
-      if (found) await references.unlink(found._id, scope, within);
       if (!hooks.isHeard('afterDel')) return removed;
       const event = this.event(scope, removed, entry);
       await hooks.after('afterDel', event, { ...this.context(scope), ...this.copy(event, scope, removed) });
@@ -203,15 +223,30 @@ export class Writes<Entity extends object, Create extends object, Update extends
     throw new WriteConflictError();
   }
 
-  /** @throws Error if a change would move the record out of the scope that the write was requested in */
+  /** @throws BodyTooLargeError if fields have been merged into more than a body can have, and have grown */
+  private refuseGrowth(previous: object, merged: object): void {
+    const { bodyLimit } = this.resource;
+    const size = (fields: object) => Buffer.byteLength(JSON.stringify(fields));
+    const after = size(merged);
+    if (after <= bodyLimit) return;
+    const names = Object.keys(merged);
+    const before = Object.fromEntries(Object.entries(previous).filter(([name]) => names.includes(name)));
+    if (after > size(before)) throw new BodyTooLargeError(bodyLimit, errorMessages.mergedTooLarge(bodyLimit));
+  }
+
+  /**
+   * @throws ValidationError if clients may set the field, and Error if not, if a change would move the record
+   * out of the scope that the write was requested in
+   */
   private keepScope(action: 'update' | 'del', scope: TenantScope, change: Required<StoreChange>): void {
     const { access, definition } = this.resource;
     for (const [field, value] of Object.entries(access.fields(action, scope))) {
       if (!namesOf(change).includes(field)) continue;
-      const after = field in change.set ? access.cast(field, change.set[field]) : undefined;
-      if (!isDeepStrictEqual(plain(after), plain(value))) {
-        throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);
+      if (isIsolatedBy(definition.schema, field, change.set[field], value)) continue;
+      if (definition.inputFields.includes(field)) {
+        throw new ValidationError([{ pointer: toPointer([field]), detail: errorMessages.ownEntry(field) }]);
       }
+      throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Types } from 'mongoose';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from './outbox-entry.js';
+import type { ReferenceHolds } from './reference-holds.js';
 
 /** Values that a record must have, and MongoDB operators; `null` means that the field is absent. */
 export type StoreFilter = Readonly<Record<string, unknown>>;
@@ -45,13 +46,16 @@ export interface Updated<Entity> {
 export interface CrudStore<Entity> {
   /** Whether middleware of your own, of the schema or of a global plugin, may complete a record before it is stored. */
   readonly hasMiddleware: boolean;
+  /** Keep records from being deleted while writes that refer to them are carried out. */
+  readonly holds: Pick<ReferenceHolds, 'take' | 'unheld'>;
   /**
    * Stores a new record and returns it as stored.
    *
    * @param entry stored with the record if the resource has an outbox
+   * @param begun called when records that are stored from then on come after this one
    * @throws ValidationError if the schema rejects it, DuplicateValueError if a unique value is taken
    */
-  insert(record: object, entry?: OutboxEntry): Promise<Stored<Entity>>;
+  insert(record: object, entry?: OutboxEntry, begun?: () => void): Promise<Stored<Entity>>;
   /** The record that matches, if there is one. */
   findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined>;
   /** The same with the fields that the schema hides. Nothing of it is for clients. */
@@ -94,6 +98,9 @@ export interface CrudStore<Entity> {
    * command.
    */
   updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean>;
-  /** Removes the record that matches and returns it; undefined if none matches. */
+  /**
+   * Removes the record that matches and returns it; undefined if none matches. What the references of other
+   * resources promise is up to the verb `del`.
+   */
   delete(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
 }

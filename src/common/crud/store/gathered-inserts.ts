@@ -5,7 +5,10 @@ import { causeOf, refusedBy } from './bulk-errors.js';
 /** Maximum number of records that one command stores. Unit: records. */
 const MAX_BATCH = 1_000;
 
-type Fields = Record<string, unknown>;
+/** Maximum number of words to index by one command that stores several records. Unit: words. */
+const MAX_BATCH_WORDS = 20_000;
+
+export type Fields = Record<string, unknown>;
 
 /** The timestamps that Mongoose gives a document that it inserts itself. */
 interface WithTimestamps {
@@ -15,9 +18,17 @@ interface WithTimestamps {
 /** Makes the record to store, right before its command. @throws the errors of the schema */
 export type MakeRecord = () => Fields | Promise<Fields>;
 
-/** A record that waits for its command. */
-interface Waiting {
+/** A record to store. */
+interface NewRecord {
   readonly make: MakeRecord;
+  /** Number of its words to index. */
+  readonly words: number;
+  /** Called when it is made, before records that come later. @default nothing */
+  readonly begun?: () => void;
+}
+
+/** A record that waits for its command. */
+interface Waiting extends NewRecord {
   readonly since: number;
   readonly stored: (record: Fields) => void;
   readonly failed: (error: unknown) => void;
@@ -50,9 +61,9 @@ export class GatheredInserts {
    *
    * @throws the errors of its document's `save()`
    */
-  insert(make: MakeRecord): Promise<Fields> {
+  insert(record: NewRecord): Promise<Fields> {
     return new Promise((stored, failed) => {
-      this.waiting.push({ make, since: performance.now(), stored, failed });
+      this.waiting.push({ ...record, since: performance.now(), stored, failed });
       if (!this.isSending) void this.send();
     });
   }
@@ -73,9 +84,14 @@ export class GatheredInserts {
   private next(): Waiting[] {
     const oldest = performance.now() - CALL_DEADLINE_MS;
     const batch: Waiting[] = [];
-    while (batch.length < MAX_BATCH && this.waiting.length > 0) {
-      batch.push(...this.waiting.splice(0, MAX_BATCH - batch.length).filter(({ since }) => since > oldest));
+    let [taken, words] = [0, 0];
+    for (const one of this.waiting) {
+      words += one.words;
+      if (batch.length === MAX_BATCH || (batch.length > 0 && words > MAX_BATCH_WORDS)) break;
+      taken += 1;
+      if (one.since > oldest) batch.push(one);
     }
+    this.waiting.splice(0, taken);
     return batch;
   }
 
@@ -107,6 +123,7 @@ export class GatheredInserts {
 async function prepare(waiting: Waiting): Promise<Ready | undefined> {
   try {
     const record = await waiting.make();
+    waiting.begun?.();
     return { record, stored: () => waiting.stored(record), failed: waiting.failed };
   } catch (error) {
     waiting.failed(error);

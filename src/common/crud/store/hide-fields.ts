@@ -23,22 +23,35 @@ export function hidesFields(schema: Schema, seen: ReadonlySet<Schema> = new Set(
  * Removes the fields that a schema hides from a record, in place: reads omit them, results of writes do not.
  */
 export function hideFields<Record extends object>(schema: Schema, record: Record): Record {
+  eachHidden(schema, record, (holder, name) => Reflect.deleteProperty(holder, name));
+  return record;
+}
+
+/** Visits the fields that a schema hides, whether a record has them or not, at every level that it has. */
+export function eachHidden(
+  schema: Schema,
+  record: object,
+  visit: (holder: object, name: string) => void,
+): void {
   for (const [path, type] of Object.entries(schema.paths)) {
     const names = path.split('.');
     const last = names.pop() ?? path;
     const holder = names.reduce<unknown>((at, name) => (at as Fields | undefined)?.[name], record);
-    if (typeof holder !== 'object' || holder === null || !(last in holder)) continue;
-    if (isHidden(type)) Reflect.deleteProperty(holder, last);
-    else hideInside(schemaOf(type), (holder as Fields)[last]);
+    if (typeof holder !== 'object' || holder === null) continue;
+    if (isHidden(type)) visit(holder, last);
+    else eachHiddenInside(schemaOf(type), (holder as Fields)[last], visit);
   }
-  return record;
 }
 
-function hideInside(schema: Schema | undefined, value: unknown): void {
+function eachHiddenInside(
+  schema: Schema | undefined,
+  value: unknown,
+  visit: (holder: object, name: string) => void,
+): void {
   if (!schema || typeof value !== 'object' || value === null) return;
-  if (Array.isArray(value)) for (const entry of value) hideInside(schema, entry);
-  else if (value instanceof Map) for (const entry of value.values()) hideInside(schema, entry);
-  else hideFields(schema, value);
+  if (Array.isArray(value)) for (const entry of value) eachHiddenInside(schema, entry, visit);
+  else if (value instanceof Map) for (const entry of value.values()) eachHiddenInside(schema, entry, visit);
+  else eachHidden(schema, value, visit);
 }
 
 /** The schema of a type's objects: its own, or that of its entries. */
@@ -46,6 +59,12 @@ export function schemaOf(type: SchemaType): Schema | undefined {
   const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
   const inner = entries ?? embeddedSchemaType;
   return schema ?? (inner && schemaOf(inner));
+}
+
+/** The type of a list's entries; undefined if the type is not a list. */
+export function entryTypeOf(type: SchemaType | undefined): SchemaType | undefined {
+  if (type?.instance !== 'Array') return undefined;
+  return (type as SchemaType & Composite).embeddedSchemaType ?? type;
 }
 
 /** Whether a schema hides a value of this type. */

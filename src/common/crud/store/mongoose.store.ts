@@ -1,34 +1,39 @@
-import { type Model, mongo, Types } from 'mongoose';
-import { type Database, OPERATION_LIMITS, STREAM_BATCH, STREAM_BATCH_BYTES } from '../../database/index.js';
-import { isPlainObject } from '../../fields/index.js';
-import { bytesOf, followSize } from '../definition/bytes-of.js';
+import { type Model, Types } from 'mongoose';
+import { Batches, CALL_DEADLINE_MS, type Database, OPERATION_LIMITS } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
+import { DatabaseTooSlowError } from '../../errors/index.js';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
+import type { StoredWords } from '../search/stored-words.js';
 import { applyChange } from './apply-change.js';
 import { counted } from './counted.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
-import { GatheredInserts, recordOfDocument } from './gathered-inserts.js';
+import { type Fields, GatheredInserts, type MakeRecord, recordOfDocument } from './gathered-inserts.js';
 import { GatheredUpdates } from './gathered-updates.js';
 import { hideFields, hidesFields } from './hide-fields.js';
+import { OrderedReads } from './ordered-reads.js';
 import { checkMapNames } from './map-names.js';
 import { hasMiddleware } from './own-code.js';
 import { OUTBOX, type OutboxEntry } from './outbox-entry.js';
 import { type PlainRecord, PlainRecords } from './plain-records.js';
 import { type Lookup, ReadBatches } from './read-batches.js';
+import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
 import { schemaRefusal } from './schema-refusal.js';
 import { WordKeeper } from './word-keeper.js';
 
-/** https://www.mongodb.com/docs/manual/reference/error-codes/ */
-const BAD_VALUE = 2;
+/** Number of words of a record from which on its write takes so long that others should not wait for it. */
+const MANY_WORDS = 1_000;
 
-const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
+/** Members that only the store knows. */
+const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
+
+const WITHOUT_INTERNAL = Object.fromEntries(INTERNAL.map((member) => [member, 0] as const));
 
 /** The store over a Mongoose model. */
 export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Middleware may treat callers differently, so that nothing is combined. */
   readonly hasMiddleware: boolean;
-  private readonly indexes: ReadonlySet<string>;
+  private readonly lists: OrderedReads<Entity>;
   private readonly hides: boolean;
   private readonly words?: WordKeeper;
   private readonly hasOutbox: boolean;
@@ -38,15 +43,24 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly updates: GatheredUpdates;
   private readonly reads: ReadBatches<Entity>;
   private readonly plain?: PlainRecords;
-  /** Size of a record in lists. Unit: bytes. */
-  private recordBytes?: number;
+  readonly holds: ReferenceHolds;
+  /** Writes with many words, of which one is under way. */
+  private readonly large = new Batches<() => Promise<unknown>, unknown>(
+    ([write]) => Promise.all([write?.()]),
+    { max: 1 },
+  );
 
-  /** @param search definition of the search, if the model's schema has the words for it */
+  /**
+   * @param search definition of the search, if the model's schema has the words for it
+   * @param references that the records make, and that others make to them
+   */
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
-    search?: SearchDefinition,
+    search: SearchDefinition | undefined,
+    private readonly references: StoreReferences,
   ) {
+    this.holds = new ReferenceHolds(model, database);
     this.hides = hidesFields(model.schema.omit([WORDS, OUTBOX]));
     this.words = search && new WordKeeper(search, model.schema);
     this.hasOutbox = Boolean(model.schema.path(OUTBOX));
@@ -60,37 +74,81 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       (kind, size) => figures.batch(kind, size),
     );
     if (!this.transforms) this.plain = PlainRecords.of(model, [WORDS, OUTBOX]);
-    const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
-    this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
+    this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
   }
 
-  async insert(values: object, entry?: OutboxEntry): Promise<Stored<Entity>> {
+  async insert(
+    values: object,
+    entry?: OutboxEntry,
+    begun: () => void = () => undefined,
+  ): Promise<Stored<Entity>> {
     const plain = this.plain?.make(values);
-    return plain ? this.insertPlain(plain, entry) : this.insertDocument(values, entry);
+    return plain ? this.insertPlain(plain, entry, begun) : this.insertDocument(values, entry, begun);
   }
 
   /** Stores a record that needs no Mongoose document. */
-  private async insertPlain({ record, stamp }: PlainRecord, entry?: OutboxEntry): Promise<Stored<Entity>> {
-    if (this.words) Object.assign(record, this.words.ofRecord(record));
+  private async insertPlain(
+    { record, stamp }: PlainRecord,
+    entry: OutboxEntry | undefined,
+    begun: () => void,
+  ): Promise<Stored<Entity>> {
+    const words = this.addWords(record, (member) => Object.assign(record, member));
     if (this.hasOutbox && entry) record[OUTBOX] = [entry];
-    await this.write(() => this.inserts.insert(stamp));
+    // Held right before the command, so that records are still stored in the order of arrival.
+    await this.references.holding(record, (hold) =>
+      this.write(() => this.storeNew(() => hold().then(stamp), words, begun)),
+    );
     return this.shown(record as Stored<Entity>);
   }
 
-  private async insertDocument(record: object, entry?: OutboxEntry): Promise<Stored<Entity>> {
+  private async insertDocument(
+    record: object,
+    entry: OutboxEntry | undefined,
+    begun: () => void,
+  ): Promise<Stored<Entity>> {
     checkMapNames(this.model.schema, record);
-    return this.write(async () => {
+    const store = async (hold: () => Promise<void>) => {
       const document = new this.model(record, undefined, { strict: 'throw' });
-      if (this.words) document.set(this.words.ofRecord(document.toObject()));
+      const words = this.addWords(document.toObject(), (member) => document.set(member));
       if (this.hasOutbox && entry) document.set({ [OUTBOX]: [entry] });
-      if (this.hasMiddleware) await document.save();
-      else {
-        const record = await this.inserts.insert(recordOfDocument(document));
+      if (this.hasMiddleware) {
+        begun();
+        await hold();
+        await document.save();
+      } else {
+        const make = recordOfDocument(document);
+        const record = await this.storeNew(() => hold().then(make), words, begun);
         // Nobody else has the record: unless the schema shows records in another form, it needs no copy.
         if (!this.transforms) return this.shown(record as Stored<Entity>);
       }
       return this.shown(document.toObject<Stored<Entity>>());
+    };
+    return this.references.holding(record, (hold) => this.write(() => store(hold)));
+  }
+
+  /** Adds the words of a new record to it, and returns their number. */
+  private addWords(record: object, add: (member: object) => void): number {
+    if (!this.words) return 0;
+    const words = this.words.ofRecord(record);
+    add(words);
+    return this.words.count(Object.values(words[WORDS]).flat());
+  }
+
+  private storeNew(make: MakeRecord, words: number, begun: () => void): Promise<Fields> {
+    if (words > MANY_WORDS) return this.oneAtATime(() => this.inserts.insert({ make, words, begun }));
+    begun();
+    return this.inserts.insert({ make, words });
+  }
+
+  /** Carries out a write with many words after others that have many, so that writes with few overtake them. */
+  private async oneAtATime<T>(write: () => Promise<T>): Promise<T> {
+    const since = performance.now();
+    const result = await this.large.add('', () => {
+      // Its caller has been told so already.
+      if (performance.now() - since > CALL_DEADLINE_MS) throw new DatabaseTooSlowError();
+      return write();
     });
+    return result as T;
   }
 
   async findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined> {
@@ -101,8 +159,9 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async findWhole(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
-    const own = { [WORDS]: 0, [OUTBOX]: 0 };
-    const query = this.model.findOne({}, own, { ...OPERATION_LIMITS }).schemaLevelProjections(false);
+    const query = this.model
+      .findOne({}, { ...WITHOUT_INTERNAL }, { ...OPERATION_LIMITS })
+      .schemaLevelProjections(false);
     const found = await this.database.call(() => filtered(query, filter).lean().exec());
     return (found as Stored<Entity> | null) ?? undefined;
   }
@@ -166,84 +225,16 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       .exec()) as Stored<Entity>[];
   }
 
-  find(filter: StoreFilter, { ranges, ...read }: StoreRead = {}): AsyncIterable<Stored<Entity>> {
-    if (ranges) return this.findInRanges(filter, ranges, read);
-    const { $and = [], ...equalities } = filter;
-    const hint = this.indexOf(equalities, $and as StoreFilter[], read.sort ?? NEWEST_FIRST);
-    return this.findAll(filter, read, { ...OPERATION_LIMITS, ...(hint && { hint }) });
-  }
-
-  private async *findInRanges(
-    { $and = [], ...filter }: StoreFilter,
-    ranges: readonly StoreFilter[],
-    { limit, ...read }: Omit<StoreRead, 'ranges'>,
-  ): AsyncGenerator<Stored<Entity>, void, undefined> {
-    const end = performance.now() + OPERATION_LIMITS.maxTimeMS;
-    const { sort = NEWEST_FIRST } = read;
-    const hint = this.indexOf(filter, $and as StoreFilter[], sort);
-    let found = 0;
-    for (const range of ranges) {
-      // Next to the conditions, so that a range never replaces one on the same field.
-      const within = { ...filter, $and: [...($and as StoreFilter[]), range] };
-      const left = limit === undefined ? undefined : limit - found;
-      if (left === 0) return;
-      const maxTimeMS = Math.max(1, Math.floor(end - performance.now()));
-      for await (const record of this.findAll(
-        within,
-        { ...read, sort: restOf(sort, range), limit: left },
-        { maxTimeMS, ...(hint && { hint }) },
-      )) {
-        found += 1;
-        yield record;
-      }
-    }
-  }
-
-  /**
-   * Reads with a hint of the index, if there is one. If the index was dropped since the start, the read only
-   * gets slower.
-   */
-  private async *findAll(
-    filter: StoreFilter,
-    read: Omit<StoreRead, 'ranges'>,
-    { hint, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> } = OPERATION_LIMITS,
-  ): AsyncGenerator<Stored<Entity>, void, undefined> {
-    try {
-      yield* this.open(filter, read, { ...options, ...(hint && { hint }) });
-    } catch (error) {
-      if (!hint || !isOfHint(error)) throw error;
-      yield* this.open(filter, read, options);
-    }
-  }
-
-  private open(
-    filter: StoreFilter,
-    { sort = NEWEST_FIRST, fields, skip, limit }: Omit<StoreRead, 'ranges'>,
-    { maxTimeMS, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> },
-  ): AsyncIterable<Stored<Entity>> {
-    const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
-      .sort({ ...sort })
-      .setOptions(options)
-      .lean();
-    // A whole stream may take longer than one operation; the socket's time-out limits each of its steps. It
-    // must not have a limit of 0 either: the driver would count batches against it and request ever larger
-    // ones.
-    if (limit !== undefined) query.setOptions({ maxTimeMS, skip, limit });
-    const batchSize = limit === undefined ? this.streamBatch() : limit + 1;
-    return this.database.iterate<Stored<Entity>>(
-      () => query.cursor({ batchSize }) as never,
-      fields ? undefined : (record) => (this.recordBytes = followSize(this.recordBytes, bytesOf(record))),
-    );
-  }
-
-  /** Every list in transfer holds a batch, for as long as its client takes. */
-  private streamBatch(): number {
-    const fitting = Math.floor(STREAM_BATCH_BYTES / (this.recordBytes ?? 1));
-    return Math.min(Math.max(fitting, 1), STREAM_BATCH);
+  find(filter: StoreFilter, read: StoreRead = {}): AsyncIterable<Stored<Entity>> {
+    return this.lists.find(filter, read);
   }
 
   count(filter: StoreFilter): Promise<number> {
-    const query = () => filtered(this.model.countDocuments({}, this.countOptions(filter)), filter);
+    const query = () =>
+      filtered(
+        this.model.countDocuments({}, { ...OPERATION_LIMITS, ...this.lists.countHint(filter) }),
+        filter,
+      );
     const count = () => (Object.keys(filter).length === 0 ? query() : counted(query())).exec();
     return this.share(filter, { count: true }, () => this.database.call(count));
   }
@@ -272,9 +263,11 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const options = { ...OPERATION_LIMITS, runValidators: true, strict: 'throw' } as const;
     const query = this.model
       .findOneAndUpdate(filter, change, { ...options, returnDocument: 'before' })
+      .select(this.projectionOf(undefined) ?? {})
       .lean();
-    if (this.words) query.set(this.words.ofChange({ set, unset }, query));
-    const previous = (await this.write(async () => query.exec())) as Stored<Entity> | null;
+    const words = this.words?.ofChange({ set, unset }, query);
+    if (words) query.set(words);
+    const previous = (await this.change(set, words, () => query.exec())) as Stored<Entity> | null;
     // Mongoose has cast the change by now, and added updatedAt to it.
     if (!previous) return undefined;
     const record = applyChange(previous, query.getUpdate() as Record<string, object>);
@@ -284,82 +277,59 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   async updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean> {
     const plain = this.plain?.update(filter, change);
     if (!plain) return (await this.update(filter, change, entry)) !== undefined;
-    if (this.words) Object.assign(plain.update.$set, this.words.ofChange(change, undefined));
+    const words = this.words?.ofChange(change, undefined);
+    Object.assign(plain.update.$set, words);
     const $push = this.hasOutbox && entry ? { [OUTBOX]: entry } : undefined;
     const update = { ...plain.update, ...($push && { $push }) };
-    return this.write(() => this.updates.update({ ...plain, update }));
+    return this.change(change.set, words, () => this.updates.update({ ...plain, update }));
+  }
+
+  /** Carries out an update that sets values, which have words. */
+  private change<T>(
+    set: object = {},
+    words: Record<string, StoredWords> = {},
+    update: () => Promise<T>,
+  ): Promise<T> {
+    const isLarge = (this.words?.count(words) ?? 0) > MANY_WORDS;
+    return this.references.holding(set, (hold) =>
+      this.write(async () => {
+        await hold();
+        return isLarge ? this.oneAtATime(update) : update();
+      }),
+    );
   }
 
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
-    const query = this.model.findOneAndDelete(filter, { ...OPERATION_LIMITS }).lean();
-    return ((await this.database.call(() => query.exec())) as Stored<Entity> | null) ?? undefined;
+    const query = this.model
+      .findOneAndDelete({}, { ...OPERATION_LIMITS })
+      .select(this.projectionOf(undefined) ?? {});
+    const found = await this.database.call(() => filtered(query, filter).lean().exec());
+    return (found as Stored<Entity> | null) ?? undefined;
   }
 
   /** The projection of some fields; `null` reads everything that the schema does not hide. */
-  private projectionOf(fields: readonly string[] | undefined): Record<string, 1> | null {
-    if (!fields || this.hides) return null;
+  private projectionOf(fields: readonly string[] | undefined): Record<string, 0 | 1> | null {
+    // The schema does not know this member, which only records have that others refer to.
+    if (!fields || this.hides) return this.references.matterOnDelete ? { [HOLDS]: 0 } : null;
     return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
   }
 
   /** The same for the driver, which does not know which fields the schema hides. */
   private plainProjectionOf(fields: readonly string[] | undefined): Record<string, 0 | 1> {
-    return this.projectionOf(fields) ?? { [WORDS]: 0, [OUTBOX]: 0 };
+    return fields && !this.hides ? (this.projectionOf(fields) ?? {}) : WITHOUT_INTERNAL;
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {
-    for (const member of [WORDS, OUTBOX]) Reflect.deleteProperty(record, member);
+    for (const member of INTERNAL) Reflect.deleteProperty(record, member);
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 
-  /** Runs a write, and turns a rejection by the schema into an error that a client understands. */
+  /** Runs a write, and turns a rejection of its values into an error that a client understands. */
   private async write<T>(operation: () => Promise<T>): Promise<T> {
     try {
       return await this.database.call(operation);
     } catch (error) {
-      throw schemaRefusal(error) ?? error;
+      throw schemaRefusal(error, this.model.schema) ?? error;
     }
   }
-
-  /**
-   * The index of an order, if there are no conditions. For a short range, which any index suits, the server
-   * would otherwise choose one and sort.
-   */
-  private indexOf(
-    equalities: StoreFilter,
-    conditions: readonly StoreFilter[],
-    sort: NonNullable<StoreRead['sort']>,
-  ): Record<string, 1 | -1> | undefined {
-    const isEquality = (value: unknown) => !isPlainObject(value) || Object.keys(value).join() === '$eq';
-    if (conditions.length > 0 || !Object.values(equalities).every(isEquality)) return undefined;
-    const prefix = Object.fromEntries(Object.keys(equalities).map((path) => [path, 1 as const]));
-    const reverse = Object.fromEntries(
-      Object.entries(sort).map(([path, direction]) => [path, direction === 1 ? -1 : 1] as const),
-    );
-    const candidates = [sort, reverse].map((keys) => ({ ...prefix, ...keys }));
-    return candidates.find((keys) => this.indexes.has(JSON.stringify(keys)));
-  }
-
-  /**
-   * Without a condition the server would read every record. With the hint, it counts the keys of the index,
-   * if there is one.
-   */
-  private countOptions(filter: StoreFilter): object {
-    const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
-    return countsIndex ? { ...OPERATION_LIMITS, hint: NEWEST_FIRST } : { ...OPERATION_LIMITS };
-  }
-}
-
-/** Whether the server rejected a hint because it has no such index. */
-function isOfHint(error: unknown): boolean {
-  return (
-    error instanceof mongo.MongoServerError && error.code === BAD_VALUE && error.message.includes('hint')
-  );
-}
-
-/**
- * The sort keys that a range does not fix to one value: with the fixed ones, the server would sort in memory.
- */
-function restOf(sort: NonNullable<StoreRead['sort']>, range: StoreFilter): Record<string, 1 | -1> {
-  const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
-  return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));
 }

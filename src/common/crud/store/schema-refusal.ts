@@ -1,16 +1,49 @@
-import { Error as MongooseErrors } from 'mongoose';
-import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
+import { mongo, Error as MongooseErrors, type Schema } from 'mongoose';
+import {
+  BodyTooLargeError,
+  type DomainError,
+  errorMessages,
+  toPointer,
+  ValidationError,
+  type Violation,
+} from '../../errors/index.js';
+
+/** Maximum size of a document. Unit: bytes. https://www.mongodb.com/docs/manual/reference/limits/ */
+const MAX_DOCUMENT = 16_777_216;
+
+/** The server's error codes for a document that is larger: inserted, or after an update. */
+const TOO_LARGE = [10_334, 17_419, 17_420];
 
 /**
- * Turns a rejection by the schema, beyond the checks of the input class, into an error that names the fields
- * but neither model nor collection; undefined if the error is another one.
+ * Codes of a server that cannot index the values of a record, by the type of the index; undefined where any
+ * field may be the cause (https://www.mongodb.com/docs/manual/reference/error-codes/).
  */
-export function schemaRefusal(error: unknown): ValidationError | undefined {
-  const [first, ...others] = violationsOf(error);
+const REFUSED_VALUES: ReadonlyMap<unknown, '2dsphere' | '2d' | 'hashed' | 'text' | undefined> = new Map([
+  [16_755, '2dsphere'],
+  [13_027, '2d'],
+  [16_804, '2d'],
+  [16_766, 'hashed'],
+  [17_261, 'text'],
+  [17_262, 'text'],
+  // Several lists in one index, and the validator of a collection.
+  [171, undefined],
+  [121, undefined],
+] as const);
+
+/**
+ * Turns a rejection by the schema or by the server, beyond the checks of the input class, or of a record that is
+ * too large, into an error that names the fields but neither model nor collection; undefined if the error is
+ * another one.
+ */
+export function schemaRefusal(error: unknown, schema: Schema): DomainError | undefined {
+  if (error instanceof mongo.MongoServerError && TOO_LARGE.includes(Number(error.code))) {
+    return new BodyTooLargeError(MAX_DOCUMENT, errorMessages.recordTooLarge, { cause: error });
+  }
+  const [first, ...others] = violationsOf(error, schema);
   return first ? new ValidationError([first, ...others], { cause: error }) : undefined;
 }
 
-function violationsOf(error: unknown): Violation[] {
+function violationsOf(error: unknown, schema: Schema): Violation[] {
   if (error instanceof MongooseErrors.ValidationError) {
     return Object.entries(error.errors)
       .filter(([, fault]) => !(fault instanceof MongooseErrors.ValidationError))
@@ -29,7 +62,20 @@ function violationsOf(error: unknown): Violation[] {
     if (immutable !== undefined) return [violation(immutable, errorMessages.immutable(immutable))];
     return [violation(error.path, errorMessages.undeclaredField(error.path))];
   }
+  if (error instanceof mongo.MongoServerError && REFUSED_VALUES.has(error.code))
+    return [refusedValue(error, schema)];
   return [];
+}
+
+/** The server's text quotes the whole record. */
+function refusedValue({ code }: mongo.MongoServerError, schema: Schema): Violation {
+  const type = REFUSED_VALUES.get(code);
+  const fields = schema
+    .indexes()
+    .flatMap(([keys]) => Object.keys(keys).filter((path) => keys[path] === type));
+  const [only, ...more] = type === undefined ? [] : fields;
+  if (only === undefined || more.length > 0) return { pointer: '', detail: errorMessages.refusedValues };
+  return violation(only, errorMessages.refusedValue(only, type));
 }
 
 function violation(path: string, detail: string): Violation {

@@ -2,6 +2,8 @@ import { Schema, type SchemaType } from 'mongoose';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { type StoredWords, storedWords } from '../search/stored-words.js';
 import { wordsOf } from '../search/words.js';
+import { withOneList } from '../definition/indexes.js';
+import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
 import type { StoreChange } from './crud.store.js';
 
 /** The schema of a model whose records carry the words of their searched fields, hidden and indexed. */
@@ -11,11 +13,18 @@ export function withWords(schema: Schema, search: SearchDefinition | undefined):
   extended.add({ [WORDS]: { type: Schema.Types.Mixed, select: false } });
   for (const scope of search.scopes) {
     const equalities = Object.fromEntries(scope.map((field) => [field, 1] as const));
+    const words = `${search.path}.words`;
     // Newest first is the default order of a search.
-    extended.index({ ...equalities, [`${search.path}.words`]: 1, createdAt: -1, _id: -1 });
+    extended.index(withOneList(schema, { ...equalities, [words]: 1, createdAt: -1, _id: -1 }, words));
   }
   return extended;
 }
+
+/**
+ * Maximum number of different words that one write may index, counted by field: any post fits, since a word
+ * takes two of its 100,000 characters. Unit: words.
+ */
+const MAX_WORDS = 60_000;
 
 /**
  * Keeps the words of records in step with their searched fields, for every stored record and every change.
@@ -51,6 +60,24 @@ export class WordKeeper {
         return [[`${path}.${i}`, storedWords(textsAt(this.cast(at, value, context), rest).map(wordsOf))]];
       }),
     );
+  }
+
+  /**
+   * How many words a write has indexed.
+   *
+   * @param words by the positions of their fields, or by paths that end with them
+   * @throws ValidationError if they are too many, since a search that did not find them would lie
+   */
+  count(words: Readonly<Record<string, StoredWords>> | readonly StoredWords[]): number {
+    let count = 0;
+    for (const [at, field] of Object.entries(words)) {
+      count += field.words.length;
+      if (count <= MAX_WORDS) continue;
+      const [name = ''] = this.search.fields[Number(at.split('.').at(-1))]?.split('.', 1) ?? [];
+      const detail = errorMessages.tooManyWords(name, MAX_WORDS);
+      throw new ValidationError([{ pointer: toPointer([name]), detail }]);
+    }
+    return count;
   }
 
   /** A value as it will be stored, after the setters of its field. */

@@ -26,6 +26,8 @@ const CLIENT_SHARE = 1 / 8;
  * How long after its last request a client still counts, at least; at most twice as long. Unit: milliseconds.
  */
 const RECENT_MS = 1_000;
+/** What one client's batches may have of all places, if there are no other clients. */
+const BATCH_SHARE = 1 / 4;
 /** Maximum number of waiting requests, whatever the pace. */
 const MAX_WAITING = 4_000;
 /** Maximum number of one client's waiting requests while others are served at once. */
@@ -96,6 +98,20 @@ export class FairQueue {
       if (left) this.leave(left.client, left.start);
     };
     return { take, leave };
+  }
+
+  /**
+   * One more place for what a client already does, which then has several; undefined if that would keep others waiting.
+   * The client's own other requests find places as well, even while there are no other clients.
+   */
+  placeBeside(name: string): Pick<Place, 'leave'> | undefined {
+    const { maxRunningRequests } = this.options;
+    const most = this.isContended ? this.share : maxRunningRequests * BATCH_SHARE;
+    const running = this.clients.get(name)?.running ?? 0;
+    if (this.waiting > 0 || this.running >= maxRunningRequests || running >= most) return undefined;
+    const place = this.placeFor(name);
+    place.take(() => undefined);
+    return place;
   }
 
   private take(client: Client, start: () => void): void {

@@ -5,42 +5,60 @@ const MAX_TOKENS = 10_000;
 /** Of their headers in all, which one token can have in any number: spaces before it count for nothing. Unit: characters. */
 const MAX_LENGTH = 16_777_216;
 
+/** What is known of a token. */
+interface Known {
+  readonly tenant: string;
+  /** Unit: milliseconds since the epoch. */
+  readonly expires: number;
+}
+
 /**
  * The tenants of recently verified tokens, so that a request can be counted for its tenant before its token
- * is verified again. It does not grant access.
+ * is verified again, as long as the token lasts. It does not grant access.
  */
 export class KnownTenants {
-  private readonly tenants = new Map<string, string>();
+  private readonly tokens = new Map<string, Known>();
   private length = 0;
 
   /** The tenant of a request's token; undefined without a token, or if it was not verified recently. */
   of({ headers: { authorization } }: FastifyRequest): string | undefined {
     if (authorization === undefined) return undefined;
-    const tenant = this.tenants.get(authorization);
-    if (tenant === undefined) return undefined;
-    this.tenants.delete(authorization);
-    this.tenants.set(authorization, tenant);
-    return tenant;
+    const known = this.tokens.get(authorization);
+    if (!known) return undefined;
+    if (known.expires <= Date.now()) {
+      this.forget(authorization);
+      return undefined;
+    }
+    this.tokens.delete(authorization);
+    this.tokens.set(authorization, known);
+    return known.tenant;
   }
 
   /** Remembers the caller that the guard has found; forgets a token that the guard has rejected. */
   learn({ headers: { authorization }, tenantContext }: FastifyRequest, status: number): void {
     if (authorization === undefined) return;
-    if (status === 401) this.forget(authorization);
-    else if (tenantContext?.tenant !== undefined) this.remember(authorization, tenantContext.tenant);
+    if (status === 401) {
+      this.forget(authorization);
+      return;
+    }
+    const { tenant, claims } = tenantContext ?? {};
+    if (tenant === undefined) return;
+    // A verified token has `exp`; a caller that was identified in another way is not remembered.
+    this.remember(authorization, { tenant, expires: Number(claims?.exp) * 1_000 });
   }
 
-  private remember(authorization: string, tenant: string): void {
+  private remember(authorization: string, known: Known): void {
     this.forget(authorization);
-    this.tenants.set(authorization, tenant);
+    if (!(known.expires > Date.now())) return;
+    this.tokens.set(authorization, known);
     this.length += authorization.length;
-    for (const oldest of this.tenants.keys()) {
-      if (this.tenants.size <= MAX_TOKENS && this.length <= MAX_LENGTH) return;
+    for (const oldest of this.tokens.keys()) {
+      if (this.tokens.size <= MAX_TOKENS && this.length <= MAX_LENGTH) return;
       this.forget(oldest);
     }
   }
 
   private forget(authorization: string): void {
-    if (this.tenants.delete(authorization)) this.length -= authorization.length;
+    if (this.tokens.delete(authorization)) this.length -= authorization.length;
   }
 }

@@ -26,6 +26,10 @@ declare module 'fastify' {
     /** Set by {@link UnderLoad}. */
     underLoad?: 'taken' | 'stream';
   }
+  interface FastifyInstance {
+    /** Carries out the items of a batch in the places of its client. */
+    carryOutInTurn: CarryOutInTurn;
+  }
   interface FastifyRequest {
     /** The place of the request among the running ones; null before and after. */
     load: { place: Place; deadline: NodeJS.Timeout } | null;
@@ -37,6 +41,26 @@ declare module 'fastify' {
  * rejected like others, but without taking turns and without a deadline.
  */
 export const UnderLoad = (underLoad: 'taken' | 'stream'): MethodDecorator => RouteConfig({ underLoad });
+
+/**
+ * Carries out the items of a batch, which begin in their order. The batch waits for one place, as a request of its client
+ * does, unless it still has that of its own request. While its client's share has more places, items are carried out
+ * in them at the same time. All of them are given back at the end.
+ *
+ * @returns the results, in the order of the items
+ * @throws OverloadedError if the client goes away before its turn
+ */
+export type CarryOutInTurn = <Item, Result>(
+  batch: BatchRequest,
+  items: readonly Item[],
+  carryOut: (item: Item) => Result | Promise<Result>,
+) => Promise<Result[]>;
+
+/** A request with many items, and its answer. */
+export interface BatchRequest {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
 
 /**
  * From the arrival of a request to the first byte of its answer, with time for that byte to arrive. Unit:
@@ -63,6 +87,27 @@ export async function useLoadControl(
 
   if (options.maxEventLoopDelayMs > 0) refuseWhileBlocked(fastify, options.maxEventLoopDelayMs);
   fastify.decorateRequest('load', null);
+  fastify.decorate('carryOutInTurn', async ({ request, reply }, items, carryOut) => {
+    const client = request.tenantContext?.tenant ?? clientOf(request);
+    const first = request.load ? undefined : await turnOf(queue.placeFor(client), reply);
+    const rest = items.entries();
+    const results: Awaited<ReturnType<typeof carryOut>>[] = [];
+    const work = async (place?: Pick<Place, 'leave'>) => {
+      try {
+        for (const [i, item] of rest) results[i] = await carryOut(item);
+      } finally {
+        place?.leave();
+      }
+    };
+    const works = [work(first)];
+    while (works.length < items.length) {
+      const place = queue.placeBeside(client);
+      if (!place) break;
+      works.push(work(place));
+    }
+    await Promise.all(works);
+    return results;
+  });
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
     await rates.count(request, tenants.of(request));
@@ -121,6 +166,22 @@ function takeTurn(request: FastifyRequest, place: Place, start: () => void): voi
     // The client may have gone away by the time it is this request's turn.
     if (request.raw.socket.destroyed) leave(request);
     else start();
+  });
+}
+
+/** Takes a place when it is its turn. */
+function turnOf(place: Place, { raw }: FastifyReply): Promise<Place> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => {
+      place.leave();
+      reject(new OverloadedError());
+    };
+    if (raw.destroyed) return giveUp();
+    raw.once('close', giveUp);
+    place.take(() => {
+      raw.off('close', giveUp);
+      resolve(place);
+    });
   });
 }
 

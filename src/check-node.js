@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-// Replaces the syntax or package errors of an older Node with one clear sentence.
+// The first import of every program, before and after the build: replaces the errors, or the silence, of an older
+// Node with one clear sentence.
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const [major, minor] = process.versions.node.split('.').map(Number);
 

@@ -39,9 +39,15 @@ describe('the concurrent attempts of a worker', () => {
   });
 
   /** Stores subscriptions of tenants, and events of which each has a delivery. */
-  async function announce(tenants: number, subscriptions: number, deliveries: number, path = '/slow') {
+  async function announce(
+    tenants: number,
+    subscriptions: number,
+    deliveries: number,
+    path = '/slow',
+    tenant = new Types.ObjectId(),
+  ) {
     const owners = Array.from({ length: tenants * subscriptions }, (_, i) => i % tenants);
-    const ids = Array.from({ length: tenants }, () => new Types.ObjectId());
+    const ids = [tenant, ...Array.from({ length: tenants - 1 }, () => new Types.ObjectId())];
     const url = new URL(path, receiver.url).href;
     const stored = owners.map((owner) => ({
       _id: new Types.ObjectId(),
@@ -78,40 +84,42 @@ describe('the concurrent attempts of a worker', () => {
     expect(arrived()).toBe(count);
   }
 
-  it('are limited to 8 per subscription', async () => {
+  it('are one for a subscription until it has answered, then 8', async () => {
     await announce(1, 1, 20);
-    await expectOnly(8);
+    await expectOnly(1);
+    answer(1, 204);
+    await expectOnly(1 + 8);
     answer(3, 204);
-    await expectOnly(11);
+    await expectOnly(1 + 8 + 3);
   });
 
-  it('are limited to 32 per tenant', async () => {
-    await announce(1, 6, 8);
-    await expectOnly(32);
-    answer(3, 204);
-    await expectOnly(35);
+  it('are one again after a failure', async () => {
+    await announce(1, 1, 20);
+    await expectOnly(1);
+    answer(1, 204);
+    await expectOnly(1 + 8);
+    answer(1, 204);
+    await haveArrived(1 + 8 + 1);
+    answer(8, 500);
+    await expectOnly(1 + 8 + 1 + 1);
   });
 
-  it('are limited to 128 for all failing subscriptions', async () => {
-    receiver.answer = (response) => void response.writeHead(500).end();
-    await announce(5, 28, 1);
-    await haveArrived(140);
-    const deliveries = app.database.collection('deliveries');
-    await eventually(async () =>
-      expect(await deliveries.countDocuments({ tries: 1, lease: { $exists: false } })).toBe(140),
-    );
-    receiver.answer = hold;
-    await deliveries.updateMany({}, { $set: { dueAt: new Date() } });
-    await expectOnly(140 + 128);
-    answer(3, 500);
-    await expectOnly(140 + 131);
+  it('leave a slot to each subscription of a tenant, and the good one gets all of its deliveries', async () => {
+    const tenant = new Types.ObjectId();
+    await announce(1, 99, 3, '/slow', tenant);
+    await haveArrived(99);
+    await announce(1, 1, 40, '/new', tenant);
+    await haveArrived(40, '/new');
+    // None of those that hang had a second one, and all are still waited for.
+    expect([arrived(), owed.length]).toEqual([99, 99]);
   });
 
-  it('are limited to 256 in total', async () => {
-    await announce(10, 4, 12);
-    await haveArrived(256);
-    answer(3, 204);
-    await haveArrived(259);
-    expect(app.app.get(DeliveryWorker, { strict: false }).inFlight).toBe(256);
+  it('are limited to 320 in all', async () => {
+    await announce(50, 4, 12);
+    await haveArrived(200);
+    for (let left = 200; left > 0; left--) answer(1, 204);
+    await eventually(() => expect(arrived()).toBeGreaterThan(450), WITHIN_MS);
+    expect(app.app.get(DeliveryWorker, { strict: false }).inFlight).toBeLessThanOrEqual(320);
+    expect(owed.length).toBeLessThanOrEqual(320);
   });
 });

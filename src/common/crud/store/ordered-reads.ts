@@ -1,0 +1,148 @@
+import { type Model, mongo } from 'mongoose';
+import { type Database, OPERATION_LIMITS, STREAM_BATCH, STREAM_BATCH_BYTES } from '../../database/index.js';
+import { isPlainObject } from '../../fields/index.js';
+import { bytesOf, followSize } from '../definition/bytes-of.js';
+import type { Stored } from '../options/records.js';
+import type { StoreFilter, StoreRead } from './crud.store.js';
+import { filtered } from './exact-conditions.js';
+
+/** https://www.mongodb.com/docs/manual/reference/error-codes/ */
+const BAD_VALUE = 2;
+
+const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
+
+type Sort = NonNullable<StoreRead['sort']>;
+
+/**
+ * Reads records in an order, along its index: as pages, or as streams that are read as they are consumed.
+ */
+export class OrderedReads<Entity> {
+  private readonly indexes: ReadonlySet<string>;
+  /** Size of a record in lists. Unit: bytes. */
+  private recordBytes?: number;
+
+  /** @param projectionOf the projection of some fields, or of everything that clients may see */
+  constructor(
+    private readonly model: Model<Record<string, unknown>>,
+    private readonly database: Database,
+    private readonly projectionOf: (fields: readonly string[] | undefined) => Record<string, 0 | 1> | null,
+  ) {
+    const whole = model.schema.indexes().filter(([, options]) => !options.partialFilterExpression);
+    this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
+  }
+
+  find(filter: StoreFilter, { ranges, ...read }: StoreRead): AsyncIterable<Stored<Entity>> {
+    if (ranges) return this.findInRanges(filter, ranges, read);
+    const hint = this.hintOf(filter, read.sort ?? NEWEST_FIRST);
+    return this.findAll(filter, read, { ...OPERATION_LIMITS, ...(hint && { hint }) });
+  }
+
+  /**
+   * Without a condition the server would read every record. With the hint, it counts the keys of the index,
+   * if there is one.
+   */
+  countHint(filter: StoreFilter): { readonly hint?: Record<string, 1 | -1> } {
+    const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
+    return countsIndex ? { hint: { ...NEWEST_FIRST } } : {};
+  }
+
+  private async *findInRanges(
+    { $and = [], ...filter }: StoreFilter,
+    ranges: readonly StoreFilter[],
+    { limit, ...read }: Omit<StoreRead, 'ranges'>,
+  ): AsyncGenerator<Stored<Entity>, void, undefined> {
+    const end = performance.now() + OPERATION_LIMITS.maxTimeMS;
+    const { sort = NEWEST_FIRST } = read;
+    const hint = this.hintOf({ ...filter, $and }, sort);
+    let found = 0;
+    for (const range of ranges) {
+      // Next to the conditions, so that a range never replaces one on the same field.
+      const within = { ...filter, $and: [...($and as StoreFilter[]), range] };
+      const left = limit === undefined ? undefined : limit - found;
+      if (left === 0) return;
+      const maxTimeMS = Math.max(1, Math.floor(end - performance.now()));
+      for await (const record of this.findAll(
+        within,
+        { ...read, sort: restOf(sort, range), limit: left },
+        { maxTimeMS, ...(hint && { hint }) },
+      )) {
+        found += 1;
+        yield record;
+      }
+    }
+  }
+
+  /**
+   * Reads with a hint of the index, if there is one. If the index was dropped since the start, the read only
+   * gets slower.
+   */
+  private async *findAll(
+    filter: StoreFilter,
+    read: Omit<StoreRead, 'ranges'>,
+    { hint, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> } = OPERATION_LIMITS,
+  ): AsyncGenerator<Stored<Entity>, void, undefined> {
+    try {
+      yield* this.open(filter, read, { ...options, ...(hint && { hint }) });
+    } catch (error) {
+      if (!hint || !isHintRejected(error)) throw error;
+      yield* this.open(filter, read, options);
+    }
+  }
+
+  private open(
+    filter: StoreFilter,
+    { sort = NEWEST_FIRST, fields, skip, limit }: Omit<StoreRead, 'ranges'>,
+    { maxTimeMS, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> },
+  ): AsyncIterable<Stored<Entity>> {
+    const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
+      .sort({ ...sort })
+      .setOptions(options)
+      .lean();
+    // A whole stream may take longer than one operation; the socket's time-out limits each of its steps. It
+    // must not have a limit of 0 either: the driver would count batches against it and request ever larger
+    // ones.
+    if (limit !== undefined) query.setOptions({ maxTimeMS, skip, limit });
+    const batchSize = limit === undefined ? this.streamBatch() : limit + 1;
+    return this.database.iterate<Stored<Entity>>(
+      () => query.cursor({ batchSize }) as never,
+      fields ? undefined : (record) => (this.recordBytes = followSize(this.recordBytes, bytesOf(record))),
+    );
+  }
+
+  /** Every list in transfer holds a batch, for as long as its client takes. */
+  private streamBatch(): number {
+    const fitting = Math.floor(STREAM_BATCH_BYTES / (this.recordBytes ?? 1));
+    return Math.min(Math.max(fitting, 1), STREAM_BATCH);
+  }
+
+  /**
+   * The index of an order, if there are no conditions. For a short range, which any index suits, the server
+   * would otherwise choose one and sort.
+   */
+  private hintOf({ $and = [], ...equalities }: StoreFilter, sort: Sort): Record<string, 1 | -1> | undefined {
+    const isEquality = (value: unknown) => !isPlainObject(value) || Object.keys(value).join() === '$eq';
+    const hasConditions = ($and as readonly StoreFilter[]).length > 0;
+    if (hasConditions || !Object.values(equalities).every(isEquality)) return undefined;
+    const prefix = Object.fromEntries(Object.keys(equalities).map((path) => [path, 1 as const]));
+    const reverse = Object.fromEntries(
+      Object.entries(sort).map(([path, direction]) => [path, direction === 1 ? -1 : 1] as const),
+    );
+    const candidates = [sort, reverse].map((keys) => ({ ...prefix, ...keys }));
+    return candidates.find((keys) => this.indexes.has(JSON.stringify(keys)));
+  }
+}
+
+/** Whether the server rejected a hint because it has no such index. */
+export function isHintRejected(error: unknown): boolean {
+  return (
+    error instanceof mongo.MongoServerError && error.code === BAD_VALUE && error.message.includes('hint')
+  );
+}
+
+/**
+ * The sort keys that a range does not fix to one value: with the fixed ones, the server would sort in memory.
+ */
+function restOf(sort: Sort, range: StoreFilter): Record<string, 1 | -1> {
+  const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
+  return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));
+}

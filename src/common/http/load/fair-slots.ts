@@ -1,0 +1,123 @@
+import type { FastifyRequest } from 'fastify';
+import { OverloadedError } from '../../errors/index.js';
+import { networkOf } from '../client-of.js';
+
+/** Maximum numbers of slots. */
+export interface SlotLimits {
+  readonly maxInAll: number;
+  readonly maxPerClient: number;
+}
+
+/** Whom a slot counts for. */
+export interface SlotOwner {
+  /** Clients of one group share as one client does: a tenant is a group, and all networks without a token are one. */
+  readonly group: string;
+  readonly client: string;
+}
+
+/** Networks without a token: however many they are, they cannot keep a tenant out. */
+const NETWORKS = 'networks';
+
+/** The owner of what a request takes. */
+export function slotOwnerOf({ ip, tenantContext }: FastifyRequest): SlotOwner {
+  const tenant = tenantContext?.tenant;
+  return tenant === undefined ? slotOwnerAt(ip) : { group: tenant, client: tenant };
+}
+
+/** The owner of what an address takes. */
+export function slotOwnerAt(address: string): SlotOwner {
+  return { group: NETWORKS, client: networkOf(address) };
+}
+
+interface Slot {
+  readonly release: () => void;
+  readonly giveUp: () => void;
+}
+
+/** The slots of one group, by client, in the order in which they were taken. */
+class Group {
+  size = 0;
+  readonly clients = new Map<string, Set<Slot>>();
+}
+
+/**
+ * Slots that are held for long, such as connections and streams. When all are taken, whoever has most gives the
+ * newest one up to somebody with fewer.
+ */
+export class FairSlots {
+  private readonly groups = new Map<string, Group>();
+  private taken = 0;
+
+  /** @param tooMany makes the error for a client that has as many slots as it may */
+  constructor(
+    private readonly limits: SlotLimits,
+    private readonly tooMany: (max: number) => Error,
+  ) {}
+
+  /**
+   * Takes a slot.
+   *
+   * @param giveUp ends what the slot is for; called if somebody else gets the slot, which is then released
+   * @returns a function that releases the slot; only its first call has an effect
+   * @throws OverloadedError, or that of `tooMany`, if there is none
+   */
+  take(owner: SlotOwner, giveUp: () => void): () => void {
+    const { maxInAll, maxPerClient } = this.limits;
+    if (this.slotsOf(owner).size >= maxPerClient) throw this.tooMany(maxPerClient);
+    if (this.taken >= maxInAll && !this.takeBack(this.mostBeside(owner))) throw new OverloadedError();
+    return this.add(owner, giveUp);
+  }
+
+  /** Takes a slot in any case: if nobody has more than the owner, the owner gives up one of its own. */
+  takeAnyway(owner: SlotOwner, giveUp: () => void): () => void {
+    if (this.taken >= this.limits.maxInAll) {
+      this.takeBack(largestOf(largestOf(this.groups.values())?.clients.values() ?? []));
+    }
+    return this.add(owner, giveUp);
+  }
+
+  private slotsOf({ group, client }: SlotOwner): ReadonlySet<Slot> {
+    return this.groups.get(group)?.clients.get(client) ?? new Set();
+  }
+
+  /** The slots of whoever has most; undefined if the owner would then have as many. */
+  private mostBeside(owner: SlotOwner): ReadonlySet<Slot> | undefined {
+    const own = this.groups.get(owner.group);
+    const group = largestOf(this.groups.values());
+    const isOwn = !group || group.size <= (own?.size ?? 0) + 1;
+    const slots = largestOf((isOwn ? own : group)?.clients.values() ?? []);
+    return isOwn && (slots?.size ?? 0) <= this.slotsOf(owner).size + 1 ? undefined : slots;
+  }
+
+  /** Takes the newest one of some slots back; returns whether there is one. */
+  private takeBack(slots: ReadonlySet<Slot> = new Set()): boolean {
+    const newest = [...slots].at(-1);
+    newest?.release();
+    newest?.giveUp();
+    return newest !== undefined;
+  }
+
+  private add({ group: name, client }: SlotOwner, giveUp: () => void): () => void {
+    const group = this.groups.get(name) ?? new Group();
+    const slots = group.clients.get(client) ?? new Set();
+    const release = () => {
+      if (!slots.delete(slot)) return;
+      this.taken -= 1;
+      group.size -= 1;
+      if (slots.size === 0) group.clients.delete(client);
+      if (group.size === 0) this.groups.delete(name);
+    };
+    const slot = { release, giveUp };
+    this.groups.set(name, group);
+    group.clients.set(client, slots.add(slot));
+    group.size += 1;
+    this.taken += 1;
+    return release;
+  }
+}
+
+function largestOf<T extends { readonly size: number }>(items: Iterable<T>): T | undefined {
+  let largest: T | undefined;
+  for (const item of items) if (!largest || item.size > largest.size) largest = item;
+  return largest;
+}
