@@ -64,9 +64,16 @@ export default tseslint.config(
         setInterval: 'readonly',
         clearInterval: 'readonly',
         clearTimeout: 'readonly',
+        queueMicrotask: 'readonly',
       },
     },
     rules: { 'no-console': 'off' },
+  },
+  {
+    // Jest requires it.
+    files: ['**/*.cjs'],
+    languageOptions: { sourceType: 'commonjs', globals: { console: 'readonly', process: 'readonly' } },
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
     // It runs in browsers.

@@ -1,24 +1,20 @@
-/** Packages that CommonJS code requires though they are ES modules: Node can do that, jest on Node 20 cannot. */
-const required = '/node_modules/content-disposition/';
+/** Reads TypeScript in the processes of the tests, which import modules as Node does. */
+const register = import.meta.resolve('./test/support/register.js');
+await import(register);
+process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, '--enable-source-maps', `--import=${register}`]
+  .join(' ')
+  .trim();
 
 /** @type {import('jest').Config} */
 export default {
+  runner: ['jest-light-runner', { runtime: 'child_process' }],
   roots: ['<rootDir>/src', '<rootDir>/examples', '<rootDir>/test'],
-  testEnvironment: 'node',
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: {
-    '^.+\\.ts$': '@swc/jest',
-    [required]: ['@swc/jest', { module: { type: 'commonjs' }, swcrc: false }],
-  },
-  transformIgnorePatterns: [`/node_modules/(?!${required.split('/')[2]}/)`],
+  transform: {},
+  filter: '<rootDir>/test/support/selection.cjs',
   globalSetup: './test/support/global-setup.js',
   globalTeardown: './test/support/global-teardown.js',
-  setupFiles: ['reflect-metadata'],
-  // Above what `eventually` waits, so that a test fails with what it found.
-  testTimeout: 90_000,
+  setupFilesAfterEnv: ['./test/support/setup.js'],
   maxWorkers: 2,
-  // Each file leaves its modules behind; with gigabytes of them, collecting garbage takes seconds at a time.
-  workerIdleMemoryLimit: '1GB',
 };

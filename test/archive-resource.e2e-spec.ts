@@ -1,3 +1,4 @@
+/** @mongodb */
 import mongoose from 'mongoose';
 import { CrudModule, type CrudHooks } from '../src/common/crud/index.js';
 import { eventually } from './support/eventually.js';

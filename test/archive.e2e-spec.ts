@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import { expectInvalid, expectNotFound, expectNoTenant, expectUnauthenticated } from './support/problems.js';
 import { plansOf } from './support/query-plans.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { mongo, Types } from 'mongoose';
 import { type CrudService, getCrudServiceToken } from '../src/common/crud/index.js';
 import { scopeOf } from '../src/common/tenancy/index.js';

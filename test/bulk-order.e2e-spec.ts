@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../src/common/crud/index.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { bulk, ids, NOWHERE, results, titled } from './support/bulk.js';
 import { expectInvalid } from './support/problems.js';
 import { createTestApp, type TestApp } from './support/test-app.js';

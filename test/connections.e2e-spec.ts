@@ -1,3 +1,4 @@
+/** @slow */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';

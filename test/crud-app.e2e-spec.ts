@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import { jest } from '@jest/globals';
 import {
   type DynamicModule,
   Injectable,

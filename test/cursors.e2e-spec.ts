@@ -1,3 +1,4 @@
+/** @mongodb */
 import mongoose, { Types } from 'mongoose';
 import { sortedBy } from './support/order-model.js';
 import { Random } from './support/random.js';

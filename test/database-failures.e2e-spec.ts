@@ -1,3 +1,7 @@
+/**
+ * @mongodb
+ * @slow
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { errorMessages } from '../src/common/errors/index.js';
 import { freshDatabaseUri } from './support/mongodb.js';

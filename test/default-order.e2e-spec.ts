@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Schema } from '@nestjs/mongoose';
 import {
   CrudController,

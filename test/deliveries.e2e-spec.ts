@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import { type AttemptOutcome, DeliveryQueue } from '../src/notifications/deliveries/delivery-queue.js';
 import { eventually } from './support/eventually.js';

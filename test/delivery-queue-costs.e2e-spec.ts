@@ -1,3 +1,4 @@
+/** @mongodb */
 import { DeliveriesModule } from '../src/notifications/deliveries/deliveries.module.js';
 import { type ClaimedDelivery, DeliveryQueue } from '../src/notifications/deliveries/delivery-queue.js';
 import { claimOldest, newDelivery } from './support/deliveries.js';

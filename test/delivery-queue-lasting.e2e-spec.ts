@@ -1,3 +1,4 @@
+/** @mongodb */
 import { DeliveriesModule } from '../src/notifications/deliveries/deliveries.module.js';
 import { DeliveryQueue } from '../src/notifications/deliveries/delivery-queue.js';
 import { newDelivery, storedDeliveries } from './support/deliveries.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { randomBytes } from 'node:crypto';
 import { Types } from 'mongoose';
 import { Webhook } from 'standardwebhooks';

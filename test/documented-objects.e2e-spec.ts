@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Body, Param } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import { CrudAction, CrudController, CrudModule, crudOptions } from '../src/common/crud/index.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import { IsListOf, IsNested, IsText } from '../src/common/fields/index.js';

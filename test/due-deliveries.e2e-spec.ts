@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import { DeliveriesModule } from '../src/notifications/deliveries/deliveries.module.js';
 import { type ClaimedDelivery, DeliveryQueue } from '../src/notifications/deliveries/delivery-queue.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { Connection, mongo } from 'mongoose';
 import { ACME, tokenOf } from './support/tenants.js';

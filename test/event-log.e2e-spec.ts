@@ -1,3 +1,4 @@
+/** @mongodb */
 import { getConnectionToken } from '@nestjs/mongoose';
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import mongoose, { type Connection } from 'mongoose';

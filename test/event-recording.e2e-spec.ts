@@ -1,3 +1,4 @@
+/** @mongodb */
 import mongoose from 'mongoose';
 import type { EventRecord } from '../src/notifications/log/event-record.schema.js';
 import { EventRecorder } from '../src/notifications/log/event-recorder.js';

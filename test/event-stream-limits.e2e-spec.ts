@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { jest } from '@jest/globals';
+import { mock } from 'node:test';
 import { EventLog } from '../src/notifications/log/event-log.js';
 import { EventClient } from './support/event-client.js';
 import { eventually } from './support/eventually.js';
@@ -10,18 +10,6 @@ import type { TestApp } from './support/test-app.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';
 import { inSeconds } from './support/tokens.js';
 
-/** All but those of the heartbeats. */
-const REAL_TIMERS = [
-  'Date',
-  'hrtime',
-  'nextTick',
-  'performance',
-  'queueMicrotask',
-  'setImmediate',
-  'clearImmediate',
-  'setTimeout',
-  'clearTimeout',
-] as const;
 const LONG = 'x'.repeat(300_000);
 
 let acme: string;
@@ -81,7 +69,7 @@ it('heartbeats are comments that every client receives', async () => {
 
 it('heartbeats are sent every 15 seconds', async () => {
   const app = await streamApp();
-  jest.useFakeTimers({ doNotFake: [...REAL_TIMERS] });
+  mock.timers.enable({ apis: ['setInterval'] });
   try {
     const client = await open(app.url);
     const told = async (seq: number) => {
@@ -89,16 +77,16 @@ it('heartbeats are sent every 15 seconds', async () => {
       await eventually(() => expect(client.ids.at(-1)).toBe(_id));
       return client.comments.slice(1);
     };
-    jest.advanceTimersByTime(14_999);
+    mock.timers.tick(14_999);
     expect(await told(1)).toEqual([]);
-    jest.advanceTimersByTime(1);
+    mock.timers.tick(1);
     expect(await told(2)).toEqual(['heartbeat']);
-    jest.advanceTimersByTime(14_999);
+    mock.timers.tick(14_999);
     expect(await told(3)).toEqual(['heartbeat']);
-    jest.advanceTimersByTime(1);
+    mock.timers.tick(1);
     expect(await told(4)).toEqual(['heartbeat', 'heartbeat']);
   } finally {
-    jest.useRealTimers();
+    mock.timers.reset();
   }
 });
 

@@ -1,3 +1,4 @@
+/** @slow */
 import { setTimeout as pause } from 'node:timers/promises';
 import mongoose from 'mongoose';
 import { EventClient } from './support/event-client.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { connect } from 'node:net';
 import { EventClient, type StreamAsked } from './support/event-client.js';
 import { eventually } from './support/eventually.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import { expectInvalid } from './support/problems.js';
 import { createReferringApp, type NameInput, PATHS } from './support/referring-app.js';

@@ -1,3 +1,7 @@
+/**
+ * @mongodb
+ * @slow
+ */
 import { Types } from 'mongoose';
 import type { QueuedDelivery } from '../src/notifications/deliveries/delivery.entity.js';
 import type { DeliveryCursor } from '../src/notifications/log/cursors.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { expectInvalid } from './support/problems.js';
 import { createTestApp, type TestApp } from './support/test-app.js';
 

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Prop, Schema } from '@nestjs/mongoose';
 import fc from 'fast-check';
 import { Types } from 'mongoose';

@@ -1,3 +1,4 @@
+/** @slow */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,12 +60,7 @@ it(
       status: 0,
       output: '',
     });
-    const jest = [
-      '--experimental-vm-modules',
-      join(copy, 'node_modules/jest/bin/jest.js'),
-      '--silent',
-      ...specs,
-    ];
+    const jest = [join(copy, 'node_modules/jest/bin/jest.js'), '--silent', ...specs];
     const tests = run(process.execPath, jest);
     expect([tests.status, tests.output]).toEqual([
       0,

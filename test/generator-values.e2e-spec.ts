@@ -1,3 +1,4 @@
+/** @mongodb */
 import { ForbiddenException, Injectable } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import { setTimeout as pause } from 'node:timers/promises';

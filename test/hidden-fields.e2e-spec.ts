@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Param } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';

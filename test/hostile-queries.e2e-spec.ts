@@ -1,3 +1,4 @@
+/** @mongodb */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Random } from './support/random.js';
 import { sendRaw } from './support/raw-http.js';

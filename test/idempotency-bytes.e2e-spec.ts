@@ -1,3 +1,4 @@
+/** @mongodb */
 import mongoose from 'mongoose';
 import { StoredBytes } from '../src/common/idempotency/stored-bytes.js';
 import { eventually } from './support/eventually.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ImATeapotException } from '@nestjs/common';
 import { Types } from 'mongoose';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { TcpProxy } from './support/tcp-proxy.js';

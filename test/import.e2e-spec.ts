@@ -1,3 +1,4 @@
+/** @mongodb */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';

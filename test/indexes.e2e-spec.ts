@@ -1,3 +1,4 @@
+/** @mongodb */
 import { getConnectionToken, Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
 import { type Connection, Types } from 'mongoose';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Injectable } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';

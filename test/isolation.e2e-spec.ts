@@ -1,3 +1,4 @@
+/** @mongodb */
 import type { Caller } from './support/apart/isolation-model.js';
 import { IsolationRun } from './support/apart/isolation-run.js';
 import { createPrivateApp } from './support/apart/resources.js';

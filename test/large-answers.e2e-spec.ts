@@ -1,3 +1,4 @@
+/** @slow */
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { eventually } from './support/eventually.js';

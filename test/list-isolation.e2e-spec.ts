@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
 import { CrudModule, crudOptions, CrudService, getCrudServiceToken } from '../src/common/crud/index.js';

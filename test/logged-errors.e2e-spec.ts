@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Readable } from 'node:stream';
 import { Controller, Get, Injectable, Module, Param, StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';

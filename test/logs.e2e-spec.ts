@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { mock } from 'node:test';
 import { Writable } from 'node:stream';
-import { jest } from '@jest/globals';
 import { OUTAGE } from '../src/common/errors/index.js';
 import { createLog } from '../src/common/http/index.js';
 import { eventually } from './support/eventually.js';
@@ -73,9 +73,9 @@ describe('lines about an outage', () => {
       },
     }),
   );
-  beforeEach(() => jest.useFakeTimers());
+  beforeEach(() => mock.timers.enable());
   afterEach(() => {
-    jest.useRealTimers();
+    mock.timers.reset();
     lines.splice(0);
   });
 
@@ -89,15 +89,15 @@ describe('lines about an outage', () => {
     for (let i = 0; i < 50; i++) fail({ ...full, reason: `connection ${i} closed` });
     expect(lines).toMatchObject([full, { reason: 'connection 0 closed' }]);
     expect(lines.filter((line) => 'count' in line)).toEqual([]);
-    jest.advanceTimersByTime(60_000);
+    mock.timers.tick(60_000);
     expect(lines.slice(2)).toMatchObject([
       { ...full, count: 925 },
       { reason: 'connection 49 closed', count: 49 },
     ]);
     fail(full, 3);
-    jest.advanceTimersByTime(60_000);
+    mock.timers.tick(60_000);
     expect(lines.slice(4)).toMatchObject([{ ...full, count: 3 }]);
-    jest.advanceTimersByTime(600_000);
+    mock.timers.tick(600_000);
     expect(lines).toHaveLength(5);
     fail(full);
     expect(lines).toHaveLength(6);

@@ -1,3 +1,4 @@
+/** @mongodb */
 import fc from 'fast-check';
 import mongoose from 'mongoose';
 import { ContractModel, type ModelRecord, type Prediction, present } from './support/contract-model.js';

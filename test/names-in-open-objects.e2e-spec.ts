@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Prop, Schema } from '@nestjs/mongoose';
 import { IsObject, IsOptional } from 'class-validator';
 import { Schema as MongooseSchema } from 'mongoose';

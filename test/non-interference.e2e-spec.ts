@@ -1,3 +1,4 @@
+/** @slow */
 import { refusedRequests } from './support/apart/refused.js';
 import { Requests, type Sent } from './support/apart/requests.js';
 import { PERSON } from './support/apart/surfaces.js';

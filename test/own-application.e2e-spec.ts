@@ -1,3 +1,4 @@
+/** @slow */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from './support/eventually.js';

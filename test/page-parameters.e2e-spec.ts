@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import { commandsOf } from './support/sent-commands.js';
 import { expectInvalid } from './support/problems.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import mongoose, { Types } from 'mongoose';
 import { letters } from './support/letters.js';
 import { plansOf } from './support/query-plans.js';

@@ -1,6 +1,5 @@
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
-import { jest } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { Gauge } from 'prom-client';
 import { Metrics } from '../src/common/metrics/index.js';

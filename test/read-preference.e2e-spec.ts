@@ -1,3 +1,4 @@
+/** @mongodb */
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { Connection } from 'mongoose';
 import { freshDatabaseUri } from './support/mongodb.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Schema } from '@nestjs/mongoose';
 import { type BeforeDel, CrudModule } from '../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText } from '../src/common/fields/index.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Controller, Get, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../src/common/crud/index.js';

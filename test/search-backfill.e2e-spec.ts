@@ -1,3 +1,7 @@
+/**
+ * @mongodb
+ * @slow
+ */
 import mongoose from 'mongoose';
 import { eventually } from './support/eventually.js';
 import { freshDatabaseUri } from './support/mongodb.js';

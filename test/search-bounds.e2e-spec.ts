@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../src/common/crud/index.js';
 import { IsText } from '../src/common/fields/index.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Random } from './support/random.js';
 import { recipes } from './support/recipes.js';
 import { createResourceApp } from './support/resource-app.js';

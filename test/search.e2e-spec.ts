@@ -1,3 +1,4 @@
+/** @mongodb */
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import { expectInvalid } from './support/problems.js';
 import { plansOf } from './support/query-plans.js';

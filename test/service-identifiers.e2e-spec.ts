@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Delete, Param } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import {

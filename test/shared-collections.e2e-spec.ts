@@ -1,3 +1,4 @@
+/** @mongodb */
 import { getModelToken, MongooseModule, Schema } from '@nestjs/mongoose';
 import { type Model, Schema as MongooseSchema } from 'mongoose';
 import { AppModule } from '../src/app.module.js';

@@ -1,3 +1,7 @@
+/**
+ * @mongodb
+ * @slow
+ */
 import { freshDatabaseUri } from './support/mongodb.js';
 import { expectProblem } from './support/problems.js';
 import { TcpProxy } from './support/tcp-proxy.js';

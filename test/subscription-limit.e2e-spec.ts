@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { expectProblem } from './support/problems.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import { freshDatabaseUri } from './support/mongodb.js';
 import { onEvent } from './support/on-event.js';

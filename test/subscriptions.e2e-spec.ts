@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Types } from 'mongoose';
 import {
   expectInvalid,

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { expectInvalid, expectUnauthenticated } from './support/problems.js';
 import { expectWritesRefused } from './support/refused-writes.js';
 import { ACME, GLOBEX, tokenOf } from './support/tenants.js';

@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Prop, Schema } from '@nestjs/mongoose';
 import { IsString } from 'class-validator';
 import mongoose, { Schema as MongooseSchema } from 'mongoose';

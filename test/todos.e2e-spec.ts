@@ -1,3 +1,4 @@
+/** @mongodb */
 import { describeCrudContract } from './support/crud-contract.js';
 import {
   EMOJI,

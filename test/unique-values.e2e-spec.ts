@@ -1,3 +1,4 @@
+/** @mongodb */
 import { Prop, Schema } from '@nestjs/mongoose';
 import { mongo, Types } from 'mongoose';
 import { CrudModule } from '../src/common/crud/index.js';

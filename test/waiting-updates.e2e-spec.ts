@@ -1,4 +1,4 @@
-import { jest } from '@jest/globals';
+/** @mongodb */
 import mongoose, { type Model, Schema } from 'mongoose';
 import { CALL_DEADLINE_MS } from '../src/common/database/index.js';
 import { DatabaseTooSlowError } from '../src/common/errors/index.js';

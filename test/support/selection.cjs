@@ -1,0 +1,25 @@
+const { readFileSync } = require('node:fs');
+const { extract, parse } = require('jest-docblock');
+
+/** Which files run, by the tags in the comment at their top: see "Running tests" in CONTRIBUTING.md. */
+const SELECTIONS = {
+  all: () => true,
+  quick: ({ slow }) => slow === undefined,
+  slow: ({ slow }) => slow !== undefined,
+  mongodb: ({ mongodb }) => mongodb !== undefined,
+};
+
+module.exports = async function select(paths) {
+  // Whoever names files or tests wants them.
+  const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith('-'));
+  const wanted = process.env.TESTS ?? (isNamed ? 'all' : 'quick');
+  const isSelected = SELECTIONS[wanted];
+  if (!isSelected) throw new Error(`TESTS=${wanted} is unknown. Use ${Object.keys(SELECTIONS).join(', ')}.`);
+  const filtered = paths.filter((path) => isSelected(parse(extract(readFileSync(path, 'utf8')))));
+  if (wanted === 'quick')
+    console.error(
+      `${filtered.length} files, in three to four minutes on two free cores. ` +
+        `${paths.length - filtered.length} slow ones are left out: npm run test:all has everything.`,
+    );
+  return { filtered };
+};
