@@ -66,6 +66,13 @@ export const WRITE_GUARDS = [
     tests: ['archive'],
   },
   {
+    name: 'restore asks the guards of update and delete',
+    file: 'src/common/crud/http/route-guards.ts',
+    guard: 'if (refusal) throw new HttpException(refusal.body as object, refusal.status);',
+    without: '',
+    tests: ['guarded-restore'],
+  },
+  {
     name: 'parents are readable',
     file: 'src/common/crud/service/parents.ts',
     guard: 'if (children.length === 0)',

@@ -20,8 +20,8 @@ import { CrudController } from './http/crud.controller.js';
 import { AdapterCheck } from './http/adapter-check.js';
 import { DirectLanes } from './http/direct-lanes.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
-import { isReadGuarded } from './http/read-guards.js';
 import { definitionOf, serviceOf } from './http/resource-metadata.js';
+import { GetGuards } from './http/route-guards.js';
 import { checkOverrides } from './options/check-options.js';
 import { type Fail, failFor } from './options/fail.js';
 import type { CrudHooks } from './options/crud-hooks.js';
@@ -228,7 +228,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         runner,
         registry,
         key,
-        { isReadGuarded: isReadGuarded(controller), bodyLimit: bodyLimitOf(host), audit },
+        { guards: new GetGuards(controller), bodyLimit: bodyLimitOf(host), audit },
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       lanes.add(controller);

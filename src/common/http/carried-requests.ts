@@ -9,6 +9,8 @@ export interface CarriedRequest {
   readonly method: string;
   /** Path of the route, such as `/todos/:id`. */
   readonly pattern: string;
+  /** Handler of the route. @default the one that is known by method and pattern */
+  readonly handler?: RouteHandlerMethod;
   /** Path of the request itself. */
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
@@ -29,6 +31,10 @@ export interface CarriedAnswer {
 export type Carry = (carried: CarriedRequest) => Promise<CarriedAnswer>;
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Identifies the route to {@link CarriedRequests.routeOf}. */
+    routeKey?: object;
+  }
   interface FastifyInstance {
     carriedRequests: CarriedRequests;
   }
@@ -57,6 +63,7 @@ export class CarriedRequests {
   /** Aborted when the server is told to stop, so that long requests come to an end. */
   readonly closing: AbortSignal;
   private readonly handlers = new Map<string, RouteHandlerMethod>();
+  private readonly keyed = new Map<object, Required<Pick<CarriedRequest, 'pattern' | 'handler'>>>();
 
   constructor(
     private readonly fastify: FastifyInstance,
@@ -73,8 +80,14 @@ export class CarriedRequests {
     });
     fastify.addHook('onRoute', ({ url, method, handler, config }) => {
       if (config?.refuses) return;
+      if (config?.routeKey && method !== 'HEAD') this.keyed.set(config.routeKey, { pattern: url, handler });
       for (const name of [method].flat()) this.handlers.set(`${name} ${url}`, handler);
     });
+  }
+
+  /** The route that declares a key; undefined if there is none. */
+  routeOf(key: object): Required<Pick<CarriedRequest, 'pattern' | 'handler'>> | undefined {
+    return this.keyed.get(key);
   }
 
   /** Makes the function that carries out the requests of one carrier. */
@@ -84,7 +97,7 @@ export class CarriedRequests {
     for (const emitter of [carrier.raw, reply.raw]) emitter.setMaxListeners(0);
     return (carried) => {
       const request = requestOf(requestBase, carried);
-      const handler = this.handlers.get(`${carried.method} ${carried.pattern}`);
+      const handler = carried.handler ?? this.handlers.get(`${carried.method} ${carried.pattern}`);
       if (!handler) return Promise.resolve(this.refuse(request));
       return new Promise((resolve, reject) => {
         const result: unknown = handler.call(

@@ -46,21 +46,20 @@ export interface AnswerContext extends ResourceRequest {
   readonly caller: TenantContext;
   /** The references that the request expands. */
   readonly expansion: Expansion | undefined;
+  /** Whether the caller may read a record that it has written. */
+  readonly maySee: (record: Stored<object>) => Promise<boolean>;
 }
 
 type Answer<Kind extends AnswerKind> = (result: Results[Kind], context: AnswerContext) => unknown;
 
 /** Builds the response of each kind of handler, its body and its headers. */
 const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
-  create: (record, context) => {
+  create: async (record, context) => {
     const { request, reply } = context;
     const _id = record._id.toHexString();
     reply.headers({ Location: `${pathOf(request)}/${_id}`, ETag: etagOf(record) });
-    varyBy(reply, 'Prefer');
     const once = shownOnce(record, context);
-    if (!prefersRepresentation(request.headers.prefer)) return { _id, ...once };
-    reply.header('Preference-Applied', 'return=representation');
-    return { ...show(record, context), ...once };
+    return { ...((await preferred(record, context)) ?? { _id }), ...once };
   },
   list: async (result, context) => {
     const type = listType(context);
@@ -96,12 +95,11 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const write = textWriterOf(context);
     return write ? new JsonText(write(record)) : (await showAll([record], context))[0];
   },
-  update: (record, context) => {
-    const { request, reply } = context;
-    varyBy(reply, 'Prefer');
-    if (!prefersRepresentation(request.headers.prefer)) return { updated: true };
-    reply.headers({ ETag: etagOf(record), 'Preference-Applied': 'return=representation' });
-    return show(record, context);
+  update: async (record, context) => {
+    const shown = await preferred(record, context);
+    if (!shown) return { updated: true };
+    context.reply.header('ETag', etagOf(record));
+    return shown;
   },
   del: () => ({ deleted: true }),
   archive: () => ({ archived: true }),
@@ -134,6 +132,15 @@ export function answer(result: unknown, context: AnswerContext): unknown {
 
 function show(record: Stored<object>, { definition, request, caller }: AnswerContext): object {
   return project(definition.present(record, caller), request.crudQuery?.fields);
+}
+
+/** The record that a write answers with, if the client prefers that and may read it. */
+async function preferred(record: Stored<object>, context: AnswerContext): Promise<object | undefined> {
+  const { maySee, reply, request } = context;
+  varyBy(reply, 'Prefer');
+  if (!prefersRepresentation(request.headers.prefer) || !(await maySee(record))) return undefined;
+  reply.header('Preference-Applied', 'return=representation');
+  return show(record, context);
 }
 
 /** The records of a page. An output gets a copy, since your own code may change its argument. */

@@ -1,6 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { from, lastValueFrom, type Observable } from 'rxjs';
+import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { handlerName } from '../../tenancy/index.js';
 import { AuditTrails } from '../audit/audit-trails.js';
 import { CrudRegistry } from '../service/crud.registry.js';
@@ -23,6 +23,10 @@ export class CrudInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
+    if (request.guardCheck) {
+      request.guardCheck.isPassed = true;
+      return of(undefined);
+    }
     const { definition, routes } = resourceOf(context.getClass());
     const route = routes.get(handlerName(context));
     const handle = () => lastValueFrom(next.handle(), { defaultValue: undefined });

@@ -5,11 +5,13 @@ import type { AuditTrails } from '../audit/audit-trails.js';
 import { markUnread } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readEntityTags } from '../definition/entity-tags.js';
+import type { Stored } from '../options/records.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
 import { readQuery } from '../query/read-query.js';
 import { isBatch, type Route } from '../routes/routes.js';
 import type { CrudRegistry } from '../service/crud.registry.js';
 import { Expansion } from '../service/expansion.js';
+import { isReadable } from '../service/readable-records.js';
 import { requireTags } from '../service/preconditions.js';
 import { placeCreate } from '../service/turns.js';
 import { answer } from './answers.js';
@@ -32,6 +34,7 @@ export class Exchange {
     const { request, definition, route } = exchange;
     const { tenantContext: caller, tenantScope: scope } = request;
     if (!caller || !scope) throw new Error('The request has no scope.');
+    request.crudReply = exchange.reply;
     if (this.trails.areKept) bindOrigin(scope, { requestId: request.id, address: request.ip });
     let result: unknown;
     try {
@@ -46,7 +49,9 @@ export class Exchange {
     }
     const { expand } = request.crudQuery ?? {};
     const expansion = expand && new Expansion(this.registry, scope, expand);
-    return answer(result, { ...exchange, caller, expansion });
+    const resource = this.registry.of(definition.entity);
+    const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
+    return answer(result, { ...exchange, caller, expansion, maySee });
   }
 
   /**

@@ -34,6 +34,7 @@ import {
   generatedRoutesOf,
   hasGenerated,
   ignoresBody,
+  inheritsGuards,
   isBatch,
   isolationOfHandler,
   offers,
@@ -42,6 +43,7 @@ import {
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { DIRECT_HANDLERS } from './direct-lane.js';
 import { NoBodyInterceptor } from './no-body.interceptor.js';
+import { RestoreGuard } from './route-guards.js';
 import {
   definitionOf,
   type DirectHandlerName,
@@ -91,10 +93,15 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
       route.reads ? ReadsQuery() : TakesQuery(...route.query),
-      RouteConfig({ ...(route.answer === 'list' && { compressed: true }), ...(directKey && { directKey }) }),
+      RouteConfig({
+        routeKey: declared,
+        ...(route.answer === 'list' && { compressed: true }),
+        ...(directKey && { directKey }),
+      }),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
       ...(ignoresBody(route) ? [UseInterceptors(NoBodyInterceptor)] : []),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
+      ...(inheritsGuards(definition, route.handler) ? [UseGuards(RestoreGuard)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
       ...documentRoute(route, resourceOf(controller), classes),
     ]);

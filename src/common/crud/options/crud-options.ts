@@ -136,7 +136,12 @@ export interface CrudQueryOptions<Entity> {
  * handler.
  */
 export interface CrudRouteOptions {
-  /** Guards of the route, after the TenantGuard. @default none */
+  /**
+   * Guards of the route, after the TenantGuard. They guard everything that reaches the action: those of `get`
+   * also references, expansions and answers that would show the record.
+   *
+   * @default none; for `restore`, those of `update` and `del`
+   */
   guards?: (Type<CanActivate> | CanActivate)[];
   /** Method decorators of the route, such as `Roles('admin')`. @default none */
   decorators?: MethodDecorator[];

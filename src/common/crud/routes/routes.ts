@@ -193,15 +193,25 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
     ...definition.batches.map((handler) => ({ ...BATCH_ROUTES[handler], handler })),
   ];
   return routes.map((route): Route => {
-    const { summary, response, errors = [], unkept } = definition.routes[route.handler] ?? {};
+    const { summary, response, unkept } = definition.routes[route.handler] ?? {};
     return {
       ...route,
-      errors: [...route.errors, ...errors],
+      errors: [...new Set([...route.errors, ...errorsOf(definition, route.handler)])],
       unkept,
       ...(summary !== undefined && { summary: () => summary }),
       ...(response && { response, answer: 'own' as const }),
     };
   });
+}
+
+/** Whether the guards of the update and the delete guard the restore, too. */
+export const inheritsGuards = ({ routes }: CrudDefinition, handler: string) =>
+  handler === 'restore' && routes.restore?.guards === undefined;
+
+function errorsOf(definition: CrudDefinition, handler: CrudHandler | CrudBatchHandler) {
+  const { routes } = definition;
+  const inherited = inheritsGuards(definition, handler) ? [routes.update, routes.del] : [];
+  return [...inherited, routes[handler]].flatMap((route) => route?.errors ?? []);
 }
 
 /** The hidden fields of the entity that the response to a create shows once. */
@@ -239,8 +249,8 @@ export function isBatch(route: Route | undefined): route is Route & { readonly h
   return route !== undefined && (route.body === 'operations' || route.body === 'lines');
 }
 
-/** The route that an item takes, by method and path, whether generated, overridden or your own. */
-export function itemRouteOf(routes: Iterable<Route>, kind: ItemKind): Route | undefined {
+/** The route for one record, by method and path, whether generated, overridden or your own. */
+export function itemRouteOf(routes: Iterable<Route>, kind: ItemKind | 'get'): Route | undefined {
   const { method, path } = GENERATED_ROUTES[kind];
   return [...routes].find((route) => route.method === method && route.path === path);
 }

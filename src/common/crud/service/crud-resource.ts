@@ -8,6 +8,7 @@ import type { CrudRegistry } from './crud.registry.js';
 import type { HookRunner } from './hook-runner.js';
 import { Parents } from './parents.js';
 import { Reads } from './reads.js';
+import type { RecordGuards } from './readable-records.js';
 import type { References } from './references.js';
 import { Writes } from './writes.js';
 
@@ -26,8 +27,7 @@ export class CrudResource<
   /** Carries out updates and removals with their hooks. */
   readonly writes: Writes<Entity, Create, Update>;
   readonly parents: Parents;
-  /** Whether guards of its own, besides its scope, decide who may read it. */
-  readonly isReadGuarded: boolean;
+  readonly guards: RecordGuards;
   /** Maximum size of a body, and of what is merged from one. Unit: bytes. */
   readonly bodyLimit: number;
   /** Records the writes; undefined if the resource is not audited. */
@@ -40,10 +40,10 @@ export class CrudResource<
     readonly hooks: HookRunner,
     registry: CrudRegistry,
     key: InstallationKey,
-    { isReadGuarded, bodyLimit, audit }: Pick<CrudResource, 'isReadGuarded' | 'bodyLimit' | 'audit'>,
+    { guards, bodyLimit, audit }: Pick<CrudResource, 'guards' | 'bodyLimit' | 'audit'>,
   ) {
     this.bodyLimit = bodyLimit;
-    this.isReadGuarded = isReadGuarded;
+    this.guards = guards;
     this.audit = audit;
     this.access = new Access(definition);
     this.parents = new Parents(definition, this.access, registry);

@@ -42,8 +42,7 @@ export class Expansion {
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, object>> {
     const target = this.registry.of(to);
-    // No route reads them, or guards decide who may, and guards apply to their own route only.
-    if (target.definition.disabled.has('get') || target.isReadGuarded || ids.length === 0) return new Map();
+    if (target.definition.disabled.has('get') || ids.length === 0) return new Map();
     try {
       const records = await readableRecords(target, this.scope, ids);
       const { caller } = this.scope;

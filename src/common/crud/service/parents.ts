@@ -55,7 +55,8 @@ export class Parents {
     const above = this.registry.of(parent.entity);
     const idOf = (record: T) =>
       String((record as Record<string, unknown>)[parent.field as string]).toLowerCase();
-    const found = await readableRecords(above, scope, records.map(idOf), { idsOnly: true });
+    const reading = { idsOnly: true, asParents: true };
+    const found = await readableRecords(above, scope, records.map(idOf), reading);
     const ids = new Set(found.map(({ _id }) => _id.toHexString()));
     return records.filter((record) => ids.has(idOf(record)));
   }

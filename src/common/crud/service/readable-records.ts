@@ -3,29 +3,46 @@ import { Types } from 'mongoose';
 import { DomainError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
+import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
+
+/** The guards of the route that gets one record. */
+export interface RecordGuards {
+  /**
+   * The records that they let the sender of a request get. Without such a route, none, unless they are read
+   * as parents.
+   */
+  permitted<T extends Stored<object>>(
+    scope: TenantScope,
+    records: readonly T[],
+    asParents?: boolean,
+  ): Promise<readonly T[]>;
+}
 
 interface Reading {
   /** Additional values that the records must have. @default none */
   filter?: StoreFilter;
   /** Whether only identifiers and parents are read. @default false */
   idsOnly?: boolean;
+  /** Whether they are read as parents, which need no route of their own. @default false */
+  asParents?: boolean;
 }
 
 /**
- * The records of a resource, among the given ones, that a caller may read: in its scope, and below parents
- * that it may also read. Takes one query, and one more per level of parents.
+ * The records of a resource, among the given ones, that a caller may read: in its scope, below parents that
+ * it may also read, and as the guards of their own route decide. Takes one query, and one more per level of
+ * parents.
  *
  * @param ids identifiers, possibly repeated; invalid ones name no record
  * @throws UnauthenticatedError or its like if the caller lacks a value that the resource is isolated by
  */
 export async function readableRecords(
-  { access, definition, parents, store }: CrudResource,
+  { access, definition, guards, parents, store }: CrudResource,
   scope: TenantScope,
   ids: Iterable<unknown>,
-  { filter = {}, idsOnly = false }: Reading = {},
+  { filter = {}, idsOnly = false, asParents = false }: Reading = {},
 ): Promise<readonly Stored<object>[]> {
   const reading = { ...access.reading(scope), ...filter };
   const named = [...new Set([...ids].map(String))].filter(isObjectId).map((id) => new Types.ObjectId(id));
@@ -33,7 +50,30 @@ export async function readableRecords(
   const parentField = definition.parent ? [definition.parent.field as string] : [];
   const fields = idsOnly ? parentField : undefined;
   const records = await store.findByIds(named, reading, fields);
-  return parents.readable(scope, records);
+  return guards.permitted(scope, await parents.readable(scope, records), asParents);
+}
+
+/** Whether a caller who has reached a record with an action may read it, too. */
+export async function isReadable(
+  resource: CrudResource,
+  scope: TenantScope,
+  action: CrudAction,
+  record: Stored<object>,
+): Promise<boolean> {
+  const { disabled, isolation } = resource.definition;
+  if (disabled.has('get')) return false;
+  const isReached = Object.entries(isolation.get).every(
+    ([field, source]) => isolation[action][field] === source,
+  );
+  try {
+    const readable = isReached
+      ? await resource.guards.permitted(scope, [record])
+      : await readableRecords(resource, scope, [record._id], { idsOnly: true });
+    return readable.length > 0;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
 }
 
 /** Whether an error means that the caller may not read a resource, rather than that something went wrong. */

@@ -1,0 +1,153 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  HttpException,
+  Injectable,
+  RequestMethod,
+  type Type,
+} from '@nestjs/common';
+import { GUARDS_METADATA } from '@nestjs/common/constants.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CarriedAnswer } from '../../http/index.js';
+import { TenantGuard, type TenantScope } from '../../tenancy/index.js';
+import type { Stored } from '../options/records.js';
+import { itemRouteOf, type Route } from '../routes/routes.js';
+import type { RecordGuards } from '../service/readable-records.js';
+import { resourceOf } from './resource-metadata.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The reply to a request of a resource. */
+    crudReply?: FastifyReply;
+    /** Set if the request only asks the guards of its route: it must not be carried out. */
+    guardCheck?: { isPassed: boolean };
+  }
+}
+
+type Params = Readonly<Record<string, string>>;
+
+/** The answer of guards that cannot be asked. */
+const CLOSED: CarriedAnswer = { status: 403, body: 'Forbidden resource' };
+
+/** Whether anything but the generator's own guard decides who may use a route. */
+function isGuarded(controller: Type<object>, { handler }: Route, { server }: FastifyRequest): boolean {
+  if (!server.directRoutes.permitted()) return true;
+  const method = (controller.prototype as Record<string, object>)[handler];
+  return [controller, method].some((guarded) => {
+    const guards = (guarded && Reflect.getMetadata(GUARDS_METADATA, guarded)) as
+      readonly unknown[] | undefined;
+    return guards?.some((guard) => guard !== TenantGuard);
+  });
+}
+
+/**
+ * Asks the guards of a route whether the sender of another request may use it. They see a request to their
+ * own route, with its path parameters and an empty body.
+ *
+ * @returns the answer to a sender who may not; a guard that throws is one that refuses
+ */
+async function refusalOf(
+  route: Route,
+  params: Params,
+  request: FastifyRequest,
+  reply: FastifyReply | undefined,
+): Promise<CarriedAnswer | undefined> {
+  const { carriedRequests } = request.server;
+  const served = carriedRequests.routeOf(route);
+  if (!served || !reply) return CLOSED;
+  const named = served.pattern.match(/(?<=:)\w+/g) ?? [];
+  if (!named.every((name) => name in params)) return CLOSED;
+  const guardCheck = { isPassed: false };
+  const carry = carriedRequests.of(request, reply);
+  const answer = await carry({
+    ...served,
+    method: RequestMethod[route.method],
+    path: served.pattern,
+    params: {},
+    body: route.body === undefined ? undefined : {},
+    members: {
+      params,
+      guardCheck,
+      tenantContext: undefined,
+      tenantScope: undefined,
+      crudQuery: undefined,
+      crudPlace: undefined,
+      idempotentExchange: undefined,
+      reservation: undefined,
+    },
+  });
+  if (guardCheck.isPassed) return undefined;
+  // A filter may have turned the refusal into something else.
+  return answer.status < 400 ? CLOSED : answer;
+}
+
+/** Decides by the guards of the route that gets one record. */
+export class GetGuards implements RecordGuards {
+  /** Decisions that hold for all records, because no guard has looked at which one it is. */
+  private readonly decided = new WeakMap<TenantScope, boolean>();
+
+  constructor(private readonly controller: Type<object>) {}
+
+  async permitted<T extends Stored<object>>(
+    scope: TenantScope,
+    records: readonly T[],
+    asParents = false,
+  ): Promise<readonly T[]> {
+    const { request } = scope;
+    // Code decides for itself.
+    if (!request) return records;
+    const { definition, routes } = resourceOf(this.controller);
+    const route = itemRouteOf(routes.values(), 'get');
+    if (!route) return asParents ? records : [];
+    if (!isGuarded(this.controller, route, request)) return records;
+    const { parent } = definition;
+    const permitted: T[] = [];
+    for (const record of records) {
+      const values = record as unknown as Record<string, unknown>;
+      const above = parent && { [parent.param]: String(values[parent.field as string]) };
+      const params = { ...scope.params, ...above, id: String(record._id) };
+      if (this.decided.get(scope) ?? (await this.ask(route, params, scope, request))) permitted.push(record);
+    }
+    return permitted;
+  }
+
+  private async ask(
+    route: Route,
+    params: Params,
+    scope: TenantScope,
+    request: FastifyRequest,
+  ): Promise<boolean> {
+    // There may be thousands of records.
+    await nextTurn();
+    let isAboutRecord = false;
+    const watched = Object.entries(params).map(([name, value]) => {
+      const get = () => {
+        isAboutRecord = true;
+        return value;
+      };
+      return [name, { get, enumerable: true }] as const;
+    });
+    const told = Object.defineProperties({}, Object.fromEntries(watched)) as Params;
+    const isPermitted = (await refusalOf(route, told, request, request.crudReply)) === undefined;
+    if (!isAboutRecord) this.decided.set(scope, isPermitted);
+    return isPermitted;
+  }
+}
+
+/** Lets those restore a record who may update and delete it. */
+@Injectable()
+export class RestoreGuard implements CanActivate {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
+    const controller = context.getClass();
+    for (const kind of ['update', 'del'] as const) {
+      const route = itemRouteOf(resourceOf(controller).routes.values(), kind);
+      if (!route || !isGuarded(controller, route, request)) continue;
+      const refusal = await refusalOf(route, request.params as Params, request, reply);
+      if (refusal) throw new HttpException(refusal.body as object, refusal.status);
+    }
+    return true;
+  }
+}
