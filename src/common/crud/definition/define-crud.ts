@@ -14,8 +14,9 @@ import type {
 import { ACTIONS, BATCH_HANDLERS } from '../options/option-names.js';
 import { archiveOf } from './archive.js';
 import { checkArchive } from './check-archive.js';
-import { checkOutbox } from './check-outbox.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
+import { checkIndexes } from './check-indexes.js';
+import { checkOutbox } from './check-outbox.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { isHidden } from './hidden-path.js';
 import { addIndexes, scopesOf } from './indexes.js';
@@ -62,6 +63,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     ...new Set([...createReader.fields, ...updateReader.fields].map((field) => field.name)),
   ];
   checkFields({ options, schema, isolation, createReader, updateReader, writeOnly, fail });
+  checkIndexes(schema, fail);
   const archive = archiveOf(options, isolation);
   checkArchive({ options, schema, isolation, archive, inputFields, fail });
   checkOutbox(options, schema, fail);

@@ -71,13 +71,18 @@ export const OPTION_NAMES = {
 
 /** Sentence about an unknown name, with the nearest known one. */
 export function unknownName(where: string, name: string, known: readonly string[]): string {
-  const [near] = known
+  const near = nearest(name, known);
+  const hint = near ? `Did you mean "${near}"?` : `It takes ${known.join(', ')}.`;
+  return `${where} has no "${name}". ${hint}`;
+}
+
+/** The known name that a misspelt one is likely to mean, if any. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  return known
     .map((candidate) => ({ candidate, steps: distance(candidate.toLowerCase(), name.toLowerCase()) }))
     .filter(({ steps }) => steps <= 2)
     .sort((a, b) => a.steps - b.steps)
-    .map(({ candidate }) => candidate);
-  const hint = near ? `Did you mean "${near}"?` : `It takes ${known.join(', ')}.`;
-  return `${where} has no "${name}". ${hint}`;
+    .map(({ candidate }) => candidate)[0];
 }
 
 /** Levenshtein distance between two names. */

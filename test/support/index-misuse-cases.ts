@@ -1,0 +1,63 @@
+import { Schema } from 'mongoose';
+import { schemaOf } from '../../src/common/fields/index.js';
+import { Note } from './misused-classes.js';
+
+type Index = Parameters<Schema['index']>;
+
+const Line = new Schema({ sku: String });
+const indexed = (...index: Index) => ({
+  schema: schemaOf(Note)
+    .add({
+      address: { city: String },
+      lines: [Line],
+      anything: Schema.Types.Mixed,
+      names: { type: Map, of: String },
+    })
+    .index(...index),
+});
+const sentence = (keys: string, name: string, near = '') =>
+  `the index ${keys} names "${name}", which the schema does not have.${near && ` Did you mean "${near}"?`}`;
+
+/** Indexes of fields that are not there, in the form of `CASES`. */
+export const INDEX_CASES: readonly (readonly [object, string])[] = [
+  [indexed({ txet: 1 }), sentence('{"txet":1}', 'txet', 'text')],
+  [indexed({ mood: -1 }), sentence('{"mood":-1}', 'mood')],
+  [indexed({ tenant: 1, tetx: 1 }, { unique: true }), sentence('{"tenant":1,"tetx":1}', 'tetx', 'text')],
+  [indexed({ txt: 'text' }), sentence('{"txt":"text"}', 'txt', 'text')],
+  [indexed({ 'adress.city': 1 }), sentence('{"adress.city":1}', 'adress.city', 'address.city')],
+  [indexed({ 'address.cty': 1 }), sentence('{"address.cty":1}', 'address.cty', 'address.city')],
+  [indexed({ 'lines.sk': 1 }), sentence('{"lines.sk":1}', 'lines.sk', 'lines.sku')],
+  [indexed({ 'text.length': 1 }), sentence('{"text.length":1}', 'text.length')],
+  [indexed({ 'anythin.$**': 1 }), sentence('{"anythin.$**":1}', 'anythin', 'anything')],
+  [indexed({ '$**': 1 }, { wildcardProjection: { txet: 1 } }), sentence('{"$**":1}', 'txet', 'text')],
+  [indexed({ '$**': 'text' }, { weights: { txet: 5 } }), sentence('{"$**":"text"}', 'txet', 'text')],
+  [
+    indexed({ text: 1 }, { partialFilterExpression: { deletdAt: { $exists: true } } }),
+    sentence('{"text":1}', 'deletdAt', 'deletedAt'),
+  ],
+  [
+    indexed({ text: 1 }, { partialFilterExpression: { $and: [{ $or: [{ text: 'a' }, { ref1: null }] }] } }),
+    sentence('{"text":1}', 'ref1', 'ref'),
+  ],
+];
+
+/** Indexes of fields that are there, or can be. */
+export const GOOD_INDEXES: readonly (readonly [string, object])[] = (
+  [
+    [{ _id: 'hashed' }],
+    [{ tenant: 1, text: 1, createdAt: -1, __v: 1 }, { unique: true }],
+    [{ address: 1 }],
+    [{ 'address.city': 1, 'inner.a': 1 }],
+    [{ 'lines.sku': 1 }],
+    [{ 'lines.0.sku': 1, 'lines._id': 1 }],
+    [{ 'anything.at.all': 1 }],
+    [{ 'names.en': 1 }],
+    [{ 'names.$**': 1 }],
+    [{ '$**': 1 }, { wildcardProjection: { 'address.city': 1, _id: 0 } }],
+    [{ '$**': 'text' }, { weights: { 'names.en': 5 } }],
+    [
+      { text: 1 },
+      { partialFilterExpression: { $or: [{ deletedAt: null }, { 'address.city': { $gt: '' } }] } },
+    ],
+  ] satisfies Index[]
+).map((index) => [JSON.stringify(index), indexed(...(index as Index))] as const);
