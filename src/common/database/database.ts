@@ -18,6 +18,7 @@ import {
   TAKE_OVER_RETRY_MS,
 } from './database-limits.js';
 import { pause } from './pause.js';
+import { Transactions } from './transactions.js';
 
 /** The cursor of a lean Mongoose query. */
 type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
@@ -39,12 +40,17 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private probing?: Promise<boolean>;
   private pinging?: Promise<void>;
 
+  /** The transactions of the connection. */
+  readonly transactions: Transactions;
+
   constructor(
     @InjectConnection() private readonly connection: Connection,
     private readonly server: DatabaseServer,
     /** Figures about the database. */
     readonly figures: DatabaseFigures,
-  ) {}
+  ) {
+    this.transactions = new Transactions(connection);
+  }
 
   /**
    * Opens the database. If it cannot be reached yet, the service still starts, not ready, and keeps trying.

@@ -107,7 +107,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const checked = known
       ? input
       : ((await createReader.read(input, { extras: !hasUnreadBody(scope) })) as Create);
-    await this.requireParent('create', scope);
+    await this.#begin('create', scope);
     return this.resource.creates.insert(scope, checked);
   }
 
@@ -156,7 +156,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     write: (filter: StoreFilter, checked: Changes<Update>) => Promise<Result | undefined>,
   ): Promise<Result> {
     const _id = objectId(id);
-    await this.requireParent('update', scope);
+    await this.#begin('update', scope);
     const filter = this.filterOf('update', scope, _id);
     const { updateReader } = this.resource.definition;
     const known = options.validate === false || isChecked(changes, updateReader);
@@ -183,7 +183,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     if (this.resource.definition.archive)
       return (await this.archive(scope, id, options)) ?? this.refuseMissing();
     const _id = objectId(id);
-    await this.requireParent('del', scope);
+    await this.#begin('del', scope);
     const filter = this.filterOf('del', scope, _id);
     const tags = requiredTags(scope, id, options.ifMatch);
     const record = await this.resource.writes.remove(withTags(filter, tags), { scope });
@@ -218,7 +218,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Promise<Stored<Entity>> {
     const { field } = this.requireArchive();
     const _id = objectId(id);
-    await this.requireParent('update', scope);
+    await this.#begin('update', scope);
     const filter = this.filterOf('update', scope, _id, { archived: 'only' });
     const tags = requiredTags(scope, id, options.ifMatch);
     const change = { set: {}, unset: [field] };
@@ -251,7 +251,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     { archived, ifMatch, where }: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
     const _id = objectId(id);
-    await this.requireParent(action, scope);
+    await this.#begin(action, scope);
     const reached = this.filterOf(action, scope, _id, { archived });
     // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
@@ -291,6 +291,17 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const filter = this.resource.access.filter(action, scope, id, { archived });
     this.resource.parents.assertKnown(action, scope);
     return filter;
+  }
+
+  // Private for the same reason as #patch.
+  async #begin(action: CrudAction, scope: TenantScope): Promise<void> {
+    if (this.store.isInTransaction) {
+      const { label } = this.resource.definition;
+      throw new Error(
+        `${label} is written inside a transaction of Mongoose, which the verbs of its service do not take part in. Call the verb before or after the transaction, or write with the model and the session of the transaction.`,
+      );
+    }
+    await this.requireParent(action, scope);
   }
 
   private requireArchive(): ArchiveDefinition {

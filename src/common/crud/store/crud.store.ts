@@ -46,6 +46,8 @@ export interface Updated<Entity> {
 export interface CrudStore<Entity> {
   /** Whether middleware of your own, of the schema or of a global plugin, may complete a record before it is stored. */
   readonly hasMiddleware: boolean;
+  /** Whether the caller runs in a transaction of the database, which the writes of the store take no part in. */
+  readonly isInTransaction: boolean;
   /** Keep records from being deleted while writes that refer to them are carried out. */
   readonly holds: Pick<ReferenceHolds, 'take' | 'unheld'>;
   /**

@@ -77,6 +77,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
   }
 
+  get isInTransaction(): boolean {
+    return this.database.transactions.isActive;
+  }
+
   async insert(
     values: object,
     entry?: OutboxEntry,
