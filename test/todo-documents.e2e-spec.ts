@@ -50,7 +50,7 @@ it('the document lists which fields of an update null removes, and no impossible
     properties: { description: { nullable: true }, completed: { nullable: true }, dueAt: { nullable: true } },
   });
   expect(JSON.stringify(components.schemas.TodoUpdate)).toMatch(/"title":\{(?:(?!nullable)[^}])*\}/);
-  const ofRecords = Object.entries(paths as object).filter(([path]) => !path.startsWith('/subscriptions'));
+  const ofRecords = Object.entries(paths as object).filter(([path]) => !path.endsWith('/rotate-secret'));
   expect(JSON.stringify(ofRecords)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);
 });
 

@@ -1,6 +1,6 @@
-import { Prop, Schema } from '@nestjs/mongoose';
+import { type ModelDefinition, Prop, Schema } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
-import { IsFlag, IsListOf, IsOneOf, IsText, schemaOf } from '../../common/fields/index.js';
+import { IsFlag, IsListOf, IsOneOf, IsText } from '../../common/fields/index.js';
 import { EVENT_TYPES } from '../event-types.js';
 
 /** The body of a registration. */
@@ -77,7 +77,15 @@ export class Subscription extends SubscriptionChanges {
   previousSecrets?: PreviousSecret[];
 }
 
-export const SubscriptionSchema = schemaOf(Subscription).index(
-  { tenant: 1, slot: 1 },
-  { unique: true, partialFilterExpression: { slot: { $exists: true } } },
-);
+/**
+ * Gives each slot of a tenant to one of its subscriptions. Not an index of the resource, since clients never
+ * meet it: the service takes another slot.
+ */
+export const SUBSCRIPTION_SLOTS: ModelDefinition = {
+  name: 'SubscriptionSlot',
+  collection: 'subscriptions',
+  schema: new MongooseSchema({ tenant: Types.ObjectId, slot: Number }).index(
+    { tenant: 1, slot: 1 },
+    { unique: true, partialFilterExpression: { slot: { $exists: true } } },
+  ),
+};

@@ -1,16 +1,10 @@
 import { crudOptions } from '../../common/crud/index.js';
 import { currentTenant } from '../../common/tenancy/index.js';
-import {
-  Subscription,
-  SubscriptionChanges,
-  SubscriptionInput,
-  SubscriptionSchema,
-} from './subscription.schema.js';
+import { Subscription, SubscriptionChanges, SubscriptionInput } from './subscription.schema.js';
 
 /** Subscriptions: every action is limited to the caller's tenant, and the secret is shown once. */
 export const subscriptionsCrud = crudOptions({
   entity: Subscription,
-  schema: SubscriptionSchema,
   input: { create: SubscriptionInput, update: SubscriptionChanges },
   name: 'subscriptions',
   tag: 'Notifications',

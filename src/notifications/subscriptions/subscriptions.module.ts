@@ -1,10 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { MongooseModule } from '@nestjs/mongoose';
 import { CrudModule } from '../../common/crud/index.js';
 import { DeliveriesController } from '../deliveries/deliveries.controller.js';
 import { deliveriesCrud } from '../deliveries/deliveries.crud.js';
 import { DeliveriesModule } from '../deliveries/deliveries.module.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { EventLogModule } from '../log/event-log.module.js';
+import { SUBSCRIPTION_SLOTS } from './subscription.schema.js';
 import { SubscriptionsController } from './subscriptions.controller.js';
 import { subscriptionsCrud } from './subscriptions.crud.js';
 import { SubscriptionsService } from './subscriptions.service.js';
@@ -23,7 +25,7 @@ export class SubscriptionsModule {
       controller: SubscriptionsController,
       service: SubscriptionsService,
       providers: [{ provide: TARGET_CHECK, useValue: checkTarget }],
-      imports: [deliveries, EventLogModule],
+      imports: [deliveries, EventLogModule, MongooseModule.forFeature([SUBSCRIPTION_SLOTS])],
     });
     return { module: SubscriptionsModule, imports: [subscriptions, deliveries] };
   }
