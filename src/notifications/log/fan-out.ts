@@ -3,7 +3,7 @@ import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type mongo, Types } from 'mongoose';
 import { Database, OPERATION_LIMITS, pause } from '../../common/database/index.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
-import { BLOCKED_MS, Cursors, type DeliveryCursor } from './cursors.js';
+import { BLOCKED_MS, Cursors, type DeliveryCursor, type Progress } from './cursors.js';
 import { EventLog, type EventOutline } from './event-log.js';
 import type { EventRecord } from './event-record.schema.js';
 
@@ -85,7 +85,7 @@ export class FanOut {
   /** Begins a turn; resolves as soon as another one may begin. */
   private async begin(cursor: DeliveryCursor): Promise<void> {
     const turn = this.turn(cursor)
-      .catch((error: unknown) => this.warn(error))
+      .catch((error: unknown) => this.giveUp(cursor, error))
       .finally(() => {
         this.running.delete(turn);
         this.waking.abort();
@@ -115,9 +115,20 @@ export class FanOut {
     const newSeq = subscribers.length > 0 ? Math.max(...positions.values()) : head;
     const left = [...positions].filter(([, position]) => position < newSeq);
     const isBlocked = waiting.length > 0 && served.length === 0;
-    await this.cursors.end(cursor, { seq: newSeq, behind: Object.fromEntries(left) }, isBlocked);
-    if (isBlocked) setTimeout(() => this.waking.abort(), BLOCKED_MS).unref();
+    await this.end(cursor, { seq: newSeq, behind: Object.fromEntries(left) }, isBlocked);
     this.isFailing = false;
+  }
+
+  /** Ends a turn without progress, so that the tenant does not wait until the lease ends. */
+  private async giveUp(cursor: DeliveryCursor, error: unknown): Promise<void> {
+    this.warn(error);
+    const { seq, behind = {} } = cursor;
+    await this.end(cursor, { seq, behind }, true).catch((failure: unknown) => this.warn(failure));
+  }
+
+  private async end(cursor: DeliveryCursor, progress: Progress, isBlocked: boolean): Promise<void> {
+    await this.cursors.end(cursor, progress, isBlocked);
+    if (isBlocked) setTimeout(() => this.waking.abort(), BLOCKED_MS).unref();
   }
 
   private async deliver(
