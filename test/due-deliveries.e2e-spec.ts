@@ -55,17 +55,23 @@ describe('a backlog', () => {
     expect(await due.claim()).toHaveLength(4);
   });
 
-  it('is worked off in turns with those of all subscriptions of its tenant', async () => {
-    const tenant = new Types.ObjectId();
-    const subscriptions = Array.from({ length: 6 }, () => new Types.ObjectId());
+  it.each([
+    ['of all subscriptions of its tenant', 6, 1],
+    ['of more tenants than there are slots for', 12, 12],
+  ])('is worked off in turns with those %s', async (_name, count, tenants) => {
+    const owners = Array.from({ length: tenants }, () => new Types.ObjectId());
+    const subscriptions = Array.from({ length: count }, () => new Types.ObjectId());
     slots = new Slots({ perSubscription: 4, total: 8 });
     due = new DueDeliveries(queue, slots);
-    for (const subscription of subscriptions) {
+    // Surveyed now, so that the backlogs are found by their deliveries.
+    await due.claim();
+    for (const [i, subscription] of subscriptions.entries()) {
+      const tenant = owners[i % tenants];
       slots.record({ subscription }, false);
-      await queue.add(Array.from({ length: 10 }, () => ({ ...newDelivery(), subscription, tenant })));
+      await queue.add(Array.from({ length: 60 }, () => ({ ...newDelivery({ tenant }), subscription })));
     }
     const served = new Map<string, number>();
-    for (let claimed = 0; claimed < 30;) {
+    for (let claimed = 0; claimed < 20 * count;) {
       const batch = await due.claim();
       for (const { subscription } of batch) {
         served.set(String(subscription), (served.get(String(subscription)) ?? 0) + 1);
@@ -73,8 +79,8 @@ describe('a backlog', () => {
       claimed += batch.length;
       leave(batch);
     }
-    expect(served.size).toBe(6);
-    expect(Math.min(...served.values())).toBeGreaterThan(1);
+    expect(served.size).toBe(count);
+    expect(Math.min(...served.values())).toBeGreaterThan(5);
   });
 
   it('is not forgotten when a claim fails, and keeps no slot', async () => {

@@ -80,22 +80,26 @@ export class DueDeliveries {
   }
 
   private async chooseOfBacklogs(chosen: Map<string, DueDelivery>): Promise<void> {
-    const planned = new Map<string, number>();
     const asked: [target: Target, room: number][] = [];
+    const ofTenants = new Map<string, number>();
+    let planned = 0;
     for (const target of this.backlogs.values()) {
-      const ofTenant = planned.get(String(target.tenant)) ?? 0;
-      const room = this.slots.roomOf(target, ofTenant);
+      const ofTenant = ofTenants.get(String(target.tenant)) ?? 0;
+      const room = this.slots.roomOf(target, planned, ofTenant);
       if (room > 0) asked.push([target, room]);
-      planned.set(String(target.tenant), ofTenant + room);
+      ofTenants.set(String(target.tenant), ofTenant + room);
+      planned += room;
       if (asked.length === MAX_ASKED) break;
     }
     // Chosen after all have been read: a slot taken for a claim that fails meanwhile would never be released.
     const read = await Promise.all(asked.map(([target, room]) => this.readOf(target, room, chosen)));
-    for (const { target, due, goesOn } of read) {
-      // Adding it again moves it to the end of the line, so that all take turns.
-      this.backlogs.delete(String(target.subscription));
-      for (const delivery of due) if (!chosen.has(String(delivery._id))) this.choose(delivery, chosen);
-      if (goesOn) this.remember(target);
+    for (const { target, due, goesOn, hasFailed } of read) {
+      const waiting = due.filter(({ _id }) => !chosen.has(String(_id)));
+      const served = waiting.filter((delivery) => this.choose(delivery, chosen));
+      // Adding it again moves it to the end of the line, so that all take turns. Without a slot it has had none.
+      if (hasFailed || waiting.length === 0 || served.length > 0)
+        this.backlogs.delete(String(target.subscription));
+      if (goesOn || served.length < waiting.length) this.remember(due[0] ?? target);
     }
   }
 
@@ -105,12 +109,16 @@ export class DueDeliveries {
     // One more than there are slots tells whether the backlog continues, even if slots become free meanwhile.
     const limit = inHand + room + 1;
     const due = await this.queue.dueOf(subscription, limit).catch((error: unknown) => this.warn(error));
-    return { target, due: due ?? [], goesOn: due === undefined || due.length === limit };
+    const hasFailed = due === undefined;
+    return { target, due: due ?? [], goesOn: hasFailed || due.length === limit, hasFailed };
   }
 
-  private choose(delivery: DueDelivery, chosen: Map<string, DueDelivery>): void {
-    if (this.slots.take(delivery)) chosen.set(String(delivery._id), delivery);
+  /** Whether there is a slot for a delivery; otherwise it is remembered. */
+  private choose(delivery: DueDelivery, chosen: Map<string, DueDelivery>): boolean {
+    const hasSlot = this.slots.take(delivery);
+    if (hasSlot) chosen.set(String(delivery._id), delivery);
     else this.remember(delivery);
+    return hasSlot;
   }
 
   private warn(error: unknown): undefined {

@@ -45,10 +45,11 @@ export class Slots {
   /**
    * How many more deliveries may be in flight.
    *
-   * @param planned of the tenant, for its other subscriptions
+   * @param planned number of slots that others are about to take
+   * @param ofTenant those of them for other subscriptions of the tenant
    */
-  roomOf({ subscription, tenant }: Target, planned = 0): number {
-    let [own, ofTenant] = [0, planned];
+  roomOf({ subscription, tenant }: Target, planned = 0, ofTenant = 0): number {
+    let own = 0;
     for (const one of this.taken.values()) {
       if (one.subscription.equals(subscription)) own++;
       if (tenant && one.tenant.equals(tenant)) ofTenant++;
