@@ -1,3 +1,4 @@
+/** @mongodb */
 import { type CallHandler, Injectable, type NestInterceptor, UseInterceptors } from '@nestjs/common';
 import { getConnectionToken, InjectConnection, Prop, Schema } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Types } from 'mongoose';
