@@ -14,7 +14,7 @@ const seed = values.seed ?? String(Date.now() % 1_000_000);
 console.log(
   `${values.operations} operations, seed ${seed}, on ${process.env.MONGODB_URI ? 'a MongoDB' : 'the embedded database'}`,
 );
-const { status } = spawnSync('npm', ['test', '--silent', '--', 'test/isolation.e2e-spec.ts'], {
+const { status } = spawnSync('npm', ['test', '--silent', '--', 'test/tenancy/isolation.e2e-spec.ts'], {
   env: { ...process.env, ISOLATION_OPERATIONS: values.operations, ISOLATION_SEED: seed },
   stdio: 'inherit',
   shell: true,

@@ -69,8 +69,8 @@ async function startAndStop(name, start, path = 'todos', limit = Infinity) {
 }
 
 async function inShell(shell, commands) {
-  await steps.run(`${commands.test} -- test/todos.e2e-spec.ts (${shell})`, () =>
-    succeeded(typed(shell, `${commands.test} -- test/todos.e2e-spec.ts`), LONG),
+  await steps.run(`${commands.test} -- test/todos/todos.e2e-spec.ts (${shell})`, () =>
+    succeeded(typed(shell, `${commands.test} -- test/todos/todos.e2e-spec.ts`), LONG),
   );
   await steps.run(`the tour (${shell})`, () => inClone('node', ['scripts/smoke.js', '--shell', shell]));
   for (const line of commands.scaffolds) {

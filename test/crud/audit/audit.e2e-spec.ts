@@ -1,0 +1,245 @@
+/** @mongodb */
+import { mongo, Types } from 'mongoose';
+import { type CrudService, getCrudServiceToken } from '../../../src/common/crud/index.js';
+import { scopeOf } from '../../../src/common/tenancy/index.js';
+import { AUDITED, Letter, type LetterInput } from '../../support/audited-letters.js';
+import { eventually } from '../../support/eventually.js';
+import { freshDatabaseUri } from '../../support/mongodb.js';
+import { createResourceApp, resourceRoot } from '../../support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { createTestApp, type TestApp } from '../../support/test-app.js';
+
+const NOWHERE = '0'.repeat(24);
+const DAY_MS = 86_400_000;
+
+describe('the audit records of a resource', () => {
+  let app: TestApp;
+  let token: string;
+  beforeAll(async () => {
+    app = await createResourceApp(...AUDITED);
+    token = await tokenOf(ACME, { sub: 'ann' });
+  });
+  beforeEach(async () => {
+    await settled();
+    await app.empty();
+  });
+  afterAll(() => app.close());
+
+  /** The stored audit records, in the order of the writes, once each has its outcome. */
+  const settled = () =>
+    eventually(async () => {
+      const records = await app.database.collection('audits').find().sort({ _id: 1 }).toArray();
+      expect(records.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
+      return records;
+    });
+  const told = async () =>
+    (await settled()).map(({ action, resource, record, outcome, code }) => [
+      `${String(action)} ${String(resource)} ${String(outcome)}`,
+      ...[record, code].filter((value) => value !== undefined).map(String),
+    ]);
+  const create = async (text = 'Dear Ann') =>
+    (await app.post('/letters', { text }, { token })).body._id as string;
+
+  it('say who wrote what, from where, when, by which request, and its outcome', async () => {
+    const before = Date.now();
+    const { body, headers } = await app.post('/letters', { text: 'Dear Ann' }, { token });
+    const [{ _id, createdAt, expiresAt, ...rest } = {} as mongo.Document] = await settled();
+    expect(_id).toBeInstanceOf(Types.ObjectId);
+    expect(rest).toEqual({
+      resource: 'letters',
+      action: 'create',
+      record: new Types.ObjectId(String(body._id)),
+      changed: ['text', 'tenant'],
+      tenant: new Types.ObjectId(ACME),
+      subject: 'ann',
+      address: '127.0.0.1',
+      requestId: headers.get('x-request-id'),
+      outcome: 'done',
+      __v: 1,
+    });
+    expect((createdAt as Date).getTime()).toBeGreaterThanOrEqual(before);
+    expect((expiresAt as Date).getTime() - (createdAt as Date).getTime()).toBe(30 * DAY_MS);
+  });
+
+  it('cover every single write: update, delete with its cascades, own action', async () => {
+    const id = await create();
+    const stamp = (await app.post('/stamps', { letter: id }, { token })).body._id as string;
+    await app.patch(`/letters/${id}`, { text: 'Dear Bob' }, { token });
+    await app.post(`/letters/${id}/burn`, undefined, { token });
+    await app.del(`/letters/${id}`, { token });
+    expect(await told()).toEqual([
+      ['create letters done', id],
+      ['create stamps done', stamp],
+      ['update letters done', id],
+      ['update letters done', id],
+      ['del stamps done', stamp],
+      ['del letters done', id],
+    ]);
+    const [, , update, , cascaded, removed] = await settled();
+    expect(update?.changed).toEqual(['text']);
+    expect([cascaded?.subject, cascaded?.address]).toEqual(['ann', '127.0.0.1']);
+    expect(cascaded?.requestId).toBe(removed?.requestId);
+  });
+
+  it('cover archive and restore', async () => {
+    const { _id } = (await app.post('/notes', { text: 'Tea' }, { token })).body as { _id: string };
+    await app.del(`/notes/${_id}`, { token });
+    await app.post(`/notes/${_id}/restore`, undefined, { token });
+    expect(await told()).toEqual([
+      ['create notes done', _id],
+      ['del notes done', _id],
+      ['restore notes done', _id],
+    ]);
+  });
+
+  it('cover every item of a bulk request and every line of an import', async () => {
+    const id = await create();
+    const operations = [
+      { create: { text: 'One' } },
+      { update: { _id: id, changes: { text: 'Two' } } },
+      { update: { _id: NOWHERE, changes: { text: 'Three' } } },
+      { create: { text: 7 } },
+      { del: { _id: id } },
+    ];
+    const { body, headers } = await app.post('/letters/bulk', { operations }, { token });
+    expect((body.results as { status: number }[]).map(({ status }) => status)).toEqual([
+      201, 200, 404, 400, 200,
+    ]);
+    const imported = await app.post('/letters/import', '{"text":"Four"}\n{"text":"Five"}\n', {
+      token,
+      headers: { 'Content-Type': 'application/x-ndjson' },
+    });
+    expect((imported.body as { status: number }[]).map(({ status }) => status)).toEqual([201, 201]);
+    const outcomes = (await told()).map(([what]) => what).sort();
+    expect(outcomes).toEqual([
+      'create letters done',
+      'create letters done',
+      'create letters done',
+      'create letters done',
+      'del letters done',
+      'update letters done',
+      'update letters unmatched',
+    ]);
+    const ofBulk = (await settled()).filter(({ requestId }) => requestId === headers.get('x-request-id'));
+    expect(ofBulk.map(({ subject }) => String(subject))).toEqual(['ann', 'ann', 'ann', 'ann']);
+  });
+
+  it('keep many creates of one bulk request in their order', async () => {
+    const texts = Array.from({ length: 200 }, (_, i) => `Letter ${i}`);
+    await app.post('/letters/bulk', { operations: texts.map((text) => ({ create: { text } })) }, { token });
+    const stored = await app.database.collection('letters').find().sort({ createdAt: 1, _id: 1 }).toArray();
+    expect(stored.map(({ text }) => String(text))).toEqual(texts);
+    expect(await settled()).toHaveLength(200);
+  });
+
+  it("are of writes that found nothing, such as one to another tenant's record, and of refused ones", async () => {
+    const id = await create();
+    const other = await tokenOf(GLOBEX, { sub: 'bob' });
+    expect((await app.patch(`/letters/${id}`, { text: 'Mine' }, { token: other })).status).toBe(404);
+    expect((await app.post('/letters', { text: 'Dear Ann' }, { token })).status).toBe(409);
+    const [, foreign, refused] = await settled();
+    expect([foreign?.outcome, String(foreign?.record), String(foreign?.tenant), foreign?.subject]).toEqual([
+      'unmatched',
+      id,
+      GLOBEX,
+      'bob',
+    ]);
+    expect([refused?.outcome, refused?.code]).toEqual(['refused', 'DUPLICATE_VALUE']);
+  });
+
+  it('do not cover reads, requests that change nothing, and requests that never reach a write', async () => {
+    const id = await create();
+    await app.get(`/letters/${id}`, { token });
+    await app.patch(`/letters/${id}`, {}, { token });
+    await app.post('/letters', { text: 7 }, { token });
+    await app.post('/letters', { text: 'No token' });
+    expect(await told()).toEqual([['create letters done', id]]);
+  });
+
+  it('cover one write per key, however often it is sent', async () => {
+    const headers = { 'Idempotency-Key': 'a-letter' };
+    const send = () => app.post('/letters', { text: 'Once' }, { token, headers });
+    const [first, second] = [await send(), await send()];
+    expect(second.body).toEqual(first.body);
+    expect(await told()).toEqual([['create letters done', String(first.body._id)]]);
+  });
+
+  it('cover writes in code, without a request', async () => {
+    const service = app.app.get<CrudService<Letter, LetterInput>>(getCrudServiceToken(Letter), {
+      strict: false,
+    });
+    await service.create(scopeOf({ tenant: ACME }), { text: 'By a job' });
+    const [entry] = await settled();
+    expect([String(entry?.tenant), entry?.requestId, entry?.address]).toEqual([ACME, undefined, undefined]);
+  });
+
+  it('never contain a value, or the name of a hidden field', async () => {
+    const id = await create('a text of its own');
+    await app.patch(`/letters/${id}`, { text: 'another text' }, { token });
+    const all = JSON.stringify(await settled());
+    expect(all).not.toMatch(/text of its own|another text|of a hook|secret/);
+  });
+
+  it('can be read by their tenant if a resource shows them', async () => {
+    const id = await create();
+    await settled();
+    const { status, body } = await app.get(`/audits?record=${id}&limit=10`, { token });
+    expect([status, body.count]).toEqual([200, 1]);
+    const [shown] = body.results as Record<string, unknown>[];
+    expect(shown).toMatchObject({
+      resource: 'letters',
+      action: 'create',
+      record: id,
+      subject: 'ann',
+      outcome: 'done',
+    });
+    expect(Object.keys(shown ?? {})).not.toContain('expiresAt');
+    const other = await tokenOf(GLOBEX);
+    expect((await app.get('/audits?limit=10', { token: other })).body.count).toBe(0);
+    expect((await app.get('/audits')).status).toBe(401);
+    expect((await app.post('/audits', {}, { token })).status).toBe(405);
+  });
+
+  it('are removed by the database after keptDays', async () => {
+    const indexes = await app.database.collection('audits').indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
+  });
+
+  it('have their outcome once the service has shut down gracefully', async () => {
+    const uri = freshDatabaseUri();
+    const root: Parameters<typeof createTestApp>[0] = {
+      env: { MONGODB_URI: uri },
+      root: (environment, database) => resourceRoot(environment, database, AUDITED),
+    };
+    const first = await createTestApp(root);
+    await first.post('/letters', { text: 'Last words' }, { token });
+    await first.leave();
+    const client = new mongo.MongoClient(uri);
+    const stored = await client.db().collection('audits').find().toArray();
+    expect(stored.map(({ outcome }) => String(outcome))).toEqual(['done']);
+    await client.db().dropDatabase();
+    await client.close();
+  });
+
+  it('come first: a write whose audit record cannot be stored is refused and not carried out', async () => {
+    await create('Seen');
+    // From now on the collection takes no second audit record of a resource.
+    await app.database.collection('audits').createIndex({ resource: 1 }, { unique: true, name: 'once' });
+    const { status, body } = await app.post('/letters', { text: 'Unseen' }, { token });
+    await app.database.collection('audits').dropIndex('once');
+    expect([status, body.code]).toEqual([500, 'INTERNAL_ERROR']);
+    const stored = await app.database.collection('letters').find().toArray();
+    expect(stored.map(({ text }) => String(text))).toEqual(['Seen']);
+  });
+});
+
+describe('a service without audited resources', () => {
+  it('has no collection of audit records and no path to them', async () => {
+    const app = await createTestApp({ env: { WORKER: 'off' } });
+    await app.post('/todos', { title: 'Tea' });
+    const names = (await app.database.listCollections().toArray()).map(({ name }) => name);
+    expect(names).not.toContain('audits');
+    expect((await app.get('/audits')).status).toBe(404);
+    await app.close();
+  });
+});

@@ -1,0 +1,321 @@
+import { Controller, Get } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import {
+  CrudAction,
+  CrudController,
+  CrudModule,
+  crudOptions,
+  CrudService,
+} from '../../../src/common/crud/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
+import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+
+class NoteInput {
+  @IsText({ max: 80 })
+  text!: string;
+}
+
+@Schema({ timestamps: true })
+class Note extends NoteInput {
+  @Prop({ type: Types.ObjectId })
+  tenant?: Types.ObjectId;
+
+  @Prop({ type: Types.ObjectId })
+  parent?: Types.ObjectId;
+}
+
+class Bare {
+  text!: string;
+}
+
+const notes = crudOptions({ entity: Note, input: NoteInput, name: 'notes' });
+const others = crudOptions({ ...notes });
+const prefix = 'CrudModule.forFeature(Note): ';
+const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
+
+/** A controller with one `@CrudAction` of the given options. */
+function acting(options: object | undefined, resource: unknown = notes) {
+  return () => {
+    class NotesController extends CrudController(notes) {
+      @CrudAction(resource as typeof notes, options as never)
+      move() {}
+    }
+    CrudModule.forFeature(notes, { controller: NotesController });
+  };
+}
+
+const move = { method: 'POST', path: ':id/move', isolatedAs: 'update' };
+
+describe('a wrong class stops the start with one sentence', () => {
+  class Plain {}
+  class OfOthers extends CrudController(others) {}
+  class ServiceOfOthers extends CrudService.for(others) {}
+  class Undecorated extends CrudService.for(notes) {
+    constructor(readonly other: Plain) {
+      super();
+    }
+  }
+  class UndecoratedController extends CrudController(notes) {
+    constructor(readonly other: Plain) {
+      super();
+    }
+  }
+  class PinsService extends CrudService.for(notes) {}
+  class OtherService extends CrudService.for(notes) {}
+  class Pinning extends CrudController(notes, PinsService) {}
+  const unserved =
+    'Pinning uses PinsService, which is not the service of the resource. Pass { service: PinsService } beside the controller.';
+  @Controller('elsewhere')
+  class Elsewhere extends CrudController(notes) {}
+
+  it.each<[object | undefined | null, string]>([
+    [{ controler: Plain }, 'the second argument has no "controler". Did you mean "controller"?'],
+    [
+      { guards: [] },
+      'the second argument has no "guards". It takes controller, service, providers, imports.',
+    ],
+    [null, 'the second argument must be an object. It takes controller, service, providers, imports.'],
+    [{ controller: undefined }, `controller is undefined. ${circle}`],
+    [{ service: undefined }, `service is undefined. ${circle}`],
+    [{ service: {} }, 'service must be a class.'],
+    [{ providers: {} }, 'providers must be a list.'],
+    [
+      { providers: [undefined] },
+      'providers[0] is undefined. If it is imported from a file that imports this one, break that circle.',
+    ],
+    [
+      { imports: [Plain, undefined] },
+      'imports[1] is undefined. If it is imported from a file that imports this one, break that circle.',
+    ],
+    [
+      { controller: Plain },
+      'Plain does not extend the generated controller. Write: class Plain extends CrudController(options).',
+    ],
+    [
+      { controller: OfOthers },
+      'OfOthers extends a controller of other options. Write: class OfOthers extends CrudController(options), with the same options.',
+    ],
+    [
+      { controller: UndecoratedController },
+      'UndecoratedController has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.',
+    ],
+    [
+      { controller: Elsewhere },
+      'Elsewhere has @Controller("elsewhere"). Write the path as the option path, or leave it out.',
+    ],
+    [
+      { service: Plain },
+      'Plain does not extend the generated service. Write: class Plain extends CrudService.for(options).',
+    ],
+    [
+      { service: CrudService },
+      'CrudService does not extend the generated service. Write: class CrudService extends CrudService.for(options).',
+    ],
+    [
+      { service: ServiceOfOthers },
+      'ServiceOfOthers extends a service of other options. Write: class ServiceOfOthers extends CrudService.for(options), with the same options.',
+    ],
+    [
+      { service: Undecorated },
+      'Undecorated has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.',
+    ],
+    [{ controller: Pinning }, unserved],
+    [{ controller: Pinning, service: OtherService }, unserved],
+  ])('%o', (overrides, sentence) => {
+    expect(() => CrudModule.forFeature(notes, overrides as object)).toThrow(new Error(prefix + sentence));
+  });
+
+  it('accepts a controller with the service that it uses, or one that extends it', () => {
+    class MorePins extends PinsService {}
+    for (const service of [PinsService, MorePins]) {
+      expect(() => CrudModule.forFeature(notes, { controller: Pinning, service })).not.toThrow();
+    }
+  });
+
+  it('a class that is made before the options are there', () => {
+    const missing = new Error(
+      'CrudModule.forFeature(undefined): the options are missing. Pass { entity, input, name }.',
+    );
+    const noEntity = new Error(`CrudModule.forFeature(undefined): entity is undefined. ${circle}`);
+    expect(() => CrudService.for(undefined as never)).toThrow(missing);
+    expect(() => CrudController(undefined as never)).toThrow(missing);
+    expect(() => CrudService.for({} as never)).toThrow(noEntity);
+    expect(() => CrudController({} as never)).toThrow(noEntity);
+  });
+});
+
+describe('a wrong route stops the start with one sentence', () => {
+  const on = '@CrudAction on NotesController.move';
+  it.each<[object | undefined, string]>([
+    [undefined, `${on}: the options are missing. Pass { method, path, isolatedAs }.`],
+    [{ ...move, metod: 'GET' }, `${on} has no "metod". Did you mean "method"?`],
+    [
+      { ...move, guards: [] },
+      `${on} has no "guards". It takes method, path, isolatedAs, body, query, response, status, summary, errors, unkept.`,
+    ],
+    [{ ...move, method: 'post' }, `${on}: method must be one of GET, POST, PUT, PATCH, DELETE.`],
+    [{ ...move, isolatedAs: undefined }, `${on}: isolatedAs must be one of get, count, create, update, del.`],
+    [{ ...move, isolatedAs: 'list' }, `${on}: isolatedAs must be one of get, count, create, update, del.`],
+    [{ ...move, path: '/move' }, `${on}: the path "/move" is not a path. Write it like ":id/move".`],
+    [{ ...move, path: 5 }, `${on}: the path 5 is not a path. Write it like ":id/move".`],
+    [{ ...move, status: '200' }, `${on}: status must be a whole number from 200 to 399.`],
+    [{ ...move, query: 'depth' }, `${on}: query must be a list of names.`],
+    [
+      { ...move, errors: ['NOPE'] },
+      `${on}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`,
+    ],
+    [
+      { ...move, unkept: 'secret' },
+      `${on}.unkept must be a list of the answer's members, such as ["secret"].`,
+    ],
+    [
+      { ...move, body: undefined },
+      `${on}: body must be a class; if it is undefined, break the circle of imports.`,
+    ],
+    [
+      { ...move, response: 'x' },
+      `${on}: response must be a class; if it is undefined, break the circle of imports.`,
+    ],
+    [
+      { ...move, body: Bare },
+      `${prefix}the field "text" of the body of NotesController.move has no validation. Decorate it with @IsText() or its like, or with class-validator.`,
+    ],
+    [
+      { ...move, method: 'DELETE', path: ':id' },
+      `${prefix}NotesController.move has the method and path of "del". Override that method, disable its action, or choose another path.`,
+    ],
+  ])('%o', (options, sentence) => {
+    expect(acting(options)).toThrow(new Error(sentence));
+  });
+
+  it('a @CrudAction of other options, of none, or on a static method', () => {
+    expect(acting(move, others)).toThrow(
+      new Error(`${prefix}NotesController.move is a @CrudAction of other options. Pass it the same options.`),
+    );
+    expect(acting(move, undefined)).not.toThrow();
+    expect(acting(move, null)).toThrow(
+      new Error('CrudModule.forFeature(undefined): the options are missing. Pass { entity, input, name }.'),
+    );
+    expect(() => {
+      class NotesController extends CrudController(notes) {
+        @CrudAction(notes, { method: 'GET', path: 'x', isolatedAs: 'get' })
+        static move() {}
+      }
+      return NotesController;
+    }).toThrow(new Error(`${on}: the method must not be static.`));
+  });
+
+  it('a method of a disabled action', () => {
+    const archived = crudOptions({ ...notes, disable: ['del'] });
+    class NotesController extends CrudController(archived) {
+      override del(): Promise<object> {
+        return Promise.resolve({});
+      }
+    }
+    expect(() => CrudModule.forFeature(archived, { controller: NotesController })).toThrow(
+      new Error(
+        `${prefix}NotesController.del has no route, since disable names "del". Remove that, or decorate the method with @CrudAction.`,
+      ),
+    );
+  });
+
+  it('a plain route that several sources could isolate', () => {
+    const two = crudOptions({
+      ...notes,
+      isolationFields: { get: { tenant: currentTenant }, update: { tenant: () => 'x' } },
+    });
+    class NotesController extends CrudController(two) {
+      @Get('mine')
+      mine() {}
+    }
+    expect(() => CrudModule.forFeature(two, { controller: NotesController })).toThrow(
+      new Error(
+        `${prefix}NotesController.mine could be isolated by several sources of "tenant". Decorate it with @CrudAction and isolatedAs.`,
+      ),
+    );
+  });
+});
+
+/** Another resource, with a class of the same shape. */
+function resource(
+  name: string,
+  change: object = {},
+  className = `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+) {
+  @Schema({ timestamps: true })
+  class Other extends Note {}
+  Object.defineProperty(Other, 'name', { value: className });
+  return crudOptions({ entity: Other, input: NoteInput, name, ...change });
+}
+
+describe('resources that do not fit together stop the start with one sentence', () => {
+  const missing = resource('users').entity;
+  const secret = resource('secrets', { isolationFields: { all: { tenant: currentTenant } } });
+  const below = { path: 'x/:p/tasks', parent: { entity: missing, param: 'p', field: 'parent' } };
+
+  it.each<[string, object[], string]>([
+    [
+      'one entity',
+      [notes, { ...notes, name: 'more', path: 'more' }],
+      `${prefix}the class is the entity of the resource "notes" already. Extend it for a second resource.`,
+    ],
+    [
+      'one name',
+      [notes, resource('notes', { path: 'x' })],
+      'CrudModule.forFeature(Notes): another resource is named "notes", with the entity Note. Choose another name.',
+    ],
+    [
+      'one class name',
+      [notes, resource('tasks', {}, 'Note')],
+      `${prefix}the entity of the resource "notes" is another class named Note. Rename one of the two.`,
+    ],
+    [
+      'one path',
+      [notes, resource('tasks', { path: 'notes' })],
+      'CrudModule.forFeature(Tasks): the resource "notes" has the same path "notes". Choose another path.',
+    ],
+    [
+      'a reference to no resource',
+      [resource('tasks', { references: { parent: { to: missing } } })],
+      'CrudModule.forFeature(Tasks): references.parent.to names Users, which is not a resource. Import CrudModule.forFeature({ entity: Users, … }).',
+    ],
+    [
+      'a parent that is no resource',
+      [resource('tasks', below)],
+      'CrudModule.forFeature(Tasks): parent.entity names Users, which is not a resource. Import CrudModule.forFeature({ entity: Users, … }).',
+    ],
+    [
+      'a public reference to a private resource',
+      [secret, resource('tasks', { references: { parent: { to: secret.entity } } })],
+      'CrudModule.forFeature(Tasks): references.parent.to names Secrets, which takes a token to read, but the action create asks for none. Add isolationFields.create.',
+    ],
+    [
+      'a public resource below a private one',
+      [secret, resource('tasks', { ...below, parent: { ...below.parent, entity: secret.entity } })],
+      'CrudModule.forFeature(Tasks): parent.entity names Secrets, which takes a token to read, but the action get asks for none. Add isolationFields.get.',
+    ],
+  ])('%s', async (_case, options, sentence) => {
+    const features = options.map((each) => CrudModule.forFeature(each as typeof notes));
+    await expect(createResourceApp(...features)).rejects.toThrow(new Error(sentence));
+  });
+
+  it('a controller that no forFeature has seen answers nothing', async () => {
+    @Controller()
+    class NotesController extends CrudController(notes) {
+      @Get('notes/all')
+      all() {
+        return this.service;
+      }
+    }
+    class Loose {}
+    const imports = [CrudModule.forFeature(notes)];
+    const app = await createResourceApp({ module: Loose, imports, controllers: [NotesController] });
+    try {
+      expect((await fetch(`${app.url}/notes/all`)).status).toBe(500);
+    } finally {
+      await app.close();
+    }
+  });
+});

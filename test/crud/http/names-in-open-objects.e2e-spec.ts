@@ -1,0 +1,165 @@
+/** @mongodb */
+import { Prop, Schema } from '@nestjs/mongoose';
+import { IsObject, IsOptional } from 'class-validator';
+import { Schema as MongooseSchema } from 'mongoose';
+import { CrudModule } from '../../../src/common/crud/index.js';
+import { IsListOf } from '../../../src/common/fields/index.js';
+import { expectInvalid, expectProblem } from '../../support/problems.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class Shelf {
+  @Prop({ type: Map, of: String })
+  @IsObject()
+  @IsOptional()
+  labels?: Record<string, string>;
+}
+
+class SettingInput extends Shelf {
+  @Prop({ type: MongooseSchema.Types.Mixed })
+  @IsObject()
+  @IsOptional()
+  extra?: Record<string, unknown>;
+
+  @IsListOf(() => Shelf, { max: 9, optional: true })
+  shelves?: Shelf[];
+}
+
+@Schema({ timestamps: true })
+class Setting extends SettingInput {}
+
+const HARMFUL = 'The body is nested too deeply, or has a nested field named "constructor" or "_bsontype".';
+
+describe('names that clients choose', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature({
+        entity: Setting,
+        input: SettingInput,
+        name: 'settings',
+        bulk: true,
+        import: true,
+      }),
+    );
+  });
+  afterAll(() => app.close());
+
+  const both = async (body: object) => {
+    const one = `/settings/${(await app.post('/settings', { labels: { a: 'b' } })).body._id}`;
+    return [
+      { path: '/settings', response: await app.post('/settings', body) },
+      { path: one, response: await app.patch(one, body) },
+    ];
+  };
+
+  it.each(['a.b', '.', '$a'])('a map cannot have the name %s', async (name) => {
+    const detail = (at: string) =>
+      `"${at}" cannot have the name "${name}". Leave out dots, and "$" at the start.`;
+    for (const { path, response } of await both({ labels: { fine: 'x', [name]: 'y' } })) {
+      expectInvalid(response, path, { pointer: `/labels/${name}`, detail: detail('labels') });
+    }
+    for (const { path, response } of await both({ shelves: [{}, { labels: { [name]: 'y' } }] })) {
+      expectInvalid(response, path, {
+        pointer: `/shelves/1/labels/${name}`,
+        detail: detail('shelves.1.labels'),
+      });
+    }
+  });
+
+  it.each(['labels', 'extra'])('no object of "%s" can have a name that BSON would cut', async (field) => {
+    for (const { path, response } of await both({ [field]: { 'a\0b': 'y' } })) {
+      const detail = `"${field}" must not hold a name with the character U+0000.`;
+      expectInvalid(response, path, { pointer: `/${field}`, detail });
+    }
+  });
+
+  it.each([
+    ['{"labels":{"a":"x"},"labels":{}}', '/labels', 'labels'],
+    ['{"labels":{"a":"x","b":"y","a":"x"}}', '/labels/a', 'a'],
+    ['{"labels" : {"a":"x"}, "\\u006cabels" : {}}', '/labels', 'labels'],
+    ['{"extra":{"q\\"":1,"b":{},"q\\u0022":2}}', '/extra/q"', 'q"'],
+    ['{"shelves":[{},{"labels":{"a/~":"{\\"","a/~":"y"}}]}', '/shelves/1/labels/a~1~0', 'a/~'],
+    ['{"extra":{"__proto__":1,"__proto__":2}}', '/extra/__proto__', '__proto__'],
+    ['{"extra":{"":1,"":2}}', '/extra/', ''],
+  ])('an object cannot have a name twice: %s', async (body, pointer, name) => {
+    const detail = `"${name}" occurs twice in one object. Send it once.`;
+    const one = `/settings/${(await app.post('/settings', {})).body._id}`;
+    expectInvalid(await app.post('/settings', body), '/settings', { pointer, detail });
+    expectInvalid(await app.patch(one, body), one, { pointer, detail });
+    const bulk = await app.post('/settings/bulk', `{"operations":[{"del":{"_id":"a"}},{"create":${body}}]}`);
+    expectInvalid(bulk, '/settings/bulk', { pointer: `/operations/1/create${pointer}`, detail });
+    const headers = { 'Content-Type': 'application/x-ndjson' };
+    const lines = `{"labels":{}}\n${body}\n{"labels":{}}\n`;
+    const { text } = await app.request('POST', '/settings/import', { body: lines, headers });
+    const results = text.split('\n').filter(Boolean);
+    expect(results.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { line: 1, status: 201 },
+      { line: 2, status: 400, errors: [{ pointer, detail }] },
+      { line: 3, status: 201 },
+    ]);
+  });
+
+  it('different objects may have the same names', async () => {
+    const body = { extra: { a: { a: [{ a: 1 }, { a: '"a":1,"a":2' }] }, b: { a: 1 } }, shelves: [{}, {}] };
+    expect((await app.post('/settings', body)).status).toBe(201);
+  });
+
+  it('an object cannot grow beyond the size of a body by merging', async () => {
+    const one = `/settings/${(await app.post('/settings', {})).body._id}`;
+    const text = 'x'.repeat(600_000);
+    expect((await app.patch(one, { extra: { a: text } })).status).toBe(200);
+    const { status, body } = await app.patch(one, { extra: { b: text } });
+    expect([status, body.code, body.detail]).toEqual([
+      413,
+      'BODY_TOO_LARGE',
+      'The body, merged into the record, is larger than 1048576 bytes. Send less, or remove something.',
+    ]);
+    expect((await app.patch(one, { extra: { a: null, b: text } })).status).toBe(200);
+    expect((await app.patch(one, { extra: { c: 'y' }, labels: { d: 'z' } })).status).toBe(200);
+  });
+
+  it('an object that has grown beyond the size of a body by other means can still be changed', async () => {
+    const { _id } = (await app.post('/settings', { labels: { e: 'e' } })).body as { _id: string };
+    const extra = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(600_000)]));
+    const filter = { 'labels.e': 'e' };
+    await app.database.collection('settings').updateOne(filter, { $set: { extra } });
+    expect((await app.patch(`/settings/${_id}`, { extra: { d: 'y' } })).status).toBe(413);
+    expect((await app.patch(`/settings/${_id}`, { extra: { a: null } })).status).toBe(200);
+  });
+
+  it('a record cannot grow beyond what the database can store', async () => {
+    const { _id } = (await app.post('/settings', { labels: { f: 'f' } })).body as { _id: string };
+    const extra = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`n${i}`, 'x'.repeat(1_000_000)]));
+    await app.database.collection('settings').updateOne({ 'labels.f': 'f' }, { $set: { extra } });
+    const shelves = [{ labels: { a: 'y'.repeat(900_000) } }];
+    const { status, body } = await app.patch(`/settings/${_id}`, { shelves });
+    expect([status, body.code, body.detail]).toEqual([
+      413,
+      'BODY_TOO_LARGE',
+      'The record would be larger than the database can store. Send less, or remove something.',
+    ]);
+  });
+
+  it('a free object may have dots and dollars in its names', async () => {
+    for (const { response } of await both({ extra: { 'a.b': 1, $set: { c: 1 } } })) {
+      expect(response.status).toBeLessThan(300);
+    }
+  });
+
+  it.each([
+    ['constructor', '{"constructor":1}', HARMFUL],
+    ['_bsontype', '[{"_bsontype":"MinKey"}]', HARMFUL],
+    [
+      '__proto__',
+      '{"__proto__":{"a":1}}',
+      'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
+    ],
+    ['a name at the 34th level', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`, HARMFUL],
+  ])('no field, known or unknown, can hold %s', async (_name, extra, detail) => {
+    for (const body of [`{"extra":${extra}}`, `{"unknown":${extra}}`]) {
+      const response = await app.post('/settings', body);
+      expectProblem(response, { status: 400, code: 'MALFORMED_REQUEST', detail, instance: '/settings' });
+    }
+  });
+});

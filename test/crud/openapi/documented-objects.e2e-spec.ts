@@ -1,0 +1,95 @@
+/** @mongodb */
+import { Body, Param } from '@nestjs/common';
+import { Schema } from '@nestjs/mongoose';
+import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import {
+  IsNested,
+  IsReference,
+  IsText,
+  IsWholeNumber,
+  type JsonSchema,
+} from '../../../src/common/fields/index.js';
+import { CurrentScope, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class Edition {
+  @IsText({ max: 100 })
+  publisher!: string;
+
+  @IsReference(() => Book, { optional: true })
+  after?: string;
+
+  @IsWholeNumber({ optional: true })
+  year?: number;
+}
+
+class BookInput {
+  @IsNested(() => Edition)
+  first!: Edition;
+
+  @IsNested(() => Edition, { optional: true })
+  last?: Edition;
+}
+
+@Schema({ timestamps: true })
+class Book extends BookInput {}
+
+class Reprint {
+  @IsNested(() => Edition)
+  edition!: Edition;
+}
+
+const books = crudOptions({
+  entity: Book,
+  input: BookInput,
+  name: 'books',
+  references: { 'first.after': { to: Book }, 'last.after': { to: Book } },
+});
+
+class BooksController extends CrudController(books) {
+  @CrudAction(books, {
+    method: 'POST',
+    path: ':id/reprint',
+    body: Reprint,
+    isolatedAs: 'update',
+    response: Reprint,
+    status: 200,
+  })
+  reprint(@CurrentScope() _scope: TenantScope, @Param('id') _id: string, @Body() body: Reprint): Reprint {
+    return body;
+  }
+}
+
+describe('the document of nested objects', () => {
+  let app: TestApp;
+  let schemas: Record<string, JsonSchema>;
+  beforeAll(async () => {
+    app = await createResourceApp(CrudModule.forFeature(books, { controller: BooksController }));
+    schemas = (await app.get('/docs/openapi.json')).body.components.schemas;
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    ['BookCreate', ['first']],
+    ['Book', ['_id', 'first', 'createdAt', 'updatedAt']],
+    ['BookExpandable', ['_id', 'first', 'createdAt', 'updatedAt']],
+    ['BookExpandablePart', ['_id']],
+  ])('says in %s what each needs, and which of them are needed', (name, required) => {
+    const { properties = {}, ...schema } = schemas[name] ?? {};
+    expect([...(schema.required ?? [])].sort()).toEqual([...required].sort());
+    expect([properties.first?.required, properties.last?.required]).toEqual([['publisher'], ['publisher']]);
+  });
+
+  it('says in a body and an answer of a route of one’s own what each needs', () => {
+    expect(schemas.Reprint).toMatchObject({
+      required: ['edition'],
+      properties: { edition: { required: ['publisher'] } },
+    });
+  });
+
+  it('needs nothing in a change', () => {
+    expect(schemas.BookUpdate).not.toHaveProperty('required');
+    expect(schemas.BookUpdate?.properties?.first).not.toHaveProperty('required');
+  });
+});

@@ -1,0 +1,57 @@
+/** @mongodb */
+import { Schema } from '@nestjs/mongoose';
+import {
+  CrudController,
+  CrudModule,
+  crudOptions,
+  type ListQuery,
+  orderOf,
+} from '../../../src/common/crud/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
+import type { TenantScope } from '../../../src/common/tenancy/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class CityInput {
+  @IsText({ max: 20 })
+  name!: string;
+}
+
+@Schema({ timestamps: true })
+class City extends CityInput {}
+
+const cities = crudOptions({
+  entity: City,
+  input: CityInput,
+  name: 'cities',
+  query: { sort: ['name'] },
+  routes: { list: { summary: 'List cities by their names' } },
+});
+
+class CitiesController extends CrudController(cities) {
+  override list(scope: TenantScope, query: ListQuery) {
+    return super.list(scope, { order: orderOf(['name']), ...query });
+  }
+}
+
+describe('an override that gives lists another order', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(CrudModule.forFeature(cities, { controller: CitiesController }));
+    for (const name of ['Bern', 'Aachen', 'Cork']) await app.post('/cities', { name });
+  });
+  afterAll(() => app.close());
+
+  const namesAt = async (query: string) => {
+    const { body } = await app.get(`/cities${query}`);
+    return ((body.results ?? body) as City[]).map(({ name }) => name);
+  };
+
+  it('applies to whole lists, pages and cursors, unless the client names an order', async () => {
+    expect(await namesAt('')).toEqual(['Aachen', 'Bern', 'Cork']);
+    expect(await namesAt('?limit=2')).toEqual(['Aachen', 'Bern']);
+    const { next } = (await app.get('/cities?limit=2')).body as { next: string };
+    expect(await namesAt(`?limit=2&after=${next}`)).toEqual(['Cork']);
+    expect(await namesAt('?sort=-createdAt')).toEqual(['Cork', 'Aachen', 'Bern']);
+  });
+});

@@ -1,0 +1,59 @@
+import { type ModelRecord, selected, written } from '../../support/query-model.js';
+import { QUERIED_RESOURCES } from '../../support/queried-resources.js';
+import { madeQuery, madeRecord } from '../../support/random-queries.js';
+import { Random } from '../../support/random.js';
+import type { TestApp } from '../../support/test-app.js';
+
+const SEED = Number(process.env.QUERY_SEED ?? 1);
+/** Random queries of each resource. */
+const QUERIES = Number(process.env.QUERIES ?? 150);
+const RECORDS = 60;
+
+describe.each(QUERIED_RESOURCES)(
+  `random queries of $name, seed ${SEED}`,
+  ({ path, collection, start, ...resource }) => {
+    const random = new Random(SEED);
+    let app: TestApp;
+    let records: ModelRecord[];
+
+    beforeAll(async () => {
+      app = await start();
+      const made = Array.from({ length: RECORDS }, () => madeRecord(random, resource.fields, collection));
+      await app.database.collection(collection).insertMany(made.map(({ stored }) => stored));
+      records = made.map(({ model }) => model);
+    });
+    afterAll(() => app.close());
+
+    it('return the records that the rules select, in the order that they define', async () => {
+      for (let i = 0; i < QUERIES; i++) {
+        const query = madeQuery(random, resource, records);
+        const url = written(query, () => random.chance(0.5));
+        const expected = selected([...records], query);
+        const { window } = query;
+        const shown = window ? expected.slice(window.offset, window.offset + window.limit) : expected;
+        const { status, body } = await app.get(`${path}?${url}`);
+        const results = (window ? body.results : body) as Record<string, unknown>[] | undefined;
+        expect({ url, status, ids: results?.map(({ _id }) => _id) }).toEqual({
+          url,
+          status: 200,
+          ids: shown.map(({ _id }) => _id),
+        });
+        if (window) expect({ url, count: body.count }).toEqual({ url, count: expected.length });
+        for (const [at, result] of results?.entries() ?? []) {
+          const names = Object.keys(shown[at] ?? {}).filter((name) => shown[at]?.[name] !== null);
+          const asked = names.filter(
+            (name) => !query.fields || name === '_id' || query.fields.includes(name),
+          );
+          expect({ url, names: Object.keys(result).sort() }).toEqual({ url, names: asked.sort() });
+        }
+        if (i % 5 > 0) continue;
+        const filter = written({ conditions: query.conditions, sort: [] }, () => false).replace(
+          /&?sort=$/,
+          '',
+        );
+        const counted = await app.get(`${path}/count?${filter}`);
+        expect({ url, body: counted.body }).toEqual({ url, body: { count: expected.length } });
+      }
+    }, 600_000);
+  },
+);

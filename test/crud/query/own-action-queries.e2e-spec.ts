@@ -1,0 +1,54 @@
+import { Query } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Schema } from '@nestjs/mongoose';
+import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import { NoteInput } from '../../support/bulk.js';
+import { expectInvalid } from '../../support/problems.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+@Schema({ timestamps: true })
+class Rhyme extends NoteInput {}
+
+class Answer {
+  @ApiProperty()
+  word!: string;
+}
+
+const rhymes = crudOptions({ entity: Rhyme, input: NoteInput, name: 'rhymes' });
+
+class RhymesController extends CrudController(rhymes) {
+  @CrudAction(rhymes, {
+    method: 'GET',
+    path: 'on',
+    isolatedAs: 'get',
+    query: ['word'],
+    response: Answer,
+  })
+  on(@Query('word') word: string): Answer {
+    return { word };
+  }
+}
+
+describe('the parameters of your own action', () => {
+  const path = '/rhymes/on';
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(CrudModule.forFeature(rhymes, { controller: RhymesController }));
+  });
+  afterAll(() => app.close());
+
+  it('are passed as they were sent', async () => {
+    expect((await app.get(`${path}?word=time`)).body).toEqual({ word: 'time' });
+  });
+
+  it('cannot be repeated', async () => {
+    const fault = { parameter: 'word', detail: '"word" must be given once.' };
+    expectInvalid(await app.get(`${path}?word=time&word=chime`), path, fault);
+  });
+
+  it('must be declared', async () => {
+    const detail = '"words" is not a parameter here. Allowed: word.';
+    expectInvalid(await app.get(`${path}?words=time`), path, { parameter: 'words', detail });
+  });
+});

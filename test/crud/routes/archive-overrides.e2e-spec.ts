@@ -1,0 +1,241 @@
+import { Get, Header, UseInterceptors, type NestInterceptor } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import {
+  CrudAction,
+  CrudController,
+  CrudModule,
+  crudOptions,
+  CrudService,
+  CurrentQuery,
+  type ListQuery,
+} from '../../../src/common/crud/index.js';
+import { createCrudTestingModule, describeCrudContract } from '../../../src/common/crud/testing/index.js';
+import { IsListOf, IsText } from '../../../src/common/fields/index.js';
+import {
+  currentTenant,
+  CurrentScope,
+  scopeOf,
+  type TenantScope,
+  unrestrictedScope,
+} from '../../../src/common/tenancy/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class Label {
+  @Prop({ unique: true })
+  @IsText({ max: 20 })
+  code!: string;
+}
+
+class CardInput {
+  @IsText({ min: 1, max: 80, example: 'Wish you were here' })
+  text!: string;
+
+  @IsListOf(() => Label, { max: 3, optional: true })
+  labels?: Label[];
+}
+
+@Schema({ timestamps: true })
+class Card extends CardInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+
+  @Prop({ type: Date })
+  deletedAt?: Date;
+}
+
+const tenant = { tenant: currentTenant };
+const cards = crudOptions({
+  entity: Card,
+  input: CardInput,
+  name: 'cards',
+  isolationFields: { create: tenant, update: tenant, del: tenant },
+  archive: { field: 'deletedAt' },
+});
+
+const letThrough: NestInterceptor = { intercept: (_context, next) => next.handle() };
+
+/** Every way in which a feature may put its own in the place of a public read, or beside it. */
+class CardsController extends CrudController(cards) {
+  @UseInterceptors(letThrough)
+  override list(scope: TenantScope, query: ListQuery) {
+    return super.list(scope, query);
+  }
+
+  @Get('count')
+  @Header('X-Counted', 'yes')
+  override count(@CurrentScope() scope: TenantScope, @CurrentQuery() query: ListQuery) {
+    return this.service.count(scope, query);
+  }
+
+  override get(scope: TenantScope, id: string) {
+    return this.service.get(scope, id, { archived: 'include' });
+  }
+
+  @CrudAction(cards, { method: 'GET', path: 'own', isolatedAs: 'count', query: ['archived'] })
+  async own(@CurrentScope() scope: TenantScope, @CurrentQuery() query: ListQuery) {
+    return { count: await this.service.count(scope, query) };
+  }
+
+  @CrudAction(cards, { method: 'GET', path: 'trash', isolatedAs: 'get' })
+  async trash(@CurrentScope() scope: TenantScope) {
+    return { count: await this.service.count(scope, { archived: 'only' }) };
+  }
+
+  @CrudAction(cards, { method: 'GET', path: 'bin', isolatedAs: 'del' })
+  async bin(@CurrentScope() scope: TenantScope) {
+    return { count: await this.service.count(scope, { archived: 'only' }) };
+  }
+}
+
+let app: TestApp;
+let acme: string;
+let globex: string;
+beforeAll(async () => {
+  app = await createResourceApp(CrudModule.forFeature(cards, { controller: CardsController }));
+  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+});
+afterAll(() => app.close());
+
+/** Asks without the document, which knows an own action's answer as a record. */
+async function ask(path: string, token?: string) {
+  const headers = { ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+  const response = await fetch(`${app.url}/cards${path}`, { headers });
+  return { status: response.status, text: await response.text() };
+}
+
+describe('public reads of one’s own', () => {
+  let id: string;
+  beforeAll(async () => {
+    await app.empty();
+    id = (await app.post('/cards', { text: 'kept by acme' }, { token: acme })).body._id as string;
+    await app.del(`/cards/${id}`, { token: acme });
+  });
+
+  it.each([
+    '?archived=only',
+    '?archived=include&limit=5',
+    '/count?archived=only',
+    '/:id?archived=include',
+    '/:id',
+    '/own?archived=only',
+    '/trash',
+    '/bin',
+  ])('show archived records to nobody without a token: %s', async (path) => {
+    const { status, text } = await ask(path.replace(':id', id));
+    expect([status, text]).toEqual([401, expect.not.stringContaining('kept by acme')]);
+  });
+
+  it('show a tenant only its own, and need no token for live ones', async () => {
+    expect(JSON.parse((await ask('?archived=only', acme)).text)).toMatchObject([{ _id: id }]);
+    expect((await ask('?archived=only', globex)).text).toBe('[]');
+    for (const [path, mine, theirs] of [
+      ['/count?archived=only', 1, 0],
+      ['/own?archived=only', 1, 0],
+      ['/bin', 1, 0],
+      ['/count', 0, 0],
+    ] as const) {
+      expect((await ask(path, acme)).text).toBe(JSON.stringify({ count: mine }));
+      expect((await ask(path, globex)).text).toBe(JSON.stringify({ count: theirs }));
+    }
+    expect((await ask(`/${id}?archived=only`, globex)).status).toBe(404);
+    expect((await ask('')).text).toBe('[]');
+    expect((await ask('/count')).text).toBe('{"count":0}');
+  });
+
+  it('cannot request the archive from a route whose action needs no token', async () => {
+    expect((await ask('/trash', acme)).status).toBe(401);
+  });
+});
+
+describe('a resource with an archive', () => {
+  let plain: TestApp;
+  let made = 0;
+  beforeAll(async () => {
+    plain = await createResourceApp(CrudModule.forFeature(cards));
+  });
+  afterAll(() => plain.close());
+
+  describeCrudContract('cards', {
+    app: () => plain.app,
+    path: '/cards',
+    valid: () => ({ text: 'Wish you were here', labels: [{ code: `L${++made}` }] }),
+    changes: { text: 'Back on Monday' },
+    token: () => acme,
+    otherToken: () => globex,
+  });
+
+  it('frees unique values inside of lists, too', async () => {
+    const body = { text: 'labelled', labels: [{ code: 'A' }] };
+    const { _id } = (await plain.post('/cards', body, { token: acme })).body as { _id: string };
+    expect((await plain.post('/cards', body, { token: acme })).status).toBe(409);
+    await plain.del(`/cards/${_id}`, { token: acme });
+    expect((await plain.post('/cards', body, { token: acme })).status).toBe(201);
+  });
+});
+
+describe('the verbs in code', () => {
+  it('archive, read and restore within their scope', async () => {
+    const { service, close } = await createCrudTestingModule(cards);
+    const [mine, theirs] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
+    const { _id } = await service.create(mine, { text: 'a' });
+    expect(await service.archive(theirs, _id)).toBeUndefined();
+    expect((await service.del(mine, _id)).deletedAt).toBeInstanceOf(Date);
+    expect(await service.archive(mine, _id)).toBeUndefined();
+    const again = await service.archive(mine, _id, { archived: 'include', ifMatch: '"1"' });
+    expect(again).toMatchObject({ _id, __v: 2 });
+    expect(await service.count(mine, { archived: 'only' })).toBe(1);
+    expect(await service.count(theirs, { archived: 'include' })).toBe(0);
+    expect(await service.count(unrestrictedScope(), { archived: 'include' })).toBe(1);
+    expect(await service.count(scopeOf({}))).toBe(0);
+    await expect(service.count(scopeOf({}), { archived: 'only' })).rejects.toThrow(
+      'The scope has no "tenant"',
+    );
+    await expect(service.restore(theirs, _id)).rejects.toThrow('Card not found');
+    await expect(service.restore(mine, _id, { ifMatch: '"1"' })).rejects.toThrow('has changed since');
+    expect(await service.restore(mine, _id, { ifMatch: '"2"' })).not.toHaveProperty('deletedAt');
+    await close();
+  });
+
+  it('report that there is no archive', async () => {
+    const { service, close } = await createCrudTestingModule({ ...cards, archive: undefined });
+    const mine = scopeOf({ tenant: ACME });
+    const none = 'Card has no archive.';
+    const { _id } = await service.create(mine, { text: 'a' });
+    await expect(service.count(mine, { archived: 'only' })).rejects.toThrow(none);
+    await expect(service.get(mine, _id, { archived: 'include' })).rejects.toThrow(none);
+    await expect(service.archive(mine, _id)).rejects.toThrow(none);
+    await expect(service.restore(mine, _id)).rejects.toThrow(none);
+    await close();
+  });
+});
+
+describe('the routes of an archive', () => {
+  it('include no restore if updates are disabled, or without an archive', async () => {
+    for (const change of [{ disable: ['update'] as const }, { archive: undefined }]) {
+      const without = await createResourceApp(CrudModule.forFeature({ ...cards, ...change }));
+      const path = `/cards/${'0'.repeat(24)}/restore`;
+      expect((await without.request('POST', path, { token: acme })).body.code).toBe('PATH_NOT_FOUND');
+      await without.close();
+    }
+  });
+
+  it('do not affect a method of that name if there is no archive', async () => {
+    const options = crudOptions({ ...cards, archive: undefined });
+    class OwnService extends CrudService.for(options) {}
+    class OwnController extends CrudController(options, OwnService) {
+      @CrudAction(options, { method: 'POST', path: ':id/restore', isolatedAs: 'update', status: 200 })
+      override restore(@CurrentScope() scope: TenantScope) {
+        return this.service.create(scope, { text: 'restored by hand' });
+      }
+    }
+    const own = await createResourceApp(
+      CrudModule.forFeature(options, { controller: OwnController, service: OwnService }),
+    );
+    const { status, body } = await own.request('POST', `/cards/${'0'.repeat(24)}/restore`, { token: acme });
+    expect([status, body.text]).toEqual([200, 'restored by hand']);
+    await own.close();
+  });
+});

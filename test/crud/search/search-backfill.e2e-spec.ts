@@ -1,0 +1,129 @@
+/**
+ * @mongodb
+ * @slow
+ */
+import mongoose from 'mongoose';
+import { eventually } from '../../support/eventually.js';
+import { freshDatabaseUri } from '../../support/mongodb.js';
+import { buildService, ServiceProcess } from '../../support/service-process.js';
+import { TEST_SECRET } from '../../support/tenants.js';
+import { createTestApp, type TestApp } from '../../support/test-app.js';
+
+const DONE_WITHIN_MS = 60_000;
+
+describe('records that were stored without words', () => {
+  let uri: string;
+  let client: mongoose.mongo.MongoClient;
+  let apps: TestApp[];
+
+  beforeEach(() => {
+    uri = freshDatabaseUri();
+    client = new mongoose.mongo.MongoClient(uri);
+    apps = [];
+  });
+  afterEach(async () => {
+    for (const app of apps) await app.leave();
+    await client.db().dropDatabase();
+    await client.close();
+  });
+
+  const todos = () => client.db().collection('todos');
+  const marks = () => client.db().collection<{ _id: string } & mongoose.mongo.Document>('search_words');
+  const start = async (env = {}): Promise<TestApp> => {
+    const app = await createTestApp({ env: { MONGODB_URI: uri, ...env } });
+    apps.push(app);
+    return app;
+  };
+  const old = (i: number) => ({
+    title: `Old ${i}`,
+    description: i % 2 ? 'odd "one"' : 'even one',
+    createdAt: new Date(i),
+    updatedAt: new Date(i),
+    __v: 0,
+  });
+  const insert = (length: number) => todos().insertMany(Array.from({ length }, (_, i) => old(i)));
+  const count = async (app: TestApp, q: string) =>
+    (await app.get(`/todos/count?q=${q}`)).body.count as number;
+  const finished = () =>
+    eventually(
+      async () => expect(await marks().findOne({ _id: 'todos' })).toHaveProperty('finished'),
+      DONE_WITHIN_MS,
+    );
+
+  it('are found once their words are gathered, and are otherwise unchanged', async () => {
+    await insert(450);
+    const before = await todos().find().toArray();
+    const app = await start();
+    await eventually(async () => expect(await count(app, '"odd+one"')).toBe(225), DONE_WITHIN_MS);
+    await finished();
+    expect(await count(app, '449')).toBe(1);
+    const after = await todos()
+      .find({}, { projection: { _words: 0 } })
+      .toArray();
+    expect(after).toEqual(before);
+    const lines = () => app.logLines.map(({ msg }) => msg);
+    expect(lines()).toContain('Gathering the words of older todos; until then searches may miss some');
+    await eventually(() => expect(lines()).toContain('The words of all todos are gathered'));
+  }, 120_000);
+
+  it('are gathered by several processes together, while others change them', async () => {
+    await insert(1_500);
+    const [{ _id } = { _id: undefined }] = await todos().find().sort({ _id: -1 }).limit(1).toArray();
+    const one = await start();
+    const other = await start();
+    let changes = 0;
+    for (let done = false; !done; changes++) {
+      expect((await one.patch(`/todos/${String(_id)}`, { title: `New ${changes}` })).status).toBe(200);
+      done = (await marks().findOne({ _id: 'todos' }))?.finished !== undefined;
+    }
+    expect(await count(other, `"new+${changes - 1}"+one`)).toBe(1);
+    expect(await count(other, '1499')).toBe(0);
+    expect(await count(other, 'one')).toBe(1_500);
+  }, 120_000);
+
+  it('are gathered again for another declaration, and after the handwritten form', async () => {
+    await insert(10);
+    await start();
+    await finished();
+    await apps.pop()?.leave();
+    await marks().updateOne({ _id: 'todos' }, { $set: { path: '_words.v0' } });
+    await todos().updateMany({}, { $unset: { _words: 1 } });
+    const second = await start();
+    await eventually(async () => expect(await count(second, 'even')).toBe(5), DONE_WITHIN_MS);
+    await finished();
+    await apps.pop()?.leave();
+    const handwritten = await start({ TODOS_API: 'handwritten' });
+    await eventually(async () => expect(await marks().findOne({ _id: 'todos' })).toBeNull(), DONE_WITHIN_MS);
+    await handwritten.post('/todos', { title: 'By hand' });
+    await apps.pop()?.leave();
+    const last = await start();
+    await eventually(async () => expect(await count(last, '"by+hand"')).toBe(1), DONE_WITHIN_MS);
+  }, 120_000);
+
+  it('are gathered to the end after a kill in the middle', async () => {
+    buildService();
+    await insert(6_000);
+    const env = { MONGODB_URI: uri, PORT: '0', JWT_SECRET: TEST_SECRET };
+    const service = ServiceProcess.spawn(env);
+    // The service answers while the words are being gathered.
+    await service.url();
+    await eventually(
+      async () => expect(await marks().findOne({ _id: 'todos' })).toHaveProperty('after'),
+      DONE_WITHIN_MS,
+    );
+    service.signal('SIGKILL');
+    await service.ended();
+    const mark = await marks().findOne({ _id: 'todos' });
+    expect(mark).not.toHaveProperty('finished');
+    const gathered = await todos().countDocuments({ _words: { $exists: true } });
+    expect(gathered).toBeGreaterThan(0);
+    expect(gathered).toBeLessThan(6_000);
+    // What was gathered is not gathered again.
+    await todos().updateMany({ _id: { $lte: mark?.after } }, { $set: { _words: 'kept' } });
+    const kept = await todos().countDocuments({ _words: 'kept' });
+    await start();
+    await finished();
+    expect(await todos().countDocuments({ _words: 'kept' })).toBe(kept);
+    expect(await todos().countDocuments({ _words: { $exists: false } })).toBe(0);
+  }, 120_000);
+});

@@ -1,0 +1,191 @@
+/** @mongodb */
+import { Injectable } from '@nestjs/common';
+import { Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
+import { ApiProperty } from '@nestjs/swagger';
+import { Types } from 'mongoose';
+import {
+  type Changes,
+  CrudController,
+  CrudModule,
+  crudOptions,
+  CrudService,
+  type Stored,
+} from '../../../src/common/crud/index.js';
+import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class BookInput {
+  @Prop({ type: String, required: true })
+  @IsText({ min: 1, max: 80, example: 'Middlemarch' })
+  title!: string;
+
+  @Prop({ type: String, unique: true, sparse: true })
+  @IsText({ min: 1, max: 20, optional: true })
+  isbn?: string;
+}
+
+@Schema({ timestamps: true })
+class Book extends BookInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  @ApiProperty({ type: String })
+  tenant!: Types.ObjectId;
+
+  @Prop({ type: String, select: false, default: 'known to the house alone' })
+  secret?: string;
+}
+
+const isolated = { tenant: currentTenant };
+const booksCrud = crudOptions({
+  entity: Book,
+  input: BookInput,
+  name: 'books',
+  tag: 'Library',
+  isolationFields: { get: isolated, count: isolated, create: isolated, update: isolated, del: isolated },
+});
+
+@Injectable()
+class BooksService extends CrudService.for(booksCrud) {
+  override create(scope: TenantScope, input: BookInput): Promise<Stored<Book>> {
+    return super.create(scope, { ...input, title: input.title.toUpperCase() });
+  }
+}
+
+class BooksController extends CrudController(booksCrud) {
+  override async update(scope: TenantScope, id: string, changes: Changes<BookInput>): Promise<Stored<Book>> {
+    return super.update(scope, id, { ...changes, title: `${changes.title} (revised)` });
+  }
+}
+
+describe('a resource whose every action is scoped by tenant', () => {
+  let app: TestApp;
+  let acme: string;
+  let globex: string;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature(booksCrud, { controller: BooksController, service: BooksService }),
+    );
+    [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
+  });
+  afterAll(() => app.close());
+  beforeEach(() => app.empty());
+
+  const create = async (token: string, body: object) =>
+    (await app.post('/books', body, { token })).body._id as string;
+
+  it('shows a tenant only its own books', async () => {
+    const mine = await create(acme, { title: 'Emma' });
+    await create(globex, { title: 'Ulysses' });
+    expect((await app.get('/books', { token: acme })).body).toMatchObject([{ _id: mine }]);
+    expect((await app.get('/books?limit=5', { token: acme })).body).toMatchObject({
+      count: 1,
+      results: [{ _id: mine }],
+    });
+    expect((await app.get('/books/count', { token: acme })).body).toEqual({ count: 1 });
+    expect((await app.get(`/books/${mine}`, { token: globex })).status).toBe(404);
+    expect((await app.del(`/books/${mine}`, { token: globex })).status).toBe(404);
+    expect((await app.get(`/books/${mine}`, { token: acme })).status).toBe(200);
+  });
+
+  it.each([
+    ['GET', '/books'],
+    ['GET', '/books?limit=1'],
+    ['GET', '/books/count'],
+    ['GET', `/books/${ACME}`],
+    ['POST', '/books'],
+    ['PATCH', `/books/${ACME}`],
+    ['DELETE', `/books/${ACME}`],
+  ])('asks for a token at %s %s', async (method, path) => {
+    const body = method === 'POST' || method === 'PATCH' ? { title: 'Emma' } : undefined;
+    const response = await app.request(method, path, { body });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+  });
+
+  it('runs a verb that the service overrides', async () => {
+    const id = await create(acme, { title: 'Emma' });
+    expect((await app.get(`/books/${id}`, { token: acme })).body.title).toBe('EMMA');
+  });
+
+  it('runs a handler that the feature overrides in its controller, with the route, guard and validation it had', async () => {
+    const id = await create(acme, { title: 'Emma' });
+    expect((await app.patch(`/books/${id}`, { title: 'Emma' }, { token: acme })).body).toEqual({
+      updated: true,
+    });
+    expect((await app.get(`/books/${id}`, { token: acme })).body.title).toBe('Emma (revised)');
+    expect((await app.patch(`/books/${id}`, { title: 'Emma' })).status).toBe(401);
+    expect((await app.patch(`/books/${id}`, { titel: 'Emma' }, { token: acme })).body.errors).toEqual([
+      { pointer: '/titel', detail: '"titel" is not an input field. Allowed: title, isbn.' },
+    ]);
+    expect((await app.patch('/books/1', { title: 'Emma' }, { token: acme })).body.code).toBe('INVALID_ID');
+    const { paths } = (await app.get('/docs/openapi.json')).body;
+    expect(paths['/books/{id}'].patch).toMatchObject({ tags: ['Library'], summary: 'Update a book' });
+  });
+
+  it('never shows a field that the schema hides, in any response', async () => {
+    const response = await app.post(
+      '/books',
+      { title: 'Emma' },
+      { token: acme, headers: { Prefer: 'return=representation' } },
+    );
+    expect(Object.keys(response.body).sort()).toEqual(['_id', 'createdAt', 'tenant', 'title', 'updatedAt']);
+    expect((await app.database.collection('books').findOne())?.secret).toBe('known to the house alone');
+    for (const path of ['/books', '/books?limit=1', `/books/${response.body._id}`]) {
+      expect((await app.get(path, { token: acme })).text).not.toContain('house');
+    }
+  });
+
+  it('refuses a second record with a unique value', async () => {
+    await create(acme, { title: 'Emma', isbn: '1' });
+    const response = await app.post('/books', { title: 'Emma', isbn: '1' }, { token: acme });
+    expect(response.status).toBe(409);
+    expect(response.body).toMatchObject({ code: 'DUPLICATE_VALUE', errors: [{ pointer: '/isbn' }] });
+    expect(response.text).not.toMatch(/E11000|collection|index/);
+  });
+});
+
+it('a value that is unique within a tenant is refused without a word of the tenant', async () => {
+  const schema = SchemaFactory.createForClass(Book).index({ tenant: 1, title: 1 }, { unique: true });
+  const app = await createResourceApp(CrudModule.forFeature({ ...booksCrud, schema }));
+  try {
+    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    const statusOf = async (token: string) => (await app.post('/books', { title: 'Emma' }, { token })).status;
+    expect([await statusOf(acme), await statusOf(globex)]).toEqual([201, 201]);
+    const { status, body } = await app.post('/books', { title: 'Emma' }, { token: acme });
+    const detail = 'A record with the same title exists. Choose another value.';
+    expect([status, body.detail, body.errors]).toEqual([409, detail, [{ pointer: '/title', detail }]]);
+  } finally {
+    await app.close();
+  }
+});
+
+describe('disable', () => {
+  const routes: [NonNullable<typeof booksCrud.disable>[number], string[]][] = [
+    ['get', ['GET /books', 'GET /books/{id}']],
+    ['count', ['GET /books/count']],
+    ['create', ['POST /books']],
+    ['update', ['PATCH /books/{id}']],
+    ['del', ['DELETE /books/{id}']],
+  ];
+
+  it.each(routes)('%s leaves out its routes, and only those', async (action, disabled) => {
+    const app = await createResourceApp(CrudModule.forFeature({ ...booksCrud, disable: [action] }));
+    const token = await tokenOf(ACME);
+    try {
+      const { paths } = (await app.get('/docs/openapi.json')).body as { paths: Record<string, object> };
+      const documented = Object.entries(paths).flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      );
+      const all = routes.flatMap(([, names]) => names);
+      expect(documented.sort()).toEqual(all.filter((route) => !disabled.includes(route)).sort());
+      for (const route of disabled) {
+        const [method = '', path = ''] = route.replace('{id}', ACME).split(' ');
+        expect([400, 404, 405]).toContain((await app.request(method, path, { token })).status);
+      }
+    } finally {
+      await app.close();
+    }
+  });
+});

@@ -1,0 +1,154 @@
+/** @mongodb */
+import { Schema } from '@nestjs/mongoose';
+import { type BeforeDel, CrudModule } from '../../../src/common/crud/index.js';
+import { IsListOf, IsReference, IsText } from '../../../src/common/fields/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class NodeInput {
+  @IsReference(() => GraphNode, { optional: true })
+  next?: string;
+}
+
+@Schema({ timestamps: true })
+class GraphNode extends NodeInput {}
+
+class AlbumInput {
+  @IsListOf(IsReference(() => GraphNode), { max: 9 })
+  nodes!: string[];
+}
+
+@Schema({ timestamps: true })
+class Album extends AlbumInput {}
+
+class LeafInput {
+  @IsText({ max: 20 })
+  name!: string;
+
+  @IsReference(() => GraphNode, { optional: true })
+  node?: string;
+}
+
+@Schema({ timestamps: true })
+class Leaf extends LeafInput {}
+
+class BagInput {
+  @IsListOf(() => LeafInput, { max: 9 })
+  leaves!: LeafInput[];
+}
+
+@Schema({ timestamps: true })
+class Bag extends BagInput {}
+
+/** What the next delete of a leaf does first. */
+let beforeDelOfLeaf: (context: BeforeDel<Leaf>) => Promise<void>;
+
+describe('deleting a record that others refer to', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature({
+        entity: GraphNode,
+        input: NodeInput,
+        name: 'nodes',
+        references: { next: { to: GraphNode, onDelete: 'cascade' } },
+      }),
+      CrudModule.forFeature({
+        entity: Album,
+        input: AlbumInput,
+        name: 'albums',
+        references: { nodes: { to: GraphNode, onDelete: 'unset' } },
+      }),
+      CrudModule.forFeature({
+        entity: Leaf,
+        input: LeafInput,
+        name: 'leaves',
+        references: { node: { to: GraphNode, onDelete: 'cascade' } },
+        hooks: { beforeDel: (context: BeforeDel<Leaf>) => beforeDelOfLeaf(context) },
+      }),
+    );
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    beforeDelOfLeaf = () => Promise.resolve();
+    await app.empty();
+  });
+
+  const created = async (path: string, body: object) => (await app.post(path, body)).body._id as string;
+  const namesOfLeaves = async () =>
+    ((await app.get('/leaves')).body as Leaf[]).map(({ name }) => name).sort();
+
+  it('ends if a cascade is circular', async () => {
+    const first = await created('/nodes', {});
+    const second = await created('/nodes', { next: first });
+    const third = await created('/nodes', { next: second });
+    await app.patch(`/nodes/${first}`, { next: third });
+    const apart = await created('/nodes', {});
+    expect((await app.del(`/nodes/${second}`)).body).toEqual({ deleted: true });
+    expect((await app.get('/nodes')).body).toMatchObject([{ _id: apart }]);
+  });
+
+  it('ends if a record refers to itself', async () => {
+    const node = await created('/nodes', {});
+    await app.patch(`/nodes/${node}`, { next: node });
+    expect((await app.del(`/nodes/${node}`)).body).toEqual({ deleted: true });
+    expect((await app.get('/nodes')).body).toEqual([]);
+  });
+
+  it('removes its entry from a list, and keeps the others', async () => {
+    const nodes = [await created('/nodes', {}), await created('/nodes', {}), await created('/nodes', {})];
+    const album = await created('/albums', { nodes });
+    await app.del(`/nodes/${nodes[1]}`);
+    expect((await app.get(`/albums/${album}`)).body.nodes).toEqual([nodes[0], nodes[2]]);
+    await Promise.all([app.del(`/nodes/${nodes[0]}`), app.del(`/nodes/${nodes[2]}`)]);
+    const { body, headers } = await app.get(`/albums/${album}`);
+    expect(body.nodes).toEqual([]);
+    expect(headers.get('etag')).toBe('"3"');
+  });
+
+  it('leaves a record that was made to refer to another one meanwhile', async () => {
+    const [going, staying] = [await created('/nodes', {}), await created('/nodes', {})];
+    const moved = await created('/leaves', { name: 'moved', node: going });
+    await created('/leaves', { name: 'gone', node: going });
+    beforeDelOfLeaf = async ({ record }) => {
+      if (record.name === 'gone') await app.patch(`/leaves/${moved}`, { node: staying });
+    };
+    expect((await app.del(`/nodes/${going}`)).body).toEqual({ deleted: true });
+    expect(await namesOfLeaves()).toEqual(['moved']);
+  });
+});
+
+describe('a reference in upper case', () => {
+  it('names the same record', async () => {
+    const app = await createResourceApp(
+      CrudModule.forFeature({
+        entity: GraphNode,
+        input: NodeInput,
+        name: 'nodes',
+        references: { next: { to: GraphNode } },
+      }),
+    );
+    const first = (await app.post('/nodes', {})).body._id as string;
+    const { status, body } = await app.post('/nodes', { next: first.toUpperCase() });
+    expect(status).toBe(201);
+    expect((await app.get(`/nodes/${body._id}`)).body.next).toBe(first);
+    await app.close();
+  });
+});
+
+describe('a reference inside a list of objects', () => {
+  it('cannot be unset when its target is deleted', () => {
+    const forFeature = () =>
+      CrudModule.forFeature({
+        entity: Bag,
+        input: BagInput,
+        name: 'bags',
+        references: { 'leaves.node': { to: GraphNode, onDelete: 'unset' } },
+      });
+    expect(forFeature).toThrow(
+      new Error(
+        'CrudModule.forFeature(Bag): references.leaves.node.onDelete cannot be "unset", since "leaves" is a list of objects. Write "restrict", "cascade" or "ignore".',
+      ),
+    );
+  });
+});

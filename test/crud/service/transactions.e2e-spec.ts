@@ -1,0 +1,156 @@
+/** @mongodb */
+import { type CallHandler, Injectable, type NestInterceptor, UseInterceptors } from '@nestjs/common';
+import { getConnectionToken, InjectConnection, Prop, Schema } from '@nestjs/mongoose';
+import mongoose, { type Connection, type Types } from 'mongoose';
+import { from, lastValueFrom } from 'rxjs';
+import { CrudModule, crudOptions, CrudService } from '../../../src/common/crud/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
+import { claim, type TenantScope, unrestrictedScope } from '../../../src/common/tenancy/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+import { ACME, tokenOf } from '../../support/tenants.js';
+
+class LetterInput {
+  @IsText({ max: 80 })
+  text!: string;
+}
+
+@Schema({ timestamps: true })
+class Letter extends LetterInput {
+  @Prop({ type: String })
+  owner?: string;
+
+  @Prop({ type: Date })
+  archivedAt?: Date;
+}
+
+/** Carries out a request in a transaction. */
+@Injectable()
+class InTransaction implements NestInterceptor {
+  constructor(@InjectConnection() private readonly connection: Connection) {}
+
+  intercept(_context: unknown, next: CallHandler) {
+    return from(this.connection.transaction(() => lastValueFrom(next.handle())));
+  }
+}
+
+const letters = crudOptions({
+  entity: Letter,
+  input: LetterInput,
+  name: 'letters',
+  isolationFields: { all: { owner: claim('tenant') } },
+  archive: { field: 'archivedAt' },
+  bulk: true,
+  routes: {
+    create: { decorators: [UseInterceptors(InTransaction)] },
+    bulk: { decorators: [UseInterceptors(InTransaction)] },
+  },
+});
+
+@Injectable()
+class LettersService extends CrudService.for(letters) {
+  stamp(scope: TenantScope, id: Types.ObjectId) {
+    return this.change('update', scope, id, { set: { text: 'Stamped' } });
+  }
+}
+
+const scope = unrestrictedScope();
+
+const REFUSAL =
+  'Letter is written inside a transaction of Mongoose, which the verbs of its service do not take part in. Call the verb before or after the transaction, or write with the model and the session of the transaction.';
+
+/** The verbs that write. */
+const VERBS: readonly (readonly [
+  string,
+  (service: LettersService, id: Types.ObjectId) => Promise<unknown>,
+])[] = [
+  ['create', (service) => service.create(scope, { text: 'New' })],
+  ['update', (service, id) => service.update(scope, id, { text: 'New' })],
+  ['updateUnread', (service, id) => service.updateUnread(scope, id, { text: 'New' })],
+  ['del', (service, id) => service.del(scope, id)],
+  ['archive', (service, id) => service.archive(scope, id)],
+  ['restore', (service, id) => service.restore(scope, id)],
+  ['change', (service, id) => service.stamp(scope, id)],
+];
+
+type Run = (connection: Connection, work: () => Promise<unknown>) => Promise<unknown>;
+
+/** The ways to a transaction. */
+const WAYS: readonly (readonly [string, Run])[] = [
+  ['connection.transaction', (connection, work) => connection.transaction(work)],
+  [
+    'session.withTransaction',
+    async (connection, work) => {
+      const session = await connection.startSession();
+      return session.withTransaction(work).finally(() => session.endSession());
+    },
+  ],
+  [
+    'connection.withSession',
+    (connection, work) => connection.withSession((session) => session.withTransaction(work)),
+  ],
+  [
+    'session.startTransaction',
+    async (connection, work) => {
+      const session = await connection.model(Letter.name).startSession();
+      session.startTransaction();
+      return work().finally(() => session.endSession());
+    },
+  ],
+];
+
+describe('a verb that is called inside a transaction of Mongoose', () => {
+  let app: TestApp;
+  let connection: Connection;
+  let service: LettersService;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature(letters, { service: LettersService, providers: [InTransaction] }),
+    );
+    connection = app.app.get<Connection>(getConnectionToken(), { strict: false });
+    service = app.app.get(LettersService, { strict: false });
+  });
+  afterAll(() => app.close());
+  beforeEach(() => app.empty());
+
+  const stored = () => app.database.collection('letters').find().toArray();
+
+  describe.each([false, true])('with transactionAsyncLocalStorage: %s', (isOn) => {
+    beforeAll(() => void mongoose.set('transactionAsyncLocalStorage', isOn));
+    afterAll(() => void mongoose.set('transactionAsyncLocalStorage', false));
+
+    it.each(WAYS.flatMap(([way, run]) => VERBS.map(([verb, call]) => [verb, way, call, run] as const)))(
+      'is refused and stores nothing: %s in %s',
+      async (verb, _way, call, run) => {
+        const { _id } = await service.create(scope, { text: 'Old' });
+        if (verb === 'restore') await service.archive(scope, _id);
+        const before = await stored();
+        await expect(run(connection, () => call(service, _id))).rejects.toThrow(new Error(REFUSAL));
+        expect(await stored()).toEqual(before);
+      },
+    );
+  });
+
+  it('is refused in a request, too, alone and in bulk', async () => {
+    const token = await tokenOf(ACME);
+    expect((await app.post('/letters', { text: 'A' }, { token })).status).toBe(500);
+    const { body } = await app.post('/letters/bulk', { operations: [{ create: { text: 'A' } }] }, { token });
+    expect(JSON.stringify(body)).toContain('500');
+    expect(await stored()).toEqual([]);
+  });
+
+  it('works beside it, and after it', async () => {
+    let leave!: () => void;
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    const after = connection.transaction(() => left).then(() => service.create(scope, { text: 'After' }));
+    await service.create(scope, { text: 'Beside' });
+    leave();
+    await after;
+    const session = await connection.startSession();
+    session.startTransaction();
+    await session.abortTransaction();
+    await service.create(scope, { text: 'Aborted' });
+    await session.endSession();
+    expect((await stored()).map(({ text }) => text as string)).toEqual(['Beside', 'After', 'Aborted']);
+  });
+});

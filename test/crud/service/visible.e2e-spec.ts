@@ -1,0 +1,86 @@
+/** @mongodb */
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import { CrudModule } from '../../../src/common/crud/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
+import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import { ACME, tokenOf } from '../../support/tenants.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class PageInput {
+  @IsText({ max: 80 })
+  text!: string;
+}
+
+@Schema({ timestamps: true })
+class Leaf extends PageInput {
+  @Prop({ type: Boolean })
+  published?: boolean;
+}
+
+@Schema({ timestamps: true })
+class Sheet extends PageInput {
+  @Prop({ type: Boolean })
+  published?: boolean;
+
+  @Prop({ type: Date })
+  deletedAt?: Date;
+
+  @Prop({ type: Types.ObjectId })
+  tenant?: Types.ObjectId;
+}
+
+const visible = { published: true };
+
+describe.each(['leaves', 'sheets'])('records of %s that are not visible', (name) => {
+  let app: TestApp;
+  let token: string;
+  const shown = new Types.ObjectId();
+  const hidden = new Types.ObjectId();
+
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature({ entity: Leaf, input: PageInput, name: 'leaves', visible }),
+      CrudModule.forFeature({
+        entity: Sheet,
+        input: PageInput,
+        name: 'sheets',
+        visible,
+        archive: { field: 'deletedAt' },
+        isolationFields: { all: { tenant: currentTenant } },
+      }),
+    );
+    token = await tokenOf(ACME);
+  });
+  beforeEach(async () => {
+    await app.empty();
+    const record = { text: 'A', createdAt: new Date(0), updatedAt: new Date(0), __v: 0 };
+    const tenant = new Types.ObjectId(ACME);
+    await app.database.collection(name).insertMany([
+      { ...record, tenant, _id: shown, published: true },
+      { ...record, tenant, _id: hidden, published: false },
+    ]);
+  });
+  afterAll(() => app.close());
+
+  it('are absent from list, page and count', async () => {
+    const ids = (records: { _id: string }[]) => records.map(({ _id }) => _id);
+    expect(ids((await app.get(`/${name}`, { token })).body)).toEqual([String(shown)]);
+    const page = await app.get(`/${name}?limit=5`, { token });
+    expect([ids(page.body.results), page.body.count]).toEqual([[String(shown)], 1]);
+    expect((await app.get(`/${name}/count`, { token })).body).toEqual({ count: 1 });
+  });
+
+  it('cannot be read, changed or deleted', async () => {
+    const path = `/${name}/${String(hidden)}`;
+    const before = await app.database.collection(name).findOne({ _id: hidden });
+    const answers = [
+      await app.get(path, { token }),
+      await app.patch(path, { text: 'B' }, { token }),
+      await app.del(path, { token }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect(await app.database.collection(name).findOne({ _id: hidden })).toEqual(before);
+  });
+});

@@ -1,0 +1,56 @@
+/** @mongodb */
+import mongoose, { type Model, Schema } from 'mongoose';
+import { CALL_DEADLINE_MS } from '../../../src/common/database/index.js';
+import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
+import { GatheredUpdates } from '../../../src/common/crud/store/gathered-updates.js';
+import { PlainRecords } from '../../../src/common/crud/store/plain-records.js';
+import { freshDatabaseUri } from '../../support/mongodb.js';
+
+/** What an update sees of the time when it has waited for the command of another one. */
+describe('an update that waits for another one', () => {
+  type Fields = Record<string, unknown>;
+  const ids = [new mongoose.Types.ObjectId(), new mongoose.Types.ObjectId()] as const;
+  const connection = mongoose.createConnection();
+  let model: Model<Fields>;
+  let plain: PlainRecords;
+
+  beforeAll(async () => {
+    await connection.openUri(freshDatabaseUri());
+    const schema = new Schema({ title: String }, { timestamps: true });
+    model = connection.model('Waiting', schema) as unknown as Model<Fields>;
+    plain = PlainRecords.of(model) as PlainRecords;
+    await model.collection.insertMany(ids.map((_id) => ({ _id, title: 'a' })));
+  });
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(async () => {
+    await connection.dropDatabase();
+    await connection.close();
+  });
+
+  /** Updates both records, the second one while the command of the first is in flight; `meanwhile` is before that returns. */
+  async function updateBoth(meanwhile: () => void): Promise<unknown> {
+    const updates = new GatheredUpdates(model, () => undefined);
+    const [first, second] = ids.map((_id) => plain.update({ _id }, { set: { title: 'b' } }));
+    if (!first || !second) throw new Error('These need no Mongoose.');
+    const sent = updates.update(first);
+    // A step begins after what is added in one go.
+    await Promise.resolve();
+    const waiting = updates.update(second).catch((error: unknown) => error);
+    meanwhile();
+    await sent;
+    return waiting;
+  }
+
+  it('has the time at which it is sent, since others may have been acknowledged in between', async () => {
+    const later = new Date('2100-01-01T00:00:00Z');
+    const result = await updateBoth(() => jest.spyOn(mongoose, 'now').mockReturnValue(later));
+    expect(result).toBe(true);
+    expect(await model.collection.findOne({ _id: ids[1] })).toMatchObject({ title: 'b', updatedAt: later });
+  });
+
+  it('is too late after the deadline, and not one of a record that is missing', async () => {
+    const now = performance.now() + 2 * CALL_DEADLINE_MS;
+    const result = await updateBoth(() => jest.spyOn(performance, 'now').mockReturnValue(now));
+    expect(result).toBeInstanceOf(DatabaseTooSlowError);
+  });
+});

@@ -1,0 +1,30 @@
+/** @mongodb */
+import { getConnectionToken } from '@nestjs/mongoose';
+import type { Connection, mongo } from 'mongoose';
+import { ACME, tokenOf } from '../../support/tenants.js';
+import { createTestApp, type TestApp } from '../../support/test-app.js';
+
+describe('writes', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('are acknowledged once they are in the journal of most members', async () => {
+    const concerns = new Map<string, unknown>();
+    const client = app.app.get<Connection>(getConnectionToken(), { strict: false }).getClient();
+    const record = ({ commandName, command }: mongo.CommandStartedEvent) =>
+      concerns.set(commandName, command.writeConcern);
+    client.on('commandStarted', record);
+    const token = await tokenOf(ACME);
+    const { _id } = (await app.post('/todos', { title: 'Water the plants' })).body as { _id: string };
+    await app.post('/posts/api', { title: 'Hello' }, { token, headers: { 'Idempotency-Key': 'k' } });
+    await app.patch(`/todos/${_id}`, { completed: true });
+    await app.del(`/todos/${_id}`);
+    const writes = ['insert', 'update', 'findAndModify'].filter((name) => concerns.has(name));
+    expect(writes).toEqual(expect.arrayContaining(['insert', 'findAndModify']));
+    for (const name of writes) expect(concerns.get(name)).toEqual({ w: 'majority', j: true });
+    client.off('commandStarted', record);
+  });
+});

@@ -1,0 +1,232 @@
+/** @mongodb */
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import { CrudModule, crudOptions, CrudService, type PageQuery } from '../../../src/common/crud/index.js';
+import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { Random } from '../../support/random.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import { commandsOf } from '../../support/sent-commands.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class EntryInput {
+  @IsText({ max: 40 })
+  owner!: string;
+
+  @IsWholeNumber({ min: 0 })
+  step!: number;
+
+  @Prop({ unique: true, sparse: true })
+  @IsText({ max: 20, optional: true })
+  code?: string;
+}
+
+@Schema({ timestamps: true })
+class Entry extends EntryInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+
+  @Prop({ type: Date })
+  endedAt?: Date;
+}
+
+const options = crudOptions({
+  entity: Entry,
+  input: EntryInput,
+  name: 'entries',
+  isolationFields: { all: { tenant: currentTenant } },
+  globallyUnique: ['code'],
+  archive: { field: 'endedAt' },
+});
+
+@Schema({ timestamps: true })
+class Draft extends EntryInput {}
+const drafts = crudOptions({ entity: Draft, input: EntryInput, name: 'drafts' });
+
+/** Changes the records that it is given. */
+class DraftsService extends CrudService.for(drafts) {
+  override async get(...args: Parameters<CrudService<Draft, EntryInput>['get']>) {
+    const draft = await super.get(...args);
+    draft.owner += '!';
+    return draft;
+  }
+
+  override async page(scope: TenantScope, query: PageQuery) {
+    const page = await super.page(scope, query);
+    for (const draft of page.results) draft.owner += '!';
+    return page;
+  }
+}
+
+/** A record as its one writer knows it. */
+interface Known {
+  readonly id: string;
+  readonly tenant: string;
+  /** The step of the last write that has begun, and of the last one that was acknowledged. */
+  begun: number;
+  acknowledged: number;
+  archiving: boolean;
+  archived: boolean;
+}
+
+const CLIENTS = 24;
+const OPERATIONS = 25;
+const LIMIT = 100;
+
+let app: TestApp;
+let tokens: Record<string, string>;
+beforeAll(async () => {
+  app = await createResourceApp(
+    CrudModule.forFeature(options),
+    CrudModule.forFeature(drafts, { service: DraftsService }),
+  );
+  tokens = { [ACME]: await tokenOf(ACME), [GLOBEX]: await tokenOf(GLOBEX) };
+});
+afterAll(() => app.close());
+beforeEach(() => app.empty());
+
+const times = <T>(count: number, run: (i: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, i) => run(i)));
+
+/** The tenants' records as their writers know them, and what readers saw that they should not have seen. */
+class Ledger {
+  readonly known: Known[] = [];
+  readonly faults: string[] = [];
+  /** How many creates have begun, by their tenants. */
+  private readonly begun: Record<string, number> = { [ACME]: 0, [GLOBEX]: 0 };
+
+  async create(tenant: string, code?: string): Promise<Known[]> {
+    if (code === undefined) this.begun[tenant] = (this.begun[tenant] ?? 0) + 1;
+    const body = { owner: tenant, step: 0, ...(code !== undefined && { code }) };
+    const { status, body: answer } = await app.post('/entries', body, { token: tokens[tenant] });
+    this.expect(status === (code === undefined ? 201 : 409), `create: ${status}`);
+    if (status !== 201) return [];
+    const id = answer._id as string;
+    const record = { id, tenant, begun: 0, acknowledged: 0, archiving: false, archived: false };
+    this.known.push(record);
+    return [record];
+  }
+
+  async patch(record: Known): Promise<void> {
+    const step = ++record.begun;
+    const { status } = await app.patch(`/entries/${record.id}`, { step }, { token: tokens[record.tenant] });
+    this.expect(status === 200, `patch: ${status}`);
+    record.acknowledged = step;
+  }
+
+  async archive(record: Known): Promise<void> {
+    record.archiving = true;
+    const { status } = await app.del(`/entries/${record.id}`, { token: tokens[record.tenant] });
+    this.expect(status === 200, `archive: ${status}`);
+    record.archived = true;
+  }
+
+  async get(tenant: string, record: Known): Promise<void> {
+    const before = { ...record };
+    const { status, body } = await app.get(`/entries/${record.id}`, { token: tokens[tenant] });
+    if (before.archived || record.tenant !== tenant)
+      this.expect(status === 404, `get of a hidden record: ${status}`);
+    else if (status === 404) this.expect(record.archiving, 'get: missing');
+    else this.compare('get', tenant, before, record, body as Entry);
+  }
+
+  async list(tenant: string): Promise<void> {
+    const before = this.of(tenant);
+    const { body } = await app.get(`/entries?limit=${LIMIT}`, { token: tokens[tenant] });
+    const seen = new Map((body.results as (Entry & { _id: string })[]).map((entry) => [entry._id, entry]));
+    for (const entry of seen.values()) this.expect(entry.owner === tenant, 'list: of another tenant');
+    for (const [record, known] of before) {
+      const entry = seen.get(record.id);
+      if (!entry) this.expect(record.archiving, 'list: missing');
+      else if (known.archived) this.expect(false, 'list: archived');
+      else this.compare('list', tenant, known, record, entry);
+    }
+    this.compareCount(tenant, before, body.count as number);
+  }
+
+  async count(tenant: string): Promise<void> {
+    const before = this.of(tenant);
+    const { body } = await app.get('/entries/count', { token: tokens[tenant] });
+    this.compareCount(tenant, before, body.count as number);
+  }
+
+  /** The records of a tenant, each with what is known of it now. */
+  private of(tenant: string): ReadonlyMap<Known, Known> {
+    return new Map(this.known.filter((one) => one.tenant === tenant).map((one) => [one, { ...one }]));
+  }
+
+  private compare(read: string, tenant: string, before: Known, after: Known, { owner, step }: Entry): void {
+    this.expect(owner === tenant, `${read}: of another tenant`);
+    const isFresh = step >= before.acknowledged && step <= after.begun;
+    this.expect(isFresh, `${read}: step ${step} of ${before.acknowledged} to ${after.begun}`);
+  }
+
+  private compareCount(tenant: string, before: ReadonlyMap<Known, Known>, count: number): void {
+    const least = [...before.keys()].filter(({ archiving }) => !archiving).length;
+    const most = (this.begun[tenant] ?? 0) - [...before.values()].filter(({ archived }) => archived).length;
+    this.expect(count >= least && count <= most, `count: ${count} of ${least} to ${most}`);
+  }
+
+  private expect(holds: boolean, fault: string): void {
+    if (!holds) this.faults.push(fault);
+  }
+}
+
+describe('concurrent reads', () => {
+  it('each see every write that was acknowledged before they began, and nothing hidden', async () => {
+    const ledger = new Ledger();
+    await app.post(
+      '/entries',
+      { owner: 'nobody', step: 0, code: 'taken' },
+      { token: await tokenOf('665f1c2ab7e3a90d4c8b0003') },
+    );
+    await times(CLIENTS, async (client) => {
+      const random = new Random(client + 1);
+      const tenant = client % 2 === 0 ? ACME : GLOBEX;
+      const own: Known[] = [];
+      for (let i = 0; i < OPERATIONS; i++) {
+        const mine = own.filter(({ archived }) => !archived);
+        const [record, other] = [random.pick(mine), random.pick(ledger.known)] as (Known | undefined)[];
+        const chance = random.next();
+        if (!record || chance < 0.1) own.push(...(await ledger.create(tenant)));
+        else if (chance < 0.15) await ledger.create(tenant, 'taken');
+        else if (chance < 0.4) await ledger.patch(record);
+        else if (chance < 0.45) await ledger.archive(record);
+        else if (chance < 0.8 && other) await ledger.get(random.chance(0.8) ? other.tenant : tenant, other);
+        else if (chance < 0.9) await ledger.list(tenant);
+        else await ledger.count(tenant);
+      }
+    });
+    expect(ledger.faults).toEqual([]);
+  }, 120_000);
+
+  it('of single records share commands, and each gets its own', async () => {
+    const ids = await times(60, async (i) => {
+      const { body } = await app.post('/drafts', { owner: `draft ${i}`, step: i });
+      return body._id as string;
+    });
+    const sent = await commandsOf(app, async () => {
+      const answered = await Promise.all([...ids, ...ids].map((id) => app.get(`/drafts/${id}`)));
+      expect(answered.map(({ body }) => body._id as string)).toEqual([...ids, ...ids]);
+      // The override changes each record once: nobody gets what it has made of another one.
+      expect(answered.map(({ body }) => body.owner as string)).toEqual(
+        [...ids.keys(), ...ids.keys()].map((i) => `draft ${i}!`),
+      );
+    });
+    expect(sent.length).toBeLessThan(120);
+  });
+
+  it('of equal pages and counts share commands, and differ in nothing else', async () => {
+    await times(3, (i) => app.post('/drafts', { owner: `draft ${i}`, step: i }));
+    const sent = await commandsOf(app, async () => {
+      const pages = await times(60, (i) => app.get(`/drafts?limit=${(i % 2) + 1}&fields=owner`));
+      for (const [i, { body }] of pages.entries()) {
+        expect(body.count).toBe(3);
+        expect(body.results).toHaveLength((i % 2) + 1);
+        for (const { owner } of body.results) expect(owner).toMatch(/^draft \d!$/);
+      }
+    });
+    expect(sent.length).toBeLessThan(120);
+  });
+});

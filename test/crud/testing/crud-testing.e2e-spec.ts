@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import { CrudModule, crudOptions, CrudService } from '../../../src/common/crud/index.js';
+import {
+  createCrudTestingModule,
+  type CrudTestingModule,
+  describeCrudContract,
+} from '../../../src/common/crud/testing/index.js';
+import { IsIdentifier, IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class LetterInput {
+  @IsText({ min: 1, max: 80, example: 'Dear Emma' })
+  text!: string;
+
+  @IsText({ max: 20, optional: true })
+  seal?: string;
+}
+
+@Schema({ timestamps: true })
+class Letter extends LetterInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+}
+
+const letters = crudOptions({
+  entity: Letter,
+  input: LetterInput,
+  name: 'letters',
+  isolationFields: { all: { tenant: currentTenant } },
+});
+
+class StampInput {
+  @IsText({ min: 1, max: 80, example: 'Penny Black' })
+  name!: string;
+
+  @IsReference(() => Letter)
+  letter!: string;
+}
+
+@Schema({ timestamps: true })
+class Stamp extends StampInput {
+  @IsIdentifier()
+  tenant!: string;
+
+  @IsWholeNumber({ min: 0 })
+  words!: number;
+}
+
+const stamps = crudOptions({
+  entity: Stamp,
+  input: StampInput,
+  name: 'stamps',
+  isolationFields: { all: { tenant: currentTenant } },
+  references: { letter: { to: Letter } },
+  hooks: {
+    beforeCreate({ record, input }) {
+      Object.assign(record, computedOf(input.name));
+    },
+    beforeUpdate({ record }) {
+      Object.assign(record, computedOf(record.name));
+    },
+  },
+});
+
+function computedOf(name: string): Pick<Stamp, 'name' | 'words'> {
+  return { name: name.trim(), words: name.trim().split(' ').length };
+}
+
+@Injectable()
+class LettersService extends CrudService.for(letters) {
+  shout(scope: TenantScope, text: string) {
+    return this.create(scope, { text: text.toUpperCase() });
+  }
+}
+
+describe('describeCrudContract', () => {
+  let app: TestApp;
+  let acme: string;
+  let globex: string;
+  let letter: string;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature(letters, { service: LettersService }),
+      CrudModule.forFeature(stamps),
+    );
+    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    const created = await app.post('/letters', { text: 'Dear Emma' }, { token: acme });
+    letter = String(created.body._id);
+  });
+  afterAll(() => app.close());
+
+  describeCrudContract('letters', {
+    app: () => app.app,
+    path: '/letters',
+    valid: { text: 'Dear Emma', seal: 'wax' },
+    changes: { text: 'Dear Harriet' },
+    invalid: { 'no text': {}, 'a long text': { text: 'x'.repeat(81) }, 'a number': { text: 1 } },
+    token: () => acme,
+    otherToken: () => globex,
+  });
+
+  // Its hooks compute fields, one of them a field that is sent, and it refers to what beforeAll makes.
+  describeCrudContract('stamps', {
+    app: () => app.app,
+    path: '/stamps',
+    valid: () => ({ name: ' Penny Black ', letter }),
+    changes: () => ({ name: 'Inverted Jenny 1918 ', letter }),
+    invalid: { 'no name': () => ({ letter }), 'no letter': { name: 'Penny Black' } },
+    computed: ['name', 'words'],
+    token: () => acme,
+    otherToken: () => globex,
+  });
+
+  // Without changes of its own, an update sends another valid body.
+  describeCrudContract('stamps by their valid body alone', {
+    app: () => app.app,
+    path: '/stamps',
+    valid: () => ({ name: 'Penny Black', letter }),
+    token: () => acme,
+  });
+});
+
+describe('createCrudTestingModule', () => {
+  let testing: CrudTestingModule<LettersService>;
+  beforeAll(async () => {
+    testing = await createCrudTestingModule(letters, { service: LettersService });
+  });
+  afterAll(() => testing.close());
+
+  it('provides your own service on a real database', async () => {
+    const { service } = testing;
+    const [acme, globex] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
+    const letter = await service.shout(acme, 'hello');
+    expect(letter).toMatchObject({ text: 'HELLO', tenant: new Types.ObjectId(ACME) });
+    await expect(service.get(globex, letter._id)).rejects.toThrow('Letter not found');
+    expect(await service.get(acme, letter._id)).toEqual(letter);
+    expect(await service.count(globex)).toBe(0);
+  });
+
+  it('refuses input that clients could not send', async () => {
+    await expect(testing.service.shout(scopeOf({ tenant: ACME }), '')).rejects.toThrow(
+      'The request is not valid: "text" must be a string of 1 to 80 characters.',
+    );
+    await expect(testing.service.shout(scopeOf({}), 'hello')).rejects.toThrow(
+      'The scope has no "tenant", which isolates this action. Write scopeOf({ tenant }).',
+    );
+  });
+});

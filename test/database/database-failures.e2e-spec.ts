@@ -1,0 +1,172 @@
+/**
+ * @mongodb
+ * @slow
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { errorMessages } from '../../src/common/errors/index.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { eventually } from '../support/eventually.js';
+import { expectProblem } from '../support/problems.js';
+import { type ProxyMode, TcpProxy } from '../support/tcp-proxy.js';
+import { ACME, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+
+/** How long a client may wait for the 503 of a lost database. Unit: milliseconds. */
+const WITHIN_MS = 5_000;
+/** More than the driver's pool has connections. */
+const CROWD = 150;
+const ID = '665f1c2ab7e3a90d4c8b4567';
+
+/** How long both ends of the requests, which run in this process, were held up by a busy machine. */
+const stalls = monitorEventLoopDelay({ resolution: 10 });
+
+interface Timed {
+  response: TestResponse;
+  ms: number;
+}
+
+async function timed(send: () => Promise<TestResponse>): Promise<Timed> {
+  const started = performance.now();
+  const response = await send();
+  return { response, ms: performance.now() - started };
+}
+
+const UNAVAILABLE = {
+  code: 'DATABASE_UNAVAILABLE',
+  detail: 'The database cannot be reached or is too slow. Try again later.',
+};
+/** Pages share memory, too: some wait for that behind those that wait for the database. */
+const OF_PAGES = [
+  UNAVAILABLE,
+  { code: 'OVERLOADED', detail: errorMessages.overloaded },
+  { code: 'DEADLINE_EXCEEDED', detail: errorMessages.deadlineExceeded },
+];
+
+/** Asserts one of some 503s, in time. */
+function expectUnavailable({ response, ms }: Timed, instance: string, problems = [UNAVAILABLE]): void {
+  const problem = problems.find(({ code }) => code === response.body.code) ?? UNAVAILABLE;
+  expectProblem(response, { status: 503, instance, ...problem });
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(ms - stalls.max / 1e6).toBeLessThan(WITHIN_MS);
+}
+
+describe.each(['generated', 'handwritten'])('while the database fails, todos %s', (form) => {
+  const uri = freshDatabaseUri();
+  let proxy: TcpProxy;
+  let app: TestApp;
+  let token: string;
+
+  beforeAll(async () => {
+    stalls.enable();
+    proxy = await TcpProxy.before(uri);
+    // Enough for the crowd: what waits for its turn is another matter.
+    const env = { MONGODB_URI: proxy.through(uri), TODOS_API: form, MAX_RUNNING_REQUESTS: '2000' };
+    app = await createTestApp({ env });
+    token = await tokenOf(ACME);
+  });
+  beforeEach(async () => {
+    await proxy.turn('pass');
+    await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200));
+    await app.empty();
+    stalls.reset();
+  });
+  afterAll(async () => {
+    stalls.disable();
+    await proxy.turn('pass');
+    await app.close();
+    await proxy.close();
+  });
+
+  /** One request of every kind that asks the database. */
+  function everyRequest(): [path: string, send: () => Promise<TestResponse>][] {
+    const title = 'Water the plants';
+    const todo = `/todos/${ID}`;
+    const post = `/posts/api/${ID}`;
+    return [
+      ['/todos', () => app.get('/todos')],
+      ['/todos', () => app.get('/todos?limit=5')],
+      ['/todos', () => app.post('/todos', { title })],
+      [todo, () => app.get(todo)],
+      [todo, () => app.patch(todo, { title })],
+      [todo, () => app.patch(todo, {})],
+      [todo, () => app.del(todo)],
+      ['/posts/api', () => app.get('/posts/api')],
+      ['/posts/api/count', () => app.get('/posts/api/count')],
+      ['/posts/api', () => app.post('/posts/api', { title }, { token })],
+      [post, () => app.patch(post, { title }, { token })],
+      [post, () => app.del(post, { token })],
+      ['/health/ready', () => app.get('/health/ready')],
+    ];
+  }
+
+  describe.each<ProxyMode>(['hang', 'refuse'])('in the way "%s"', (mode) => {
+    it('every request is answered with 503 within five seconds', async () => {
+      await proxy.turn(mode);
+      const requests = everyRequest();
+      const answers = await Promise.all(requests.map(([, send]) => timed(send)));
+      answers.forEach((answer, i) => expectUnavailable(answer, requests[i]?.[0] ?? ''));
+    });
+
+    it('a crowd larger than the pool is answered with 503 within five seconds', async () => {
+      await proxy.turn(mode);
+      const answers = await Promise.all(
+        Array.from({ length: CROWD }, () => timed(() => app.get(`/todos/${ID}`))),
+      );
+      for (const answer of answers) expectUnavailable(answer, `/todos/${ID}`);
+    });
+
+    it('requests in flight are answered with 503 within five seconds', async () => {
+      const running = Array.from({ length: CROWD }, () => timed(() => app.get('/todos?limit=100')));
+      await Promise.race(running);
+      await proxy.turn(mode);
+      const answers = await Promise.all(running);
+      for (const answer of answers.filter(({ response }) => response.status !== 200)) {
+        expectUnavailable(answer, '/todos', OF_PAGES);
+      }
+      expectUnavailable(await timed(() => app.get('/todos?limit=100')), '/todos');
+    });
+
+    it('the process stays alive, is not ready, and serves again by itself when the database is back', async () => {
+      const created = await app.post('/todos', { title: 'Before' });
+      await proxy.turn(mode);
+      expect(await timed(() => app.get('/health/live'))).toMatchObject({
+        response: { status: 200, body: { status: 'ok' } },
+      });
+      expectUnavailable(await timed(() => app.get('/health/ready')), '/health/ready');
+      await proxy.turn('pass');
+      await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200));
+      expect((await app.get(`/todos/${created.body._id}`)).body).toMatchObject({ title: 'Before' });
+      expect((await app.post('/todos', { title: 'After' })).status).toBe(201);
+    });
+  });
+
+  it('a break of every connection ends as soon as it has been noticed', async () => {
+    const { body } = await app.post('/todos', { title: 'Before' });
+    proxy.drop();
+    const answers = [await app.get(`/todos/${body._id}`), await app.get(`/todos/${body._id}`)];
+    for (const { status } of answers) expect([200, 503]).toContain(status);
+    await eventually(async () => expect((await app.get(`/todos/${body._id}`)).status).toBe(200));
+  });
+});
+
+describe.each<ProxyMode>(['hang', 'refuse'])(
+  'a service that starts while the database is in the way "%s"',
+  (mode) => {
+    it('runs without being ready, and serves by itself once the database is available', async () => {
+      const uri = freshDatabaseUri();
+      const proxy = await TcpProxy.before(uri, mode);
+      const app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
+      expect((await app.get('/health/live')).body).toEqual({ status: 'ok' });
+      expectUnavailable(await timed(() => app.get('/health/ready')), '/health/ready');
+      expectUnavailable(await timed(() => app.get('/todos')), '/todos');
+      expectUnavailable(await timed(() => app.post('/todos', { title: 'Too early' })), '/todos');
+      await proxy.turn('pass');
+      await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200));
+      expect((await app.post('/todos', { title: 'In time' })).status).toBe(201);
+      const todos = await app.get('/todos');
+      expect(todos.body).toEqual([expect.objectContaining({ title: 'In time' })]);
+      await app.close();
+      await proxy.close();
+    });
+  },
+);

@@ -1,0 +1,244 @@
+/** @slow */
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { eventually } from '../support/eventually.js';
+import { buildService, ServiceProcess } from '../support/service-process.js';
+import { TEST_SECRET } from '../support/tenants.js';
+
+const WITHIN_MS = 10_000;
+
+describe('without MONGODB_URI, the service', () => {
+  let folder: string;
+  const started: ServiceProcess[] = [];
+
+  beforeAll(() => buildService(), 60_000);
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'service-'));
+  });
+  afterEach(async () => {
+    for (const service of started.splice(0)) {
+      service.signal('SIGKILL');
+      await service.ended();
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function start(limit?: string): Promise<{ service: ServiceProcess; url: string }> {
+    const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' }, undefined, limit);
+    started.push(service);
+    return { service, url: await service.url() };
+  }
+
+  function post(url: string, title: string): Promise<Response> {
+    const headers = { 'Content-Type': 'application/json' };
+    return fetch(`${url}/todos`, { method: 'POST', headers, body: JSON.stringify({ title }) });
+  }
+
+  async function create(url: string, title: string): Promise<string> {
+    const response = await post(url, title);
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { _id: string })._id;
+  }
+
+  async function titles(url: string): Promise<string[]> {
+    const todos = (await (await fetch(`${url}/todos`)).json()) as { title: string }[];
+    return todos.map(({ title }) => title);
+  }
+
+  it('is ready at once, and keeps its data in its own folder', async () => {
+    const { url } = await start();
+    const ready = await fetch(`${url}/health/ready`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
+    expect(statSync(join(folder, 'mongodb')).mode & 0o077).toBe(0);
+  });
+
+  it.each([
+    ['is a file', 'file', '.'],
+    ['is in a folder where none can be made', '/proc/x', '.'],
+    ['has a file in the place of the folder of the database', '.', 'mongodb'],
+    ['has a file in the place of the folder of the records', '.', 'mongodb/lmdb'],
+  ])('does not start, and says so in one sentence, if DATA_DIR %s', async (_, path, inside) => {
+    const dir = resolve(folder, path);
+    const place = join(dir, inside);
+    if (path === 'file') writeFileSync(dir, '');
+    if (path === '.') {
+      mkdirSync(dirname(place), { recursive: true });
+      writeFileSync(place, '');
+    }
+    for (const entry of ['main', 'worker']) {
+      const env = { DATA_DIR: dir, JWT_SECRET: TEST_SECRET, PORT: '0' };
+      const service = ServiceProcess.spawn(env, [`dist/bundle/${entry}.js`]);
+      started.push(service);
+      const { code, stderr } = await service.ended();
+      const sentence =
+        inside !== 'mongodb/lmdb'
+          ? `DATA_DIR must be a folder that can be written; ${place} is not.\n`
+          : expect.stringMatching(
+              `^The folder ${dirname(place)} cannot hold the embedded database: .+ Name a folder that .+\n$`,
+            );
+      expect([entry, code, stderr]).toEqual([entry, 1, sentence]);
+    }
+  });
+
+  it.each(['data.mdb', 'journal'])('ends with one line if %s is missing', async (file) => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    service.signal('SIGTERM');
+    await service.ended();
+    rmSync(join(folder, 'mongodb', 'lmdb', file));
+    const env = { DATA_DIR: folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
+    const { code, stderr } = await ServiceProcess.spawn(env).ended();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^The data file .*data\.mdb cannot be opened: .* is missing.* Put a backup .*\n$/,
+      ),
+    ]);
+  });
+
+  it('ends with one line if a byte of the journal is wrong, and goes on without a record that was cut short', async () => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    service.signal('SIGKILL');
+    await service.ended();
+    const journal = join(folder, 'mongodb', 'lmdb', 'journal');
+    const bytes = readFileSync(journal);
+    for (const at of [0, bytes.length / 2, bytes.length - 1].map(Math.floor)) {
+      const damaged = Buffer.from(bytes);
+      damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
+      writeFileSync(journal, damaged);
+      const env = { DATA_DIR: folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
+      const { code, stderr } = await ServiceProcess.spawn(env).ended();
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^The journal .* is damaged at byte .* Put a backup .*\n$/),
+      ]);
+    }
+    writeFileSync(journal, Buffer.concat([bytes, bytes.subarray(34, 54)]));
+    const again = await start();
+    expect(await titles(again.url)).toEqual(['Water the plants']);
+    again.service.signal('SIGTERM');
+    const { stderr } = await again.service.ended();
+    expect(
+      stderr.match(/The journal .* was cut off at byte \d+ of \d+: what followed .* never acknowledged\./g),
+    ).toHaveLength(1);
+  });
+
+  it('exits at once if the port is taken', async () => {
+    const { port } = new URL((await start()).url);
+    const env = { DATA_DIR: join(folder, 'other'), PORT: port };
+    const { code, stderr } = await ServiceProcess.spawn(env).ended();
+    expect([code, stderr]).toEqual([1, expect.stringContaining('PORT is in use by another process.')]);
+  });
+
+  it('exits in time on SIGTERM, and the next start finds its data', async () => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    const begun = performance.now();
+    service.signal('SIGTERM');
+    const { code, stderr } = await service.ended();
+    expect([code, stderr]).toEqual([0, '']);
+    expect(performance.now() - begun).toBeLessThan(WITHIN_MS);
+    expect(await titles((await start()).url)).toEqual(['Water the plants']);
+  });
+
+  it('loses nothing that it acknowledged when it is killed', async () => {
+    const { service, url } = await start();
+    const acknowledged: string[] = [];
+    const writers = Array.from({ length: 4 }, async (_, writer) => {
+      for (let i = 0; ; i += 1) {
+        const title = `Todo ${writer}.${i}`;
+        await create(url, title);
+        acknowledged.push(title);
+      }
+    });
+    const ended = Promise.allSettled(writers);
+    await eventually(() => expect(acknowledged.length).toBeGreaterThan(20));
+    service.signal('SIGKILL');
+    await Promise.all([ended, service.ended()]);
+    expect(await titles((await start()).url)).toEqual(expect.arrayContaining(acknowledged));
+  });
+
+  it('answers 503 where the disk is full, goes on reading, and has lost nothing when there is room again', async () => {
+    const { service, url } = await start('-f 512');
+    const acknowledged: string[] = [];
+    let response = await post(url, 'Todo 0');
+    for (; response.status === 201; response = await post(url, `Todo ${acknowledged.length}`)) {
+      acknowledged.push(`Todo ${acknowledged.length}`);
+    }
+    const { code } = (await response.json()) as { code: string };
+    expect([response.status, code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
+    for (let i = 0; i < 50; i++) {
+      const title = `Todo ${acknowledged.length}`;
+      const { status } = await post(url, title);
+      // A checkpoint makes room.
+      if (status === 201) acknowledged.push(title);
+      else expect(status).toBe(503);
+    }
+    // Lists begin with the newest.
+    acknowledged.reverse();
+    expect(await titles(url)).toEqual(acknowledged);
+    service.signal('SIGKILL');
+    const { stdout } = await service.ended();
+    const causes = [...stdout.matchAll(/"level":"(?:error|warn)".*"reason":"([^"]+)"/g)].map(
+      ([, reason]) => reason,
+    );
+    expect(causes).toEqual([...new Set(causes)]);
+    expect(causes.length).toBeGreaterThan(0);
+    expect(await titles((await start()).url)).toEqual(acknowledged);
+  });
+
+  it('goes on while clients hold as many connections as it may open files', async () => {
+    const { url } = await start('-n 128');
+    const { hostname, port } = new URL(url);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const probe = async () => {
+      const [response] = (await once(get(`${url}/health/live`, { agent }), 'response')) as [IncomingMessage];
+      await once(response.resume(), 'end');
+      expect(response.statusCode).toBe(200);
+    };
+    await probe();
+    const idle = Array.from({ length: 200 }, () => connect(Number(port), hostname).on('error', () => {}));
+    await eventually(() => expect(idle.some(({ destroyed }) => destroyed)).toBe(true));
+    // It takes figures of itself every second.
+    for (const begun = performance.now(); performance.now() - begun < 2_000;) await probe();
+    for (const socket of idle) socket.destroy();
+    await eventually(() => create(url, 'Water the plants'));
+    agent.destroy();
+  });
+
+  it.each(['.', 'lmdb/data.mdb', 'lmdb/journal'])(
+    'acknowledges nothing once %s of its files has been removed',
+    async (path) => {
+      const { service, url } = await start();
+      await create(url, 'Water the plants');
+      rmSync(join(folder, 'mongodb', path), { recursive: true });
+      const response = await post(url, 'Feed the cat');
+      expect(response.status).toBe(503);
+      await service.says(/"reason":"The files of the database in [^"]*mongodb\/lmdb have been removed/);
+    },
+  );
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'shares the data with a second process on the same folder, which takes over at a %s of the first, and gives back',
+    async (signal) => {
+      const [first, second] = [await start(), await start()];
+      const id = await create(second.url, 'Water the plants');
+      const reads = async (url: string) => expect((await fetch(`${url}/todos/${id}`)).status).toBe(200);
+      await reads(first.url);
+      first.service.signal(signal);
+      await first.service.ended();
+      await eventually(() => reads(second.url), 20_000);
+      const third = await start();
+      await reads(third.url);
+      second.service.signal(signal);
+      await second.service.ended();
+      await eventually(() => reads(third.url), 20_000);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,80 @@
+/**
+ * @mongodb
+ * @slow
+ */
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { expectProblem } from '../support/problems.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+
+/** How long a client may wait for an answer. Unit: milliseconds. */
+const WITHIN_MS = 5_000;
+
+const DETAIL = 'This query takes the database too long. Narrow its filter, or try again later.';
+
+async function expectTooSlow(send: () => Promise<TestResponse>, instance: string): Promise<void> {
+  const started = performance.now();
+  const response = await send();
+  expect(performance.now() - started).toBeLessThan(WITHIN_MS);
+  expectProblem(response, { status: 503, code: 'QUERY_TOO_SLOW', detail: DETAIL, instance });
+  expect(response.headers.get('retry-after')).toBe('5');
+}
+
+describe('a query that the database gives up on', () => {
+  const uri = new URL(freshDatabaseUri());
+  uri.searchParams.set('appName', uri.pathname.slice(1));
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { MONGODB_URI: uri.href } });
+    await app.post('/todos', { title: 'Before' });
+  });
+  afterAll(() => app.close());
+
+  /** Has a MongoDB with test commands (`--setParameter enableTestCommands=1`) fail the service's reads; false for another. */
+  async function failReads(mode: 'alwaysOn' | 'off'): Promise<boolean> {
+    const data = {
+      failCommands: ['find', 'aggregate', 'count'],
+      errorCode: 50,
+      appName: uri.pathname.slice(1),
+    };
+    const admin = app.database.client.db('admin');
+    return admin.command({ configureFailPoint: 'failCommand', mode, data }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  it.each(['/todos', '/todos?limit=5', '/todos?limit=5&count=none', '/todos/count'])(
+    'GET %s',
+    async (path) => {
+      // The client that looks behind the service has the same name; it reads nothing meanwhile.
+      if (!(await failReads('alwaysOn'))) return;
+      try {
+        await expectTooSlow(() => app.get(path), path.split('?', 1)[0] ?? '');
+        expect((await app.get('/todos/665f1c2ab7e3a90d4c8b4567')).body).toMatchObject({
+          code: 'DATABASE_UNAVAILABLE',
+        });
+        expect((await app.get('/health/ready')).status).toBe(200);
+      } finally {
+        await failReads('off');
+      }
+    },
+  );
+});
+
+describe('an unanswered query to a database that can be reached', () => {
+  it.each(['/todos', '/todos?limit=5', '/todos/count', '/todos?completed=true'])('GET %s', async (path) => {
+    const uri = freshDatabaseUri();
+    const proxy = await TcpProxy.before(uri);
+    const app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
+    await app.post('/todos', { title: 'Before' });
+    proxy.swallow(Buffer.from('\0todos\0'));
+    await expectTooSlow(() => app.get(path), path.split('?', 1)[0] ?? '');
+    // What is no query has nothing to narrow.
+    expect((await app.get('/todos/665f1c2ab7e3a90d4c8b4567')).body).toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+    });
+    await app.close();
+    await proxy.close();
+  });
+});

@@ -1,0 +1,244 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DCLinter } from 'dclint';
+import { validate } from 'dockerfile-utils';
+import { load, loadAll } from 'js-yaml';
+import { readEnvironment, type Variables } from '../../src/config/index.js';
+import { type KubernetesObject, typeProblems } from '../support/kubernetes-types.js';
+
+interface Container {
+  image: string;
+  command?: string[];
+  env?: { name: string; value: string }[];
+  envFrom: { secretRef?: { name: string }; configMapRef?: { name: string } }[];
+  startupProbe: object;
+  lifecycle?: { preStop: { exec: { command: [string, string] } } };
+  livenessProbe: { httpGet: { path: string } };
+  readinessProbe: { httpGet: { path: string } };
+  securityContext: object;
+}
+interface Manifest extends KubernetesObject {
+  metadata: { name: string };
+  data?: Record<string, string>;
+  spec?: {
+    selector?: { matchLabels: object };
+    podSelector?: { matchLabels: object };
+    policyTypes?: string[];
+    egress?: { ports?: { port: number }[]; to?: { ipBlock: { cidr: string; except: string[] } }[] }[];
+    template: {
+      spec: { containers: [Container]; securityContext: object; terminationGracePeriodSeconds: number };
+      metadata: { labels: object };
+    };
+  };
+}
+
+type Fields = Record<string, unknown>;
+
+const FOLDER = 'deploy/kubernetes';
+const SECRETS: Record<string, Variables> = {
+  database: { MONGODB_URI: 'mongodb+srv://db.example.com/posts-and-todos' },
+  metrics: { METRICS_TOKEN: '0'.repeat(64) },
+};
+const dockerfile = readFileSync('Dockerfile', 'utf8');
+const imageEnvironment = Object.fromEntries(
+  [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]),
+) as Variables;
+
+/** The variables that a process reads; anything else would be a setting without effect. */
+function knownVariables(): Set<string> {
+  const asked = new Set<string>();
+  readEnvironment(new Proxy<Variables>({}, { get: (_target, name) => void asked.add(String(name)) }));
+  return asked;
+}
+
+function expectToStart(variables: Variables, verifiesTokens: boolean): void {
+  const all = { ...imageEnvironment, ...variables };
+  for (const name of Object.keys(all)) expect([...knownVariables()]).toContain(name);
+  expect(readEnvironment(all, { verifiesTokens })).toMatchObject({
+    nodeEnv: 'production',
+    host: '0.0.0.0',
+    port: 3000,
+    workerPort: 3000,
+  });
+}
+
+describe('the manifests for Kubernetes', () => {
+  const { resources, images } = load(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')) as {
+    resources: string[];
+    images: { name: string; newTag: string }[];
+  };
+  const manifests = resources.flatMap(
+    (name) => loadAll(readFileSync(join(FOLDER, name), 'utf8')) as Manifest[],
+  );
+  const find = (kind: string, name: string) =>
+    manifests.find((one) => one.kind === kind && one.metadata.name === name) as Manifest;
+
+  it('are all in the kustomization', () => {
+    const files = readdirSync(FOLDER).filter((name) => name !== 'kustomization.yaml');
+    expect([...resources].sort()).toEqual(files.sort());
+  });
+
+  it('have the fields and types of Kubernetes', () => {
+    expect(typeProblems(manifests)).toEqual([]);
+  });
+
+  it.each<[string, (spec: Fields, pod: Fields, container: Fields) => void, RegExp]>([
+    [
+      'an unknown field',
+      (_spec, pod) => (pod.terminationGracePeriod = 20),
+      /'"terminationGracePeriod"' does not exist in type 'PodSpec'/,
+    ],
+    [
+      'a field in the wrong place',
+      (spec) => (spec.containers = []),
+      /'"containers"' does not exist in type 'DeploymentSpec'/,
+    ],
+    [
+      'a value of another type',
+      (spec) => (spec.replicas = '3'),
+      /^"replicas": "3", Type 'string' is not assignable to type 'number'/,
+    ],
+    [
+      'a missing field',
+      (_spec, _pod, container) => delete container.name,
+      /Property 'name' is missing in type/,
+    ],
+  ])('would be refused for %s', (_fault, spoil, problem) => {
+    const spoilt = structuredClone(find('Deployment', 'api')) as never as { spec: Fields };
+    const pod = (spoilt.spec.template as { spec: Fields }).spec;
+    spoil(spoilt.spec, pod, (pod.containers as [Fields])[0]);
+    expect(typeProblems([spoilt as never])).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it('would be refused for an unknown kind, or a version that there is not', () => {
+    const problems = typeProblems([
+      { apiVersion: 'apps/v1', kind: 'Deploy' },
+      { apiVersion: 'policy/v1beta1', kind: 'PodDisruptionBudget' },
+    ]);
+    expect(problems).toEqual([
+      expect.stringContaining("'Deploy'"),
+      expect.stringContaining('policy/v1beta1'),
+    ]);
+  });
+
+  it.each([
+    ['api', true],
+    ['worker', false],
+  ])(
+    'start %s with valid settings, probes, no privileges and a disruption budget',
+    (name, verifiesTokens) => {
+      const { spec } = find('Deployment', name);
+      const { containers, securityContext } = spec?.template.spec ?? ({} as never);
+      const [container] = containers;
+      const settings = container.envFrom.map(({ configMapRef, secretRef }) =>
+        configMapRef ? find('ConfigMap', configMapRef.name).data : SECRETS[secretRef?.name ?? ''],
+      );
+      const own = Object.fromEntries((container.env ?? []).map(({ name: key, value }) => [key, value]));
+      expectToStart(Object.assign({}, ...settings, own) as Variables, verifiesTokens);
+      expect(Object.assign({}, ...settings)).toMatchObject(SECRETS.metrics ?? {});
+      expect(container.livenessProbe.httpGet.path).toBe('/health/live');
+      expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
+      expect(container.startupProbe).toBeDefined();
+      expect(securityContext).toMatchObject({ runAsNonRoot: true });
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+      });
+      const { matchLabels } = find('PodDisruptionBudget', name).spec?.selector ?? {};
+      expect(spec?.template.metadata.labels).toMatchObject(matchLabels ?? { missing: true });
+    },
+  );
+
+  it.each(['api', 'worker'])('give a process of %s the time that it needs to end', (name) => {
+    const { containers, terminationGracePeriodSeconds } =
+      find('Deployment', name).spec?.template.spec ?? ({} as never);
+    const [command, seconds] = containers[0].lifecycle?.preStop.exec.command ?? ['sleep', '0'];
+    expect(command).toBe('sleep');
+    // A balancer may take a while to notice; the workers have none.
+    expect(Number(seconds)).toBe(name === 'api' ? 5 : 0);
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 10);
+  });
+
+  it('run the image that the kustomization names, of this version', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(images).toMatchObject([{ newTag: version }]);
+    for (const name of ['api', 'worker'])
+      expect(find('Deployment', name).spec?.template.spec.containers[0].image).toBe(images[0]?.name);
+  });
+
+  it('let a process connect to DNS, database and key server, and webhooks to no private network', () => {
+    for (const [name, ports] of [
+      ['api', [53, 53, 27017, 443]],
+      ['worker', [53, 53, 27017]],
+    ] as const) {
+      const { podSelector, policyTypes, egress = [] } = find('NetworkPolicy', name).spec ?? ({} as never);
+      const { labels } = find('Deployment', name).spec?.template.metadata ?? ({} as never);
+      expect([podSelector?.matchLabels, policyTypes]).toEqual([labels, ['Egress']]);
+      const anywhere = egress.filter(({ to }) => to === undefined);
+      expect(anywhere.flatMap((rule) => (rule.ports ?? []).map(({ port }) => port))).toEqual(ports);
+      const blocks = egress.flatMap(({ to = [] }) => to.map(({ ipBlock }) => ipBlock));
+      expect(blocks.map(({ cidr }) => cidr)).toEqual(name === 'api' ? [] : ['0.0.0.0/0', '::/0']);
+    }
+    const { egress = [] } = find('NetworkPolicy', 'worker').spec ?? {};
+    const refused = egress.flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => ipBlock.except));
+    expect(refused).toEqual(
+      expect.arrayContaining(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', 'fc00::/7']),
+    );
+  });
+});
+
+describe('compose.yml', () => {
+  const { services } = load(readFileSync('compose.yml', 'utf8')) as {
+    services: Record<
+      string,
+      {
+        '<<'?: { environment: Variables; stop_grace_period: string };
+        environment?: Variables & { '<<'?: Variables };
+      }
+    >;
+  };
+  /** The settings of a service, with those that it merges in. */
+  const environmentOf = (name: string): Variables => {
+    const { '<<': base, environment = {} } = services[name] ?? {};
+    const { '<<': shared, ...own } = environment;
+    return { ...base?.environment, ...shared, ...own };
+  };
+
+  it.each([
+    ['api', true],
+    ['worker', false],
+  ])('starts %s with settings that it takes, and gives it the time to end', (name, verifiesTokens) => {
+    expect(parseInt(services[name]?.['<<']?.stop_grace_period ?? '10s')).toBeGreaterThan(10);
+    const environment = environmentOf(name);
+    if (environment.JWT_SECRET) environment.JWT_SECRET = 'x'.repeat(64);
+    expectToStart(environment, verifiesTokens);
+  });
+
+  it('passes the schema of Compose and the rules of its linter', () => {
+    const linter = new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] });
+    const [result] = linter.lintFiles(['compose.yml'], false);
+    expect(result?.messages.filter(({ type }: { type: string }) => type === 'error')).toEqual([]);
+    // A file that was not read has no errors either.
+    expect(result?.filePath).toMatch(/compose\.yml$/);
+  });
+});
+
+describe('the Dockerfile', () => {
+  it('passes the rules of Docker', () => {
+    expect(validate(dockerfile)).toEqual([]);
+  });
+
+  it('copies only files that exist, runs without root, and checks its health', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    for (const name of copied) expect([name, existsSync(name)]).toEqual([name, true]);
+    const workspaces = readdirSync('libs').map((name) => `libs/${name}/package.json`);
+    expect(copied).toEqual(expect.arrayContaining(workspaces));
+    expect(dockerfile).toMatch(/^USER node$/m);
+    expect(dockerfile).toMatch(/^HEALTHCHECK [^]*\/health\/live/m);
+  });
+});

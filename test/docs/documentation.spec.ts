@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ERROR_TABLE } from '../../src/common/errors/index.js';
+import { readEnvironment, type Variables } from '../../src/config/index.js';
+
+describe('docs/errors.md', () => {
+  const rows = tableRows('docs/errors.md');
+
+  it('lists every code with its status and title, in the order of the table, and no other', () => {
+    const listed = rows.map(([code, status, title]) => [code, { status: Number(status), title }]);
+    expect(listed).toEqual(Object.entries(ERROR_TABLE));
+  });
+
+  it('says of every code when it comes and what to do', () => {
+    const silent = rows.filter((row) => row.length !== 5 || row.some((cell) => cell === ''));
+    expect(silent).toEqual([]);
+  });
+});
+
+describe('docs/operations.md', () => {
+  it('says what to do about every refusal with 429 or 503', () => {
+    const refusals = Object.entries(ERROR_TABLE).filter(([, { status }]) => status === 429 || status === 503);
+    const explained = tableRows('docs/operations.md', '## Refusals').map(([code]) => code);
+    expect(refusals.map(([code]) => code).filter((code) => !explained.includes(code))).toEqual([]);
+  });
+});
+
+describe("the README's table of variables", () => {
+  it('lists every variable that the service reads, with its default, and no other', () => {
+    const listed = tableRows('README.md', '## Configuration').map(([name, value]) => [name, value]);
+    expect(listed).toEqual(defaultsOf(readEnvironment));
+  });
+});
+
+describe('.env.example', () => {
+  it('lists every variable, in the order of the README, with its default', () => {
+    const lines = readFileSync('.env.example', 'utf8').split('\n');
+    const listed = lines.flatMap(
+      (line) => (/^#([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3) as [string, string] | undefined) ?? [],
+    );
+    const expected = defaultsOf(readEnvironment);
+    const pairs = expected.map(([name, value], i) => [name, value === 'unset' ? listed[2 * i + 1] : value]);
+    expect(listed).toEqual(pairs.flat());
+  });
+});
+
+describe('the decisions', () => {
+  it('have a number each, and are listed in their order', () => {
+    const pages = readdirSync('docs/adr').filter((name) => name !== 'README.md');
+    const listed = tableRows('docs/adr/README.md').map(([cell = '']) => /\((.+)\)/.exec(cell)?.[1]);
+    expect(listed).toEqual(pages.sort());
+    expect(new Set(pages.map((name) => name.slice(0, 4))).size).toBe(pages.length);
+  });
+});
+
+describe('every page', () => {
+  const pages = [
+    ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
+    ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join('docs', name)),
+  ];
+
+  it.each(pages)('%s links to files that exist', (page) => {
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(
+      (match) => match[1] ?? '',
+    );
+    const dead = links.filter((link) => !link.startsWith('http') && !existsSync(join(dirname(page), link)));
+    expect(dead).toEqual([]);
+  });
+});
+
+/** The body rows of the first table after a heading, as cells without code marks. */
+function tableRows(path: string, heading = ''): string[][] {
+  const text = readFileSync(path, 'utf8');
+  const [, ...lines] = (/(?:^\|.*\n)+/m.exec(text.slice(text.indexOf(heading)))?.[0] ?? '')
+    .trim()
+    .split('\n');
+  return lines.slice(1).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  );
+}
+
+/** Each variable that was asked for, in that order, with what it is where it is unset. */
+function defaultsOf(read: typeof readEnvironment): [string, string][] {
+  const asked = new Set<string>();
+  const nothing = new Proxy<Variables>({}, { get: (_target, name) => void asked.add(String(name)) });
+  const environment = Object.entries(read(nothing));
+  return [...asked].map((name) => {
+    const [, value] =
+      environment.find(([field]) => field.toLowerCase() === name.replaceAll('_', '').toLowerCase()) ?? [];
+    return [name, value === undefined || String(value) === '' ? 'unset' : String(value)];
+  });
+}

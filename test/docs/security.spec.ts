@@ -1,0 +1,132 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { ESLint } from 'eslint';
+
+const PAGE = readFileSync('docs/security.md', 'utf8');
+const TESTS = readdirSync('test', { recursive: true, encoding: 'utf8' }).map((path) => join('test', path));
+
+/** A requirement of the ASVS, as the page has it. */
+interface Row {
+  id: string;
+  level: string;
+  status: string;
+  evidence: string;
+}
+
+const ROWS = PAGE.split('\n').flatMap((line): Row[] => {
+  const [, id = '', level = '', , status = '', evidence = ''] = line.split('|').map((cell) => cell.trim());
+  return /^V\d+\.\d+\.\d+$/.test(id) ? [{ id, level, status, evidence }] : [];
+});
+
+describe('the table of the ASVS', () => {
+  const met = ROWS.filter(({ status }) => status === 'met');
+  const references = met.flatMap(({ id, evidence }) =>
+    [...evidence.matchAll(/`([^`]+)`/g)].map(([, text = '']): [string, string] => [id, text]),
+  );
+  const inTests = references.filter(([, text]) => /^[\w.-]+spec\.ts: /.test(text));
+  const files = references.filter(([, text]) =>
+    /^[\w./-]+\.[a-z]+$|^[\w-]+\/[\w./-]+$|^Dockerfile$/.test(text),
+  );
+
+  it('has every requirement once, with a level and a status', () => {
+    const ids = ROWS.map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(ids).toHaveLength(253);
+    const odd = ROWS.filter(
+      ({ level, status, evidence }) =>
+        !/^[12]$/.test(level) ||
+        !['met', '**not met**', 'yours', 'does not apply'].includes(status) ||
+        evidence === '',
+    );
+    expect(odd).toEqual([]);
+  });
+
+  it('names tests that exist', () => {
+    const missing = inTests.filter(([, text]) => {
+      const [, file = '', title = ''] = /^([^:]+): (.*)$/.exec(text) ?? [];
+      const path = TESTS.find((one) => basename(one) === file);
+      if (!path) return true;
+      const source = readFileSync(path, 'utf8');
+      return !["'", '"', '`'].some((quote) => source.includes(quote + title + quote));
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it('names files that exist', () => {
+    expect(files.filter(([, path]) => !existsSync(path))).toEqual([]);
+  });
+
+  it('shows every requirement that is met by a test or a file', () => {
+    const shown = new Set([...inTests, ...files].map(([id]) => id));
+    expect(met.filter(({ id }) => !shown.has(id))).toEqual([]);
+  });
+
+  it('counts what is in it', () => {
+    const count = (chapter: string, status: string) =>
+      ROWS.filter((row) => row.id.startsWith(chapter) && row.status === status).length;
+    const chapters = [...new Set(ROWS.map(({ id }) => `${id.split('.')[0]}.`)), 'V'];
+    const counted = chapters.map((chapter) =>
+      ['met', '**not met**', 'yours', 'does not apply'].map((status) => count(chapter, status)),
+    );
+    const stated = [...PAGE.matchAll(/^\| (?:V\d+ .*|All) +\| (\d+) +\| (\d+) +\| (\d+) +\| (\d+) +\|$/gm)];
+    expect(stated.map((cells) => cells.slice(1).map(Number))).toEqual(counted);
+    const [met_ = 0, not = 0, yours = 0] = counted.at(-1) ?? [];
+    const share = (of: number) => `${met_} of ${of}, ${((100 * met_) / of).toFixed(1)} %`;
+    expect(PAGE).toContain(`met and not met: ${share(met_ + not)}.`);
+    expect(PAGE).toContain(`it would be ${share(met_ + not + yours)}.`);
+  });
+});
+
+describe('the statements of the page about the source', () => {
+  it.each([
+    ["eval('1')", 'no-eval'],
+    ["new Function('return 1')()", 'no-new-func'],
+  ])('the linter refuses code that is made from strings: %s', async (code, rule) => {
+    const [result] = await new ESLint().lintText(`${code};\n`, { filePath: 'src/main.ts' });
+    expect(result?.messages.map(({ ruleId, severity }) => [ruleId, severity])).toContainEqual([rule, 2]);
+  });
+
+  it('hashes are SHA-256', () => {
+    const sources = ['src', 'libs/embedded-mongodb/src'].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => join(folder, name)),
+    );
+    const made = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\bcreate(?:Hash|Hmac)\(\s*([^,)]+)/g)].map(([, name]) => name),
+    );
+    expect(made.length).toBeGreaterThan(5);
+    expect([...new Set(made)]).toEqual(["'sha256'"]);
+  });
+
+  it('the image contains no repository, tests, examples or settings', () => {
+    const ignored = readFileSync('.dockerignore', 'utf8').split('\n');
+    expect(ignored).toEqual(expect.arrayContaining(['.git', 'test', '**/test', 'examples', '.env']));
+    const [, final = ''] =
+      /\nFROM [^\n]*(?<!AS build)\n([^]*)/.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    const copied = [...final.matchAll(/^COPY .* (\S+)$/gm)].map(([, target]) => target);
+    expect(copied).toEqual(['../', 'node_modules', 'libs', 'dist', 'public']);
+    expect(final).toMatch(/^ENV NODE_ENV=production /m);
+  });
+
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { integrity?: string; link?: boolean; hasInstallScript?: boolean }>;
+  };
+  const installed = Object.entries(packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  );
+
+  it('every package is pinned by a hash', () => {
+    expect(installed.length).toBeGreaterThan(100);
+    expect(installed.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))).toEqual([]);
+  });
+
+  it('no package runs a script at installation', () => {
+    const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      allowScripts: Record<string, boolean>;
+    };
+    const wanting = installed.filter(([, { hasInstallScript }]) => hasInstallScript);
+    const allowed = wanting.filter(([path]) => allowScripts[path.replace(/^.*node_modules\//, '')] !== false);
+    expect(allowed).toEqual([]);
+  });
+});

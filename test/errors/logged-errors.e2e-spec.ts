@@ -1,0 +1,319 @@
+/** @mongodb */
+import { Readable } from 'node:stream';
+import { Controller, Get, Injectable, Module, Param, StreamableFile } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { InjectConnection, Schema } from '@nestjs/mongoose';
+import mongoose, { type Connection } from 'mongoose';
+import { type AfterCreate, CrudModule } from '../../src/common/crud/index.js';
+import { describeError } from '../../src/common/errors/index.js';
+import { IsListOf, IsNested, IsNumber, IsText, IsTextList, schemaOf } from '../../src/common/fields/index.js';
+import { eventually } from '../support/eventually.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { createResourceApp, resourceRoot } from '../support/resource-app.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+
+/** Part of every record here; no log may have it. */
+const CANARY = 'canary-d3b07384';
+
+const rawSchema = new mongoose.Schema({
+  secret: { type: String, enum: ['x'] },
+  n: Number,
+  list: [{ n: Number }],
+  map: { type: Map, of: Number },
+});
+
+/** Operations that fail with an error whose text or members have the record, by their name. */
+const FAILING: Record<string, (connection: Connection) => unknown> = {
+  duplicate: async ({ db }) => {
+    await db?.createCollection('raw').catch(() => undefined);
+    await db?.collection('raw').createIndex({ secret: 1 }, { unique: true });
+    await db?.collection('raw').deleteMany({});
+    await db?.collection('raw').insertOne({ secret: CANARY });
+    await db?.collection('raw').insertOne({ secret: CANARY });
+  },
+  duplicates: ({ db }) => db?.collection('raw').insertMany([{ secret: CANARY }, { secret: CANARY }]),
+  bulk: ({ db }) =>
+    db
+      ?.collection('raw')
+      .bulkWrite([
+        { insertOne: { document: { secret: CANARY } } },
+        { insertOne: { document: { secret: CANARY } } },
+      ]),
+  'unknown operator': ({ db }) => db?.collection('raw').updateOne({}, { $unknown: { a: CANARY } } as never),
+  'wrong type': async ({ db }) => {
+    await db?.collection('raw').insertOne({ secret: 1, s: CANARY } as never);
+    await db?.collection('raw').updateMany({}, { $inc: { s: 1 } } as never);
+  },
+  'unknown command': ({ db }) => db?.command({ [CANARY]: 1 }),
+  'parallel arrays': async ({ db }) => {
+    await db?.createCollection('parallel').catch(() => undefined);
+    await db?.collection('parallel').createIndex({ a: 1, b: 1 });
+    await db?.collection('parallel').insertOne({ a: [CANARY, 1], b: [CANARY, 2] });
+  },
+  validator: async ({ db }) => {
+    await db?.createCollection('strict', {
+      validator: { $jsonSchema: { properties: { a: { bsonType: 'int' } } } },
+    });
+    await db?.collection('strict').insertOne({ a: CANARY });
+  },
+  place: async ({ db }) => {
+    await db?.createCollection('places').catch(() => undefined);
+    await db?.collection('places').createIndex({ at: '2dsphere' });
+    await db
+      ?.collection('places')
+      .insertOne({ at: { type: 'Point', coordinates: [0, 123] }, address: CANARY });
+  },
+  'too large': ({ db }) => db?.collection('raw').insertOne({ secret: CANARY.repeat(1_200_000) }),
+  'key with a null': ({ db }) => db?.collection('raw').insertOne({ [`${CANARY}\0`]: 1 }),
+  decimal: () => mongoose.Types.Decimal128.fromString(CANARY),
+  cast: (connection) => rawOf(connection).findOne({ n: CANARY }).exec(),
+  'cast of an entry': (connection) =>
+    rawOf(connection)
+      .updateOne({}, { $push: { list: { n: CANARY } } })
+      .exec(),
+  'name of a map': (connection) => rawOf(connection).create({ map: { [`${CANARY}.x`]: 1 } }),
+  validation: (connection) =>
+    new (rawOf(connection))({ secret: CANARY, n: CANARY, list: [{ n: CANARY }] }).validate(),
+  'not found': (connection) =>
+    rawOf(connection)
+      .findOne({ secret: `${CANARY}x` })
+      .orFail()
+      .exec(),
+  json: () => JSON.parse(`${CANARY}`),
+  'a cause': (connection) => wrapped(FAILING.duplicate?.(connection)),
+  'several causes': async (connection) => {
+    const thrown = ['cast', 'duplicates'].map((name) => failureOf(() => FAILING[name]?.(connection)));
+    throw new AggregateError(await Promise.all(thrown), 'Several failed');
+  },
+  'a record': () => {
+    throw { title: CANARY };
+  },
+};
+
+const rawOf = (connection: Connection): mongoose.Model<Record<string, unknown>> =>
+  (connection.models.Raw as never) ?? connection.model('Raw', rawSchema, 'raw');
+
+async function wrapped(work: unknown): Promise<void> {
+  throw new Error('Wrapped', { cause: new Error('Twice', { cause: await failureOf(() => work) }) });
+}
+
+async function failureOf(work: () => unknown): Promise<unknown> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+@ApiExcludeController()
+@Controller('failing')
+class FailingController {
+  constructor(@InjectConnection() private readonly connection: Connection) {}
+
+  @Get('streams/:name')
+  async stream(@Param('name') name: string) {
+    const error = await failureOf(() => FAILING[name]?.(this.connection));
+    const source = new Readable({ read: () => undefined });
+    source.push('some');
+    setImmediate(() => source.destroy(error as Error));
+    return new StreamableFile(source);
+  }
+
+  @Get(':name')
+  async fail(@Param('name') name: string): Promise<string> {
+    await FAILING[name]?.(this.connection);
+    return 'nothing failed';
+  }
+}
+
+class LetterInput {
+  @IsText({ max: 100 })
+  text!: string;
+}
+
+@Schema({ timestamps: true })
+class Letter extends LetterInput {}
+
+@Injectable()
+class LetterHooks {
+  constructor(@InjectConnection() private readonly connection: Connection) {}
+
+  async afterCreate(_: AfterCreate<Letter, LetterInput>) {
+    await FAILING.duplicate?.(this.connection);
+  }
+}
+
+@Module({ controllers: [FailingController] })
+class FailingModule {}
+
+describe('what the log has of an error with a record', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      FailingModule,
+      CrudModule.forFeature({ entity: Letter, input: LetterInput, name: 'letters', hooks: LetterHooks }),
+    );
+    await app.get(`/failing/${encodeURIComponent('duplicate')}`);
+  });
+  afterAll(() => app.close());
+
+  const linesSince = (seen: number) => app.logLines.slice(seen);
+
+  it.each(Object.keys(FAILING))('neither its text nor its members: %s', async (name) => {
+    const seen = app.logLines.length;
+    const { status, text } = await app.get(`/failing/${encodeURIComponent(name)}`);
+    expect(status).toBe(500);
+    await eventually(() => expect(linesSince(seen)).toHaveLength(2));
+    const failure = linesSince(seen).find(({ level }) => level === 'error');
+    expect(failure).toMatchObject({ code: 'INTERNAL_ERROR', error: { type: expect.any(String) } });
+    expect([text, JSON.stringify(linesSince(seen))].filter((one) => one.includes(CANARY))).toEqual([]);
+  });
+
+  it('but its class, code, fields and stack', async () => {
+    const seen = app.logLines.length;
+    await app.get('/failing/duplicate');
+    await app.get('/failing/validation');
+    const errors = linesSince(seen).flatMap(({ error }) => error ?? []);
+    expect(errors).toEqual([
+      expect.objectContaining({
+        type: 'MongoServerError',
+        message: 'MongoServerError 11000 at secret (its text may quote a record)',
+        code: 11_000,
+        stack: expect.stringMatching(/^MongoServerError: .+\n {4}at .+/),
+      }),
+      expect.objectContaining({
+        message: expect.stringMatching(
+          /^ValidationError at (?=.*secret)(?=.*n)(?=.*list).+ \(its text may quote a record\)$/,
+        ),
+      }),
+    ]);
+  });
+
+  it('nothing of it in a stream that breaks off, or a hook that fails', async () => {
+    const seen = app.logLines.length;
+    await expect(
+      fetch(`${app.url}/failing/streams/duplicate`).then((answer) => answer.text()),
+    ).rejects.toThrow();
+    expect((await app.post('/letters', { text: CANARY })).status).toBe(201);
+    await eventually(() => expect(linesSince(seen).filter(({ level }) => level === 'error')).toHaveLength(2));
+    expect(JSON.stringify(linesSince(seen))).not.toContain(CANARY);
+  });
+
+  it('nothing of it where a unique index cannot be built', async () => {
+    class CodeInput {
+      @IsText({ max: 100 })
+      code!: string;
+    }
+    @Schema({ timestamps: true })
+    class Code extends CodeInput {}
+    const uri = freshDatabaseUri();
+    const client = new mongoose.mongo.MongoClient(uri);
+    await client.db().createCollection('codes');
+    await client
+      .db()
+      .collection('codes')
+      .insertMany([{ code: CANARY }, { code: CANARY }]);
+    const schema = schemaOf(Code).index({ code: 1 }, { unique: true });
+    const features = [CrudModule.forFeature({ entity: Code, input: CodeInput, name: 'codes', schema })];
+    const other = await createTestApp({
+      env: { MONGODB_URI: uri },
+      root: (environment, database) => resourceRoot(environment, database, features),
+    });
+    const reason = expect.stringMatching(/^MongoServerError 11000 (DuplicateKey )?at code /);
+    expect(other.logLines).toContainEqual(expect.objectContaining({ level: 'error', reason }));
+    expect(JSON.stringify(other.logLines)).not.toContain(CANARY);
+    await client.close();
+    await other.close();
+  });
+
+  it('nothing of it where nobody catches it', async () => {
+    const script = `
+      import { start } from '../dist/start.js';
+      await start({ portVariable: 'PORT' }, async () => {
+        setImmediate(() => { throw Object.assign(new SyntaxError('${CANARY}'), { record: '${CANARY}' }); });
+      });`;
+    const env = { MONGODB_URI: 'mongodb://127.0.0.1:1/none' };
+    const { code, stderr } = await ServiceProcess.spawn(env, ['--input-type=module', '-e', script]).ended();
+    expect([code, JSON.parse(stderr)]).toEqual([1, expect.objectContaining({ type: 'SyntaxError' })]);
+    expect(stderr.replace(script, '')).not.toContain(CANARY);
+  });
+
+  it('a network failure in its own words', () => {
+    const error = new mongoose.mongo.MongoNetworkError('connect ECONNREFUSED 127.0.0.1:1');
+    expect(describeError(error)).toMatchObject({ message: 'connect ECONNREFUSED 127.0.0.1:1' });
+  });
+});
+
+class Point {
+  @IsText({ max: 10 })
+  type!: string;
+
+  @IsListOf(IsNumber(), { max: 2 })
+  coordinates!: number[];
+}
+
+class ShopInput {
+  @IsText({ max: 100 })
+  address!: string;
+
+  @IsNested(() => Point, { optional: true })
+  place?: Point;
+
+  @IsTextList({ maxEntries: 9, entry: { max: 9 }, optional: true })
+  colours?: string[];
+
+  @IsTextList({ maxEntries: 9, entry: { max: 9 }, optional: true })
+  sizes?: string[];
+}
+
+@Schema({ timestamps: true })
+class Shop extends ShopInput {}
+
+it.each([
+  [
+    'an impossible place',
+    { place: '2dsphere' },
+    { place: { type: 'Point', coordinates: [10, 123] } },
+    {
+      pointer: '/place',
+      detail:
+        '"place" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.',
+    },
+  ],
+  [
+    'two lists in one index',
+    { colours: 1, sizes: 1 },
+    { colours: ['red', 'blue'], sizes: ['s', 'm'] },
+    { pointer: '', detail: 'The database cannot store the record with these values. Change them.' },
+  ],
+] as const)('%s, which the database refuses, is a 400', async (_, index, values, fault) => {
+  const schema = schemaOf(Shop).index(index);
+  const app = await createResourceApp(
+    CrudModule.forFeature({ entity: Shop, input: ShopInput, name: 'shops', schema, bulk: true }),
+  );
+  try {
+    // The embedded database has no indexes of places, and says so.
+    if (/not supported by the embedded server/.test(JSON.stringify(app.logLines))) return;
+    const address = CANARY;
+    const { body } = await app.post('/shops', { address });
+    const refused = [
+      await app.post('/shops', { address, ...values }),
+      await app.patch(`/shops/${String(body._id)}`, values),
+    ];
+    const operations = [
+      { create: { address, ...values } },
+      { create: { address } },
+      { create: { address, ...values } },
+    ];
+    const bulk = (await app.post('/shops/bulk', { operations })).body.results as { status: number }[];
+    expect(bulk.map(({ status }) => status)).toEqual([400, 201, 400]);
+    for (const { status, body: problem } of refused)
+      expect([status, problem]).toMatchObject([400, { code: 'VALIDATION_FAILED', errors: [fault] }]);
+    expect(bulk[0]).toMatchObject({ code: 'VALIDATION_FAILED', errors: [fault] });
+    expect(JSON.stringify(app.logLines)).not.toContain(CANARY);
+  } finally {
+    await app.close();
+  }
+});

@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { mock } from 'node:test';
+import { Writable } from 'node:stream';
+import { OUTAGE } from '../../src/common/errors/index.js';
+import { createLog } from '../../src/common/http/index.js';
+import { eventually } from '../support/eventually.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { sendBytes } from '../support/raw-http.js';
+import { buildService, ServiceProcess } from '../support/service-process.js';
+import { ACME, TEST_SECRET, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp, type TestRequest } from '../support/test-app.js';
+import { forgedToken, goodClaims, inSeconds } from '../support/tokens.js';
+
+type Line = Record<string, unknown>;
+
+describe('while the database cannot be reached', () => {
+  let lines: Line[];
+
+  beforeAll(async () => {
+    buildService();
+    const service = ServiceProcess.spawn({
+      MONGODB_URI: 'mongodb://127.0.0.1:1/none',
+      JWT_SECRET: TEST_SECRET,
+      PORT: '0',
+    });
+    const url = await service.url();
+    for (let i = 0; i < 20; i++) {
+      const headers = { 'X-Request-Id': `probe-${i}` };
+      for (const path of ['/health/ready', '/todos', '/todos?limit=5'])
+        expect((await fetch(url + path, { headers })).status).toBe(503);
+    }
+    service.signal('SIGTERM');
+    const { stdout } = await service.ended();
+    lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+  });
+
+  it('logs one short line for all attempts to open it, and one for all requests, besides their own', () => {
+    const common = { level: 'error', time: expect.any(String) };
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([
+      {
+        ...common,
+        context: 'Database',
+        reason: 'connect ECONNREFUSED 127.0.0.1:1',
+        msg: 'The database cannot be opened; trying again',
+      },
+      {
+        ...common,
+        context: 'Problem',
+        requestId: 'probe-0',
+        code: 'DATABASE_UNAVAILABLE',
+        msg: 'The database cannot be reached or is too slow. Try again later.',
+      },
+    ]);
+    const answered = lines.filter(({ msg }) => msg === 'answered');
+    expect(answered).toHaveLength(60);
+    for (const line of answered)
+      expect(line).toMatchObject({ level: 'info', status: 503, code: 'DATABASE_UNAVAILABLE' });
+  });
+});
+
+describe('lines about an outage', () => {
+  const lines: Line[] = [];
+  const log = createLog(
+    'info',
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines.push(JSON.parse(chunk.toString()) as Line);
+        done();
+      },
+    }),
+  );
+  beforeEach(() => mock.timers.enable());
+  afterEach(() => {
+    mock.timers.reset();
+    lines.splice(0);
+  });
+
+  const fail = (fields: object, times = 1) => {
+    for (let i = 0; i < times; i++) log.error({ ...OUTAGE, ...fields }, 'Not now');
+  };
+
+  it('are one per cause at once, and then their number each minute, until there are none', () => {
+    const full = { code: 'DATABASE_UNAVAILABLE', reason: 'No space left' };
+    fail(full, 926);
+    for (let i = 0; i < 50; i++) fail({ ...full, reason: `connection ${i} closed` });
+    expect(lines).toMatchObject([full, { reason: 'connection 0 closed' }]);
+    expect(lines.filter((line) => 'count' in line)).toEqual([]);
+    mock.timers.tick(60_000);
+    expect(lines.slice(2)).toMatchObject([
+      { ...full, count: 925 },
+      { reason: 'connection 49 closed', count: 49 },
+    ]);
+    fail(full, 3);
+    mock.timers.tick(60_000);
+    expect(lines.slice(4)).toMatchObject([{ ...full, count: 3 }]);
+    mock.timers.tick(600_000);
+    expect(lines).toHaveLength(5);
+    fail(full);
+    expect(lines).toHaveLength(6);
+  });
+
+  it('are few, however many texts a cause has', () => {
+    for (let i = 0; i < 1_000; i++)
+      fail({ reason: 'abcdefghij'.slice(0, 1 + (i % 10)).repeat(1 + Math.floor(i / 10)) });
+    expect(lines.length).toBeLessThanOrEqual(101);
+  });
+
+  it('do not take others with them', () => {
+    for (let i = 0; i < 3; i++) log.error({ reason: 'No space left' }, 'Not now');
+    expect(lines).toHaveLength(3);
+  });
+});
+
+describe('the lines of requests', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  const linesOf = (requestId: string) => app.logLines.filter((line) => line.requestId === requestId);
+
+  it('say who asked for what, from where, and why it was refused', async () => {
+    const token = await tokenOf(ACME, { sub: 'emma' });
+    const id = '665f1c2ab7e3a90d4c8b9999';
+    const headers = { 'X-Request-Id': 'refused' };
+    const { status } = await app.patch(`/posts/api/${id}`, { title: 'New' }, { token, headers });
+    expect(status).toBe(404);
+    await eventually(() =>
+      expect(linesOf('refused')).toEqual([
+        {
+          level: 'info',
+          time: expect.any(String),
+          requestId: 'refused',
+          method: 'PATCH',
+          path: `/posts/api/${id}`,
+          address: '127.0.0.1',
+          tenant: ACME,
+          subject: 'emma',
+          status: 404,
+          ms: expect.any(Number),
+          code: 'RECORD_NOT_FOUND',
+          msg: 'answered',
+        },
+      ]),
+    );
+  });
+
+  it('say for every token whose it is, or that it was refused and why', async () => {
+    const write = (requestId: string, token: string) =>
+      app.post('/posts/api', { title: 'New' }, { token, headers: { 'X-Request-Id': requestId } });
+    await write('good', await tokenOf(ACME, { sub: 'emma' }));
+    await write('expired', await tokenOf(ACME, { exp: inSeconds(-3600) }));
+    await write('forged', forgedToken({ alg: 'none' }, goodClaims(), { hash: null }));
+    await write('homeless', await tokenOf('', { sub: 'emma' }));
+    await eventually(() => expect(linesOf('homeless')).toHaveLength(1));
+    const common = { method: 'POST', path: '/posts/api', address: '127.0.0.1', msg: 'answered' };
+    expect(['good', 'expired', 'forged', 'homeless'].flatMap(linesOf)).toEqual([
+      expect.objectContaining({ ...common, status: 201, tenant: ACME, subject: 'emma' }),
+      expect.objectContaining({ ...common, status: 401, code: 'INVALID_TOKEN', reason: 'ERR_JWT_EXPIRED' }),
+      expect.objectContaining({
+        ...common,
+        status: 401,
+        code: 'INVALID_TOKEN',
+        reason: 'ERR_JOSE_ALG_NOT_ALLOWED',
+      }),
+      expect.objectContaining({ ...common, status: 403, code: 'TENANT_REQUIRED', subject: 'emma' }),
+    ]);
+  });
+
+  it('say for every refusal which check caused it', async () => {
+    const refused: [string, string, string, TestRequest?][] = [
+      ['VALIDATION_FAILED', 'POST', '/todos', { body: { title: 1 } }],
+      ['MALFORMED_REQUEST', 'POST', '/todos', { body: '{' }],
+      ['UNSUPPORTED_MEDIA_TYPE', 'POST', '/todos', { body: 'x', headers: { 'Content-Type': 'text/plain' } }],
+      ['VALIDATION_FAILED', 'GET', '/todos?title[$ne]=x'],
+      ['INVALID_ID', 'GET', '/todos/1'],
+      ['METHOD_NOT_ALLOWED', 'DELETE', '/todos'],
+      ['PATH_NOT_FOUND', 'GET', '/.env'],
+      ['UNAUTHENTICATED', 'GET', '/subscriptions'],
+    ];
+    for (const [code, method, path, request] of refused) {
+      const requestId = `${code}-${method}`;
+      await app.request(method, path, {
+        ...request,
+        headers: { ...request?.headers, 'X-Request-Id': requestId },
+      });
+      await eventually(() =>
+        expect(linesOf(requestId)).toEqual([expect.objectContaining({ method, code, address: '127.0.0.1' })]),
+      );
+    }
+  });
+
+  it('have their time in UTC', async () => {
+    const before = Date.now();
+    await app.get('/health/live', { headers: { 'X-Request-Id': 'timed' } });
+    await eventually(() => expect(linesOf('timed')).toHaveLength(1));
+    const time = String(linesOf('timed')[0]?.time);
+    expect(new Date(time).toISOString()).toBe(time);
+    expect(Date.parse(time)).toBeGreaterThanOrEqual(before);
+  });
+
+  it('report bytes that are not HTTP, with the identifier in the answer', async () => {
+    const { body } = await sendBytes(app.url, 'GET /to dos HTTP/1.1\r\nHost: a\r\n\r\n');
+    await eventually(() =>
+      expect(linesOf(String(body.requestId))).toEqual([
+        expect.objectContaining({ address: '127.0.0.1', status: 400, code: 'MALFORMED_REQUEST' }),
+      ]),
+    );
+  });
+
+  it('report a client that goes away during its body, which is not an error', async () => {
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    const head =
+      'POST /todos HTTP/1.1\r\nHost: a\r\nX-Request-Id: gone\r\nContent-Type: application/json\r\n';
+    socket.write(`${head}Content-Length: 1000\r\n\r\n{"title":`);
+    // Its head has been read when another request is answered.
+    await app.get('/health/live');
+    socket.destroy();
+    await eventually(() => expect(linesOf('gone').map(({ msg }) => msg)).toContain('client went away'));
+    expect(linesOf('gone').filter(({ level }) => level !== 'info')).toEqual([]);
+  });
+});
+
+describe('the log in a terminal', () => {
+  it('contains no line or terminal command that a logged text forges', () => {
+    let shown = '';
+    const terminal = Object.assign(
+      new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          shown += chunk.toString();
+          done();
+        },
+      }),
+      { isTTY: true },
+    );
+    const log = createLog('info', terminal);
+    const forged = '\n[10:00:00] INFO: forged \u001b[2J\u0007';
+    log.info(`A text${forged}`);
+    log.info({ title: forged, error: new Error(forged, { cause: new Error(forged) }) }, 'Fields');
+    expect(shown).not.toMatch(/^\[10:00:00\] INFO: forged/m);
+    expect(shown).not.toContain('\u0007');
+    expect(shown).not.toContain('\u001b[2J');
+    expect(shown).toContain('A text');
+  });
+});
+
+it('the service continues when the reader of its log ends', async () => {
+  buildService();
+  const service = ServiceProcess.spawn({
+    MONGODB_URI: freshDatabaseUri(),
+    JWT_SECRET: TEST_SECRET,
+    PORT: '0',
+  });
+  const url = await service.url();
+  service.stopReading();
+  for (let i = 0; i < 5; i++) expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  service.signal('SIGTERM');
+  expect((await service.ended()).code).toBe(0);
+});

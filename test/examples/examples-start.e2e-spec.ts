@@ -1,0 +1,58 @@
+/** @slow */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceProcess } from '../support/service-process.js';
+
+/** Time to build the examples and to start them twice on a busy machine. Unit: milliseconds. */
+const START_MS = 120_000;
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'examples-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Starts the examples, asks something of them, and gives back what they printed. */
+async function whileRunning(ask: (url: string) => Promise<void>): Promise<string> {
+  const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' }, ['scripts/start-examples.js']);
+  try {
+    await ask(await service.url());
+  } finally {
+    service.signal('SIGTERM');
+  }
+  return (await service.ended()).stdout;
+}
+
+it(
+  'npm run examples starts them all on a database of their own, with tokens that outlive a restart',
+  async () => {
+    const printed = await whileRunning(async (url) => {
+      const { tags } = (await (await fetch(`${url}/docs/openapi.json`)).json()) as {
+        tags: { name: string }[];
+      };
+      expect(tags.map(({ name }) => name)).toEqual([
+        'Products',
+        'Categories',
+        'Articles and comments',
+        'Users',
+        'Todos',
+        'Orders',
+        'Events',
+        'Invoices',
+      ]);
+      expect(existsSync(join(folder, 'mongodb'))).toBe(true);
+    });
+    const tokens = printed.match(/^eyJ[\w.-]+$/gm) ?? [];
+    expect(tokens).toHaveLength(3);
+    await whileRunning(async (url) => {
+      for (const token of tokens) {
+        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+        const body = JSON.stringify({ title: 'Water the plants' });
+        expect((await fetch(`${url}/todos`, { method: 'POST', headers, body })).status).toBe(201);
+        expect(await (await fetch(`${url}/todos/count`, { headers })).json()).toEqual({ count: 1 });
+      }
+    });
+  },
+  START_MS,
+);

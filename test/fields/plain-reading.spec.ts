@@ -1,0 +1,199 @@
+import { Transform, Type } from 'class-transformer';
+import {
+  IsArray,
+  IsDate,
+  IsDateString,
+  IsMongoId,
+  IsEmail,
+  IsInt,
+  IsOptional,
+  IsString,
+  Max,
+  MaxLength,
+  Min,
+  ValidateBy,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
+import { Types } from 'mongoose';
+import { InputReader } from '../../src/common/fields/index.js';
+import { faultsOf } from '../support/faults.js';
+
+const DATE =
+  '"date" must be an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z.';
+
+describe('plain decorators of class-validator', () => {
+  it('report the type before the bounds, whatever their order', async () => {
+    class Stocked {
+      @Max(100_000) @IsInt() @Min(0) stock!: number;
+      @IsInt() @Max(5) other!: number;
+      @MaxLength(5) @IsEmail() @IsString() email!: string;
+    }
+    const reader = new InputReader(Stocked);
+    expect(await faultsOf(reader.read({ stock: '5', other: [1], email: 7 }))).toEqual([
+      { pointer: '/stock', detail: 'stock must be an integer number' },
+      { pointer: '/other', detail: 'other must be an integer number' },
+      { pointer: '/email', detail: 'email must be a string' },
+    ]);
+    expect(await faultsOf(reader.read({ stock: -1, other: 6, email: 'x' }))).toEqual([
+      { pointer: '/stock', detail: 'stock must not be less than 0' },
+      { pointer: '/other', detail: 'other must not be greater than 5' },
+      { pointer: '/email', detail: 'email must be an email' },
+    ]);
+  });
+
+  it('@Type() builds nested objects and reads dates, and coerces nothing', async () => {
+    class Part {
+      @IsString() name!: string;
+    }
+    class Typed {
+      @IsOptional() @IsInt() @Type(() => Number) number?: number;
+      @IsOptional() @IsString() @Type(() => String) text?: string;
+      @IsOptional() @Type(() => Boolean) flag?: boolean;
+      @IsOptional() @IsDate() @Type(() => Date) date?: Date;
+      @IsOptional() @ValidateNested() @Type(() => Part) part?: Part;
+      @IsOptional() @IsArray() @ValidateNested({ each: true }) @Type(() => Part) parts?: Part[];
+    }
+    const reader = new InputReader(Typed);
+    const typed = await reader.read({
+      date: '2026-01-31T09:00:00Z',
+      part: { name: 'a' },
+      parts: [{ name: 'b' }],
+    });
+    expect(typed.date).toEqual(new Date('2026-01-31T09:00:00Z'));
+    expect([typed.part, typed.parts?.[0]].every((part) => part instanceof Part)).toBe(true);
+    const wrong = {
+      number: '5',
+      text: 5,
+      flag: 'true',
+      date: '2026-01-31',
+      part: [{ name: 'a' }],
+      parts: { name: 'b' },
+    };
+    expect(await faultsOf(reader.read(wrong))).toEqual([
+      { pointer: '/flag', detail: '"flag" must be true or false.' },
+      { pointer: '/date', detail: DATE },
+      { pointer: '/part', detail: '"part" must be an object.' },
+      { pointer: '/parts', detail: '"parts" must be an array.' },
+      { pointer: '/number', detail: 'number must be an integer number' },
+      { pointer: '/text', detail: 'text must be a string' },
+    ]);
+    expect(
+      await faultsOf(reader.read({ date: 1_798_718_400_000, part: { name: 1, more: 2 }, parts: [null] })),
+    ).toEqual([
+      { pointer: '/part/more', detail: '"more" is not an input field. Allowed: name.' },
+      { pointer: '/date', detail: DATE },
+      { pointer: '/parts', detail: '"parts" must not hold null.' },
+      { pointer: '/part/name', detail: 'name must be a string' },
+    ]);
+  });
+
+  it('@Transform() runs, and leaves to the validators what it cannot take', async () => {
+    class Trimmed {
+      @IsString() @Transform(({ value }: { value: string }) => value.trim()) name!: string;
+      @IsOptional() @Transform(({ value }) => (value === '' ? null : value)) @IsString() note?: string;
+    }
+    const reader = new InputReader(Trimmed);
+    expect(await reader.read({ name: '  a ', note: '' })).toEqual({ name: 'a' });
+    expect(await reader.readPatch({ note: '' })).toEqual({ note: null });
+    expect(await faultsOf(reader.read({ name: 5 }))).toEqual([
+      { pointer: '/name', detail: 'name must be a string' },
+    ]);
+  });
+
+  it('validators of the author may be asynchronous, see values of the right type only, and may fail', async () => {
+    const seen: unknown[] = [];
+    const IsFree = () =>
+      ValidateBy({
+        name: 'isFree',
+        async: true,
+        validator: {
+          validate: async (value: string) => {
+            seen.push(value.length);
+            await Promise.resolve();
+            if (value === 'broken') throw new Error('no connection');
+            return value !== 'taken';
+          },
+          defaultMessage: (args) => `"${args?.property}" is taken.`,
+        },
+      });
+    class Account {
+      @IsFree() @IsString() name!: string;
+      @IsOptional() @IsFree() alias?: string;
+    }
+    const reader = new InputReader(Account);
+    expect(await reader.read({ name: 'free' })).toEqual({ name: 'free' });
+    expect(await faultsOf(reader.read({ name: 'taken', alias: 'taken' }))).toEqual([
+      { pointer: '/name', detail: '"name" is taken.' },
+      { pointer: '/alias', detail: '"alias" is taken.' },
+    ]);
+    seen.length = 0;
+    expect(await faultsOf(reader.read({ name: 5, alias: { length: 1 } }))).toEqual([
+      { pointer: '/alias', detail: '"alias" must be a string.' },
+      { pointer: '/name', detail: 'name must be a string' },
+    ]);
+    expect(seen).toEqual([]);
+    await expect(reader.read({ name: 'broken' })).rejects.toThrow('no connection');
+  });
+
+  it('checks a field whose condition depends on others: what is sent must be valid', async () => {
+    class Customer {
+      @IsOptional() @IsString() kind?: string;
+      @ValidateIf((it: Customer) => it.kind === 'company') @IsString() @MaxLength(5) vat?: string;
+    }
+    const customers = new InputReader(Customer);
+    expect(await customers.readPatch({ vat: 'DE1' })).toEqual({ vat: 'DE1' });
+    expect(await faultsOf(customers.readPatch({ vat: 'DE1234' }))).toEqual([
+      { pointer: '/vat', detail: 'vat must be shorter than or equal to 5 characters' },
+    ]);
+    expect(await faultsOf(customers.read({ kind: 'company' }))).toEqual([
+      { pointer: '/vat', detail: 'vat must be a string' },
+    ]);
+    expect(await customers.read({ kind: 'person' })).toEqual({ kind: 'person' });
+    expect(await faultsOf(customers.read({ kind: 'person', vat: 5 }))).toEqual([
+      { pointer: '/vat', detail: '"vat" must be a string.' },
+    ]);
+  });
+
+  it('never store a text or number other than the one sent', async () => {
+    class Loose {
+      @IsOptional() @IsString() text?: string;
+      @IsOptional() @IsString({ each: true }) texts?: string[];
+      @IsOptional() @IsArray() things?: unknown[];
+    }
+    const reader = new InputReader(Loose);
+    const malformed = (field: string, pointer = `/${field}`) => ({
+      pointer,
+      detail: `"${field}" must be well-formed Unicode, without lone surrogates.`,
+    });
+    const body = {
+      text: 'a\ud800',
+      texts: ['a', '\udc00'],
+      things: ['\ud800', { a: Infinity, b: '\ud800' }],
+    };
+    expect(await faultsOf(reader.read(body))).toEqual([
+      malformed('things', '/things/0'),
+      { pointer: '/things/1/a', detail: '"things" must not hold a number beyond the range of a double.' },
+      malformed('things', '/things/1/b'),
+      malformed('text'),
+      malformed('texts'),
+    ]);
+  });
+
+  it('accept stored values in place of texts', async () => {
+    class Meeting {
+      @IsMongoId() room!: string;
+      @IsDateString() at!: string;
+    }
+    class Holder {
+      @ValidateNested() @Type(() => Meeting) meeting!: Meeting;
+    }
+    const reader = new InputReader(Holder);
+    await reader.check({ meeting: { room: new Types.ObjectId(), at: new Date() } as never });
+    const room = '665f1c2ab7e3a90d4c8b4567';
+    const at = new Date('2026-01-31T09:00:00.000Z');
+    expect(await reader.read({ meeting: { room: new Types.ObjectId(room), at } })).toEqual({
+      meeting: { room, at: '2026-01-31T09:00:00.000Z' },
+    });
+  });
+});

@@ -1,0 +1,111 @@
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { Controller, type DynamicModule, Get, Module, StreamableFile } from '@nestjs/common';
+import { AppModule } from '../../src/app.module.js';
+import { Compressed } from '../../src/common/crud/index.js';
+import type { DatabaseServer } from '../../src/common/database/index.js';
+import type { Environment } from '../../src/config/index.js';
+import { eventually } from '../support/eventually.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+
+const TEXT = 'x'.repeat(5_000);
+
+/** Ends the answer that is under way. */
+let finish: (() => void) | undefined;
+const untilFinished = () => new Promise<void>((resolve) => (finish = resolve));
+
+@Controller('slow')
+class SlowController {
+  @Get('whole')
+  async whole(): Promise<object> {
+    await untilFinished();
+    return { text: 'end' };
+  }
+
+  @Get('compressed')
+  @Compressed()
+  async compressed(): Promise<object> {
+    await untilFinished();
+    return { text: TEXT };
+  }
+
+  @Get('stream')
+  stream(): StreamableFile {
+    const body = new Readable({ read: () => undefined });
+    body.push('begin');
+    void untilFinished().then(() => {
+      body.push('end');
+      body.push(null);
+    });
+    return new StreamableFile(body);
+  }
+
+  @Get('compressed-stream')
+  @Compressed()
+  compressedStream(): StreamableFile {
+    return this.stream();
+  }
+}
+
+@Module({})
+class SlowModule {
+  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
+    const imports = [AppModule.forRoot(environment, database)];
+    return { module: SlowModule, imports, controllers: [SlowController] };
+  }
+}
+
+describe('a server that closes', () => {
+  const SOON_MS = 3_000;
+  let app: TestApp;
+  let socket: Socket;
+  let received: string;
+  beforeEach(async () => {
+    finish = undefined;
+    received = '';
+    app = await createTestApp({ root: SlowModule.forRoot });
+    // It never ends its side by itself, and asks for nothing else.
+    socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    socket.setEncoding('latin1').on('data', (text: string) => (received += text));
+  });
+  afterEach(() => socket.destroy());
+
+  /** Begins to close, and resolves when the server takes no more connections. */
+  async function beginToClose(): Promise<{ ended: Promise<void> }> {
+    const ended = app.close();
+    const { server } = app.app.getHttpAdapter().getInstance();
+    await eventually(() => expect(server.listening).toBe(false));
+    return { ended };
+  }
+
+  async function expectEndSoon(ended: Promise<void>): Promise<void> {
+    const begun = performance.now();
+    await ended;
+    expect(performance.now() - begun).toBeLessThan(SOON_MS);
+  }
+
+  it.each(['whole', 'compressed', 'stream', 'compressed-stream'])(
+    'ends soon after an answer that was under way, though its client keeps the connection: %s',
+    async (path) => {
+      socket.write(`GET /slow/${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n`);
+      await eventually(() => expect(finish).toBeDefined());
+      if (path.endsWith('stream')) await eventually(() => expect(received).toContain('HTTP/1.1 200 OK'));
+      const { ended } = await beginToClose();
+      finish?.();
+      await expectEndSoon(ended);
+      expect(received).toMatch(/^HTTP\/1\.1 200 OK/);
+      expect(/^content-encoding: gzip\r$/im.test(received)).toBe(path.startsWith('compressed'));
+      // All of it: the length is there, or the last chunk.
+      expect(received).toMatch(/content-length: \d+|\r\n0\r\n\r\n$/i);
+    },
+  );
+
+  it('does not wait for the rest of a body that was refused before its end', async () => {
+    socket.write(
+      'POST /todos HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{',
+    );
+    await eventually(() => expect(received).toMatch(/^HTTP\/1\.1 413/));
+    const { ended } = await beginToClose();
+    await expectEndSoon(ended);
+  });
+});

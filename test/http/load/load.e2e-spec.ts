@@ -1,0 +1,239 @@
+import { Controller, type DynamicModule, Get, Headers, Module } from '@nestjs/common';
+import { AppModule } from '../../../src/app.module.js';
+import type { DatabaseServer } from '../../../src/common/database/index.js';
+import type { Environment, Variables } from '../../../src/config/index.js';
+import { eventually } from '../../support/eventually.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { createTestApp, type TestApp } from '../../support/test-app.js';
+
+/** What the gate holds back, by the name that its client gives. */
+let waiting: { name: string; open: () => void }[] = [];
+
+@Controller('gate')
+class GateController {
+  @Get()
+  hold(@Headers('x-name') name: string): Promise<object> {
+    return new Promise((resolve) => waiting.push({ name, open: () => resolve({ name }) }));
+  }
+}
+
+@Module({})
+class GateModule {
+  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
+    const imports = [AppModule.forRoot(environment, database)];
+    return { module: GateModule, imports, controllers: [GateController] };
+  }
+}
+
+let app: TestApp;
+async function start(env: Variables): Promise<void> {
+  app = await createTestApp({ env, root: GateModule.forRoot });
+}
+afterEach(async () => {
+  waiting.forEach(({ open }) => open());
+  waiting = [];
+  await app.close();
+});
+
+const send = (path: string, headers: Record<string, string> = {}) => fetch(app.url + path, { headers });
+const hold = (name: string, headers: Record<string, string> = {}) =>
+  send('/gate', { 'X-Name': name, ...headers });
+const held = () => waiting.map(({ name }) => name);
+
+async function create(token: string): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
+  return fetch(`${app.url}/posts/api`, { method: 'POST', headers, body: '{"title":"Release notes"}' });
+}
+
+async function statusesOf(responses: Promise<Response>[]): Promise<number[]> {
+  return (await Promise.all(responses)).map(({ status }) => status);
+}
+
+async function expectRefused(response: Response, status: number, code: string): Promise<void> {
+  expect(response.status).toBe(status);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d?$/);
+  expect(await response.json()).toMatchObject({ status, code });
+}
+
+describe('a limit of requests per minute', () => {
+  it('of an address refuses requests beyond it, but still accepts probes', async () => {
+    await start({ RATE_LIMIT_ADDRESS: '3' });
+    for (let i = 0; i < 3; i++) expect((await send('/todos')).status).toBe(200);
+    await expectRefused(await send('/todos'), 429, 'TOO_MANY_REQUESTS');
+    expect((await send('/health/ready')).status).toBe(200);
+    await eventually(() =>
+      expect(app.logLines).toContainEqual(
+        expect.objectContaining({
+          path: '/todos',
+          address: '127.0.0.1',
+          status: 429,
+          code: 'TOO_MANY_REQUESTS',
+          limit: 'address',
+        }),
+      ),
+    );
+  });
+
+  it('applies to the client behind a trusted proxy, and ignores any other claimed address', async () => {
+    await start({ RATE_LIMIT_ADDRESS: '1', TRUSTED_PROXIES: '127.0.0.1' });
+    const from = (addresses: string) => send('/todos', { 'X-Forwarded-For': addresses });
+    expect((await from('192.0.2.1')).status).toBe(200);
+    expect((await from('192.0.2.2')).status).toBe(200);
+    expect((await from('192.0.2.3, 192.0.2.2')).status).toBe(429);
+  });
+
+  it('is not changed by a client that names another address', async () => {
+    await start({ RATE_LIMIT_ADDRESS: '1' });
+    expect((await send('/todos', { 'X-Forwarded-For': '192.0.2.1' })).status).toBe(200);
+    expect((await send('/todos', { 'X-Forwarded-For': '192.0.2.2' })).status).toBe(429);
+  });
+
+  it('of a tenant does not affect others', async () => {
+    await start({ RATE_LIMIT_TENANT: '2' });
+    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    // Whose the first one is nobody knows before its token was verified.
+    for (let i = 0; i < 3; i++) expect((await create(acme)).status).toBe(201);
+    await expectRefused(await create(acme), 429, 'TOO_MANY_REQUESTS');
+    expect((await create(globex)).status).toBe(201);
+    expect((await send('/posts/api')).status).toBe(200);
+  });
+
+  it('of a tenant is not spent by a token that has expired, on a public route either', async () => {
+    await start({ RATE_LIMIT_TENANT: '3' });
+    const exp = Math.floor(Date.now() / 1_000) + 1;
+    const expiring = await tokenOf(ACME, { exp });
+    expect((await create(expiring)).status).toBe(201);
+    await eventually(() => expect(Date.now() / 1_000).toBeGreaterThan(exp));
+    for (let i = 0; i < 10; i++) {
+      expect((await send('/todos', { Authorization: `Bearer ${expiring}` })).status).toBe(200);
+    }
+    const token = await tokenOf(ACME);
+    for (let i = 0; i < 4; i++) expect((await create(token)).status).toBe(201);
+  });
+
+  it('of bad tokens refuses them unread, but no good tokens or requests without one', async () => {
+    await start({ RATE_LIMIT_BAD_TOKENS: '3' });
+    const acme = await tokenOf(ACME);
+    expect((await create(acme)).status).toBe(201);
+    for (let i = 0; i < 3; i++) expect((await create(`${acme}${i}`)).status).toBe(401);
+    await eventually(async () => expectRefused(await create(`${acme}x`), 429, 'TOO_MANY_REQUESTS'));
+    expect((await create(acme)).status).toBe(201);
+    expect((await send('/todos')).status).toBe(200);
+  });
+});
+
+describe('a process at full capacity', () => {
+  const FULL = 8;
+
+  it('refuses more at once, and serves again when its work is done', async () => {
+    await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '1' });
+    const taken = Array.from({ length: FULL }, (_, i) => hold(String(i)));
+    await eventually(() => expect(held()).toHaveLength(FULL));
+    await eventually(async () => expectRefused(await send('/todos'), 503, 'OVERLOADED'));
+    expect((await send('/health/live')).status).toBe(200);
+    waiting.forEach(({ open }) => open());
+    expect(await statusesOf(taken)).toEqual(Array.from({ length: FULL }, () => 200));
+    expect((await send('/todos')).status).toBe(200);
+  });
+
+  it('lets requests take turns while the waiting time is short', async () => {
+    await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '4000' });
+    const taken = Array.from({ length: 2 * FULL }, (_, i) => hold(String(i)));
+    await eventually(() => expect(held()).toHaveLength(FULL));
+    const created = create(await tokenOf(ACME));
+    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
+    expect((await created).status).toBe(201);
+    expect(await statusesOf(taken)).toEqual(Array.from({ length: 2 * FULL }, () => 200));
+    clearInterval(opening);
+  });
+
+  it.each(['/todos/', '/posts/api/', '/todos/not-an-id', '/nowhere', '/todos?stray=1'])(
+    'never loses a place for good to a request for %s',
+    async (path) => {
+      await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '1' });
+      for (let i = 0; i < 2 * FULL; i++) expect([400, 404]).toContain((await send(path)).status);
+      expect((await send('/todos')).status).toBe(200);
+    },
+  );
+
+  it('gives a tenant no more than its share while there are others', async () => {
+    await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '4000' });
+    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    expect(await statusesOf([create(acme), create(globex)])).toEqual([201, 201]);
+    const authorized = (token: string) => ({ Authorization: `Bearer ${token}` });
+    const ofGlobex = [hold('globex', authorized(globex))];
+    await eventually(() => expect(held()).toEqual(['globex']));
+    const ofAcme = Array.from({ length: 3 * FULL }, () => hold('acme', authorized(acme)));
+    await eventually(() => expect(held()).toContain('acme'));
+    waiting[0]?.open();
+    // What comes later is served before the requests that acme has waiting.
+    for (let i = 0; i < FULL; i++) {
+      expect((await send('/todos?limit=1', authorized(globex))).status).toBe(200);
+    }
+    expect(held().filter((name) => name === 'acme').length).toBeLessThan(FULL);
+    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
+    expect(new Set(await statusesOf([...ofGlobex, ...ofAcme]))).toEqual(new Set([200]));
+    clearInterval(opening);
+  });
+
+  it('lets a tenant wait for its own requests while there are places for others', async () => {
+    const maxWaitMs = 200;
+    await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: String(maxWaitMs) });
+    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    expect(await statusesOf([create(acme), create(globex)])).toEqual([201, 201]);
+    const holdOne = () => hold('acme', { Authorization: `Bearer ${acme}` });
+    const ofAcme = [holdOne(), holdOne()];
+    await eventually(() => expect(held()).toEqual(['acme']));
+    const begun = performance.now();
+    while (performance.now() - begun < 1.5 * maxWaitMs) await send('/health/live');
+    ofAcme.push(holdOne(), holdOne());
+    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
+    expect(await statusesOf(ofAcme)).toEqual([200, 200, 200, 200]);
+    clearInterval(opening);
+  });
+
+  it('answers within five seconds, whatever a handler does', async () => {
+    await start({});
+    const begun = Date.now();
+    await expectRefused(await hold('slow'), 503, 'DEADLINE_EXCEEDED');
+    expect(Date.now() - begun).toBeLessThan(6_000);
+    waiting.forEach(({ open }) => open());
+    expect((await send('/todos')).status).toBe(200);
+    expect(app.logLines.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+
+  it('counts the time that a request waits for its turn', async () => {
+    await start({ MAX_RUNNING_REQUESTS: String(FULL) });
+    const first = Array.from({ length: FULL }, () => hold('first'));
+    await eventually(() => expect(held()).toHaveLength(FULL));
+    const begun = performance.now();
+    const last = hold('last');
+    while (performance.now() - begun < 3_000) await send('/health/live');
+    expect(held()).not.toContain('last');
+    waiting.splice(0).forEach(({ open }) => open());
+    expect(await statusesOf(first)).toEqual(first.map(() => 200));
+    await expectRefused(await last, 503, 'DEADLINE_EXCEEDED');
+    expect(held()).toEqual(['last']);
+    expect(performance.now() - begun).toBeLessThan(6_500);
+  });
+});
+
+describe('a limit of the average delay of the event loop', () => {
+  /** Longer than the second of the average. */
+  const block = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200);
+
+  it('refuses requests above it, but still accepts probes, and serves again below it', async () => {
+    await start({ MAX_EVENT_LOOP_DELAY_MS: '100' });
+    const refused = await eventually(async () => {
+      block();
+      const response = await send('/todos');
+      expect(response.status).toBe(503);
+      return response;
+    });
+    await expectRefused(refused, 503, 'OVERLOADED');
+    block();
+    expect((await send('/health/live')).status).toBe(200);
+    await eventually(async () => expect((await send('/todos')).status).toBe(200));
+  });
+});

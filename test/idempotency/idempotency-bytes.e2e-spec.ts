@@ -1,0 +1,201 @@
+/** @mongodb */
+import mongoose from 'mongoose';
+import { StoredBytes } from '../../src/common/idempotency/stored-bytes.js';
+import { eventually } from '../support/eventually.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { ACME, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+
+const times = (count: number, text: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i)).join(',');
+
+/** Bodies whose answers repeat more than was sent. */
+const AMPLIFYING: [name: string, path: string, body: string][] = [
+  ['operations that are none', '/todos/bulk', `{"operations":[${times(1_000, () => '1')}]}`],
+  ['operations with unknown members', '/todos/bulk', `{"operations":[${times(600, () => '{"a":1}')}]}`],
+  [
+    'operations with unknown fields',
+    '/todos/bulk',
+    `{"operations":[${times(100, () => `{"create":{${times(60, (i) => `"${i}":1`)}}}`)}]}`,
+  ],
+  ['operations on wrong ids', '/todos/bulk', `{"operations":[${times(1_000, () => '{"del":{"_id":"1"}}')}]}`],
+  ['unknown fields', '/todos', `{${times(400, (i) => `"a${i}":1`)}}`],
+  ['one long name', '/todos', `{"${'x'.repeat(500_000)}":1}`],
+  ['long names', '/todos', `{${times(60, (i) => `"${i}${'x'.repeat(9_000)}":1`)}}`],
+];
+
+/** Beside what was sent, and beside 16 times that: the envelope of an answer, and 40 bytes for each operation. */
+const MAX_ANSWER = 65_536 + 40 * 1_000;
+
+describe('what an idempotency key stores', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { WORKER: 'off' } });
+  });
+  afterAll(() => app.close());
+
+  const keys = () => app.database.collection('idempotency_keys');
+
+  it.each(AMPLIFYING)(
+    'is hardly more than was sent, and its answer is bounded by that: %s',
+    async (key, path, body) => {
+      const headers = { 'Idempotency-Key': key.replaceAll(' ', '-') };
+      await keys().deleteMany({});
+      const first = await app.post(path, body, { headers });
+      expect(first.text.length).toBeLessThan(MAX_ANSWER + 8 * body.length);
+      const stored = await keys().findOne();
+      expect(mongoose.mongo.BSON.calculateObjectSize(stored ?? {})).toBeLessThan(2_048 + 2 * body.length);
+      const replay = await app.post(path, body, { headers });
+      expect([replay.status, replay.text === first.text]).toEqual([first.status, true]);
+      expect(replay.headers.get('idempotency-replayed')).toBe('true');
+    },
+  );
+
+  it('is 400 with at most 50 faults and no long name in the answer', async () => {
+    const name = 'x'.repeat(5_000);
+    for (const { body, text } of [
+      await app.post('/todos', { [name]: 1 }),
+      await app.get(`/todos?${name}=1`),
+      await app.get(`/todos?title[${name}]=1`),
+      await app.get(`/todos?sort=${name}`),
+      await app.get(`/todos?fields=${name}`),
+    ]) {
+      expect(body.code).toBe('VALIDATION_FAILED');
+      expect(text.length).toBeLessThan(9_000);
+      expect(text).toMatch(/Allowed: /);
+    }
+  });
+
+  it('tells each of the first operations what is wrong with it, and the code of each of the others', async () => {
+    const operations = Array.from({ length: 1_000 }, (_, i) =>
+      i === 999 ? { create: { title: 'Tea' } } : 1,
+    );
+    const results = (await app.post('/todos/bulk', { operations })).body.results as Record<string, unknown>[];
+    expect(results[0]).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', detail: expect.any(String) });
+    expect(results[998]).toEqual({ status: 400, code: 'VALIDATION_FAILED' });
+    expect(results[999]).toMatchObject({ status: 201 });
+    const large = Array.from({ length: 500 }, () => ({ create: { title: 7, description: 'x'.repeat(100) } }));
+    const told = (await app.post('/todos/bulk', { operations: large })).body.results as Record<
+      string,
+      unknown
+    >[];
+    expect(told.filter(({ detail }) => typeof detail === 'string')).toHaveLength(500);
+  });
+
+  it('tells each faulty line of an ordinary import what is wrong with it, and shortens those of a hostile one', async () => {
+    const importing = async (lines: string[]) => {
+      const headers = { 'Content-Type': 'application/x-ndjson' };
+      const { body, text } = await app.post('/todos/import', lines.join('\n'), { headers });
+      return { lines: body as { line: number; code: string; detail?: string }[], bytes: text.length };
+    };
+    const record = JSON.stringify({ title: 7, description: 'x'.repeat(100) });
+    const ordinary = await importing(Array.from({ length: 2_000 }, () => record));
+    expect(ordinary.lines.filter(({ detail }) => detail !== undefined)).toHaveLength(2_000);
+    const hostile = await importing(Array.from({ length: 2_000 }, () => '1'));
+    expect(hostile.lines.map(({ line, code }) => `${line} ${code}`)).toEqual(
+      Array.from({ length: 2_000 }, (_, i) => `${i + 1} VALIDATION_FAILED`),
+    );
+    expect(hostile.bytes).toBeLessThan(65_536 + 8 * 4_000 + 70 * 2_000);
+  });
+
+  it('is replayed as an earlier version has stored it', async () => {
+    const headers = { 'Idempotency-Key': 'of-yesterday' };
+    const first = await app.post('/todos', '{"titel":"x"}', { headers });
+    const filter = { _id: (await keys().find().sort({ expiresAt: -1 }).next())?._id };
+    const change = {
+      $set: { 'answer.body': Buffer.from(first.text) },
+      $unset: { 'answer.coding': 1 as const },
+    };
+    await keys().updateOne(filter, change);
+    const replay = await app.post('/todos', '{"titel":"x"}', { headers });
+    expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
+  });
+});
+
+describe('a client that has stored as much with idempotency keys as it may', () => {
+  const KEY_BYTES = 512;
+  const uri = freshDatabaseUri();
+  let app: TestApp;
+  let other: TestApp;
+  let token: string;
+  beforeAll(async () => {
+    const env = { MONGODB_URI: uri, WORKER: 'off', TRUSTED_PROXIES: '127.0.0.1' };
+    [app, other] = [await createTestApp({ env }), await createTestApp({ env })];
+    token = await tokenOf(ACME);
+    for (const one of [app, other])
+      one.app.get(StoredBytes, { strict: false }).limits = {
+        tenant: 4 * KEY_BYTES,
+        address: 4 * KEY_BYTES,
+        addresses: 8 * KEY_BYTES,
+      };
+  });
+  afterAll(async () => {
+    await other.leave();
+    await app.close();
+  });
+
+  let number = 0;
+  const post = (one: TestApp, address: string, key = `key-${number++}`) =>
+    one.post(
+      '/todos',
+      { title: 'Tea' },
+      { headers: { 'X-Forwarded-For': address, ...(key && { 'Idempotency-Key': key }) } },
+    );
+
+  /** Stores keys until no more is allowed; returns the last answer. */
+  async function fill(address: string) {
+    for (;;) {
+      const answer = await post(app, address);
+      if (answer.status !== 201) return answer;
+    }
+  }
+
+  it('gets 429 for a new key, and its replays, and writes nothing twice or unasked', async () => {
+    const first = await post(app, '192.0.2.1', 'first');
+    expect(first.status).toBe(201);
+    const before = await app.database.collection('todos').countDocuments();
+    const refused = await fill('192.0.2.1');
+    expect([refused.status, refused.body]).toMatchObject([
+      429,
+      {
+        code: 'TOO_MANY_REQUESTS',
+        detail:
+          'Your tenant, or your address, has stored as much with Idempotency-Keys as it may in 24 hours. Try again later, or leave the header out.',
+      },
+    ]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(3_600);
+    const stored = (await app.database.collection('todos').countDocuments()) - before;
+    expect(stored).toBeLessThan(4);
+    const replay = await post(app, '192.0.2.1', 'first');
+    expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
+    expect((await post(app, '192.0.2.1', '')).status).toBe(201);
+  });
+
+  it('gets it from another process, too', async () => {
+    await eventually(async () => expect((await post(other, '192.0.2.1')).status).toBe(429));
+  });
+
+  it('leaves other addresses, and tenants, what is theirs', async () => {
+    expect((await post(app, '192.0.2.2')).status).toBe(201);
+    expect((await fill('192.0.2.2')).status).toBe(429);
+    // All addresses without a token together.
+    expect((await post(app, '192.0.2.3')).status).toBe(429);
+    const headers = { 'Idempotency-Key': 'of-a-tenant', 'X-Forwarded-For': '192.0.2.3' };
+    expect((await app.post('/posts/api', { title: 'Tea' }, { token, headers })).status).toBe(201);
+  });
+
+  it('may store new keys when its hours end to count', async () => {
+    await app.database.collection('idempotency_bytes').deleteMany({});
+    const third = await createTestApp({ env: { MONGODB_URI: uri, WORKER: 'off' } });
+    third.app.get(StoredBytes, { strict: false }).limits = {
+      tenant: 0,
+      address: 4 * KEY_BYTES,
+      addresses: 1e9,
+    };
+    expect((await post(third, '192.0.2.1')).status).toBe(201);
+    const indexes = await app.database.collection('idempotency_bytes').indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
+    await third.leave();
+  });
+});

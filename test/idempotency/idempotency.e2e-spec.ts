@@ -1,0 +1,286 @@
+/** @mongodb */
+import { eventually } from '../support/eventually.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** All of an answer that a replay repeats. */
+const repeated = ({ status, text, headers }: TestResponse) => ({
+  status,
+  text,
+  headers: ['content-type', 'location', 'etag', 'preference-applied', 'vary'].map((name) =>
+    headers.get(name),
+  ),
+});
+
+const isReplay = ({ headers }: TestResponse) => headers.get('idempotency-replayed') === 'true';
+
+function expectReplay(replay: TestResponse, first: TestResponse): void {
+  expect(isReplay(first)).toBe(false);
+  expect(isReplay(replay)).toBe(true);
+  expect(repeated(replay)).toEqual(repeated(first));
+}
+
+describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (form) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { TODOS_API: form, CORS_ORIGINS: 'https://app.example' } });
+  });
+  beforeEach(() => app.empty());
+  afterAll(() => app.close());
+
+  const post = (body: unknown, key?: string, headers: Record<string, string> = {}) =>
+    app.post('/todos', body, {
+      headers: { ...headers, ...(key !== undefined && { 'Idempotency-Key': key }) },
+    });
+  const count = () => app.database.collection('todos').countDocuments();
+  const keys = () => app.database.collection('idempotency_keys');
+
+  it('replays the first answer, byte for byte, and creates nothing', async () => {
+    const first = await post({ title: 'Buy stamps' }, 'k1');
+    expect(first.status).toBe(201);
+    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first);
+    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first);
+    expect(await count()).toBe(1);
+  });
+
+  it('replays the first answer, whatever has happened to the record, and whatever is preferred now', async () => {
+    const first = await post({ title: 'Buy stamps' }, 'k1', { Prefer: 'return=representation' });
+    expect(first.headers.get('preference-applied')).toBe('return=representation');
+    await app.del(`/todos/${first.body._id}`);
+    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first);
+    expect(await count()).toBe(0);
+  });
+
+  it('creates a record for each key, and for each request without one', async () => {
+    const answers = [
+      await post({ title: 'Buy stamps' }, 'k1'),
+      await post({ title: 'Buy stamps' }, 'k2'),
+      await post({ title: 'Buy stamps' }),
+      await post({ title: 'Buy stamps' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(answers.some(isReplay)).toBe(false);
+    expect(await count()).toBe(4);
+    expect(await keys().countDocuments()).toBe(2);
+  });
+
+  it('rejects the key with a body of different bytes, even if they mean the same', async () => {
+    const first = await post('{"title":"Buy stamps"}', 'k1');
+    for (const body of ['{"title":"Buy bread"}', '{"title": "Buy stamps"}', '{}']) {
+      const { status, body: problem } = await post(body, 'k1');
+      expect(status).toBe(422);
+      expect(problem).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED', title: 'Idempotency key reused' });
+    }
+    expectReplay(await post('{"title":"Buy stamps"}', 'k1'), first);
+    expect(await count()).toBe(1);
+  });
+
+  it('replays a problem byte for byte until the client chooses a new key', async () => {
+    const first = await post({ title: 7, colour: 'red' }, 'k1');
+    expect(first.status).toBe(400);
+    expect(first.body.errors).toHaveLength(2);
+    const replay = await post({ title: 7, colour: 'red' }, 'k1');
+    expectReplay(replay, first);
+    expect(replay.body.requestId).toBe(first.headers.get('x-request-id'));
+    expect(replay.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+    expect((await post({ title: 'Buy stamps' }, 'k1')).status).toBe(422);
+  });
+
+  it('does not keep answers to unreadable requests', async () => {
+    expect((await post('{"title":', 'k1')).status).toBe(400);
+    expect((await post('x', 'k1', { 'Content-Type': 'text/plain' })).status).toBe(415);
+    const first = await post({ title: 'Buy stamps' }, 'k1');
+    expect(first.status).toBe(201);
+    expect(isReplay(first)).toBe(false);
+  });
+
+  it.each(['', 'two words', 'ümlaut', 'x'.repeat(256), 'one, two'])('rejects the key "%s"', async (key) => {
+    const latin1 = Buffer.from(key).toString('latin1');
+    const { status, body } = await post({ title: 'Buy stamps' }, latin1);
+    expect(status).toBe(400);
+    const detail = '"Idempotency-Key" must be given once, as 1 to 255 visible ASCII characters.';
+    expect(body.errors).toEqual([{ parameter: 'Idempotency-Key', detail }]);
+    expect(await count()).toBe(0);
+  });
+
+  it('accepts every visible ASCII character, up to 255 of them', async () => {
+    const visible = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join('');
+    for (const key of [visible, 'x'.repeat(255), '"8e03978e-40d5-43e8-bc93-6894a57f9324"']) {
+      const first = await post({ title: 'Buy stamps' }, key);
+      expect(first.status).toBe(201);
+      expectReplay(await post({ title: 'Buy stamps' }, key), first);
+    }
+  });
+
+  it('carries a request out once, however many arrive at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post({ title: 'Buy stamps' }, 'k1')));
+    const [first, ...others] = answers.filter(({ status }) => status === 201).sort(byReplay);
+    for (const replay of others) expectReplay(replay, first as TestResponse);
+    for (const { status, headers, body } of answers.filter((answer) => answer.status !== 201)) {
+      expect([status, headers.get('retry-after'), body.code]).toEqual([409, '1', 'IDEMPOTENCY_KEY_IN_USE']);
+    }
+    expect(await count()).toBe(1);
+    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first as TestResponse);
+  });
+
+  it('keeps an answer for 24 hours, and only a hash of the body', async () => {
+    const before = Date.now();
+    await post({ title: 'A very private title' }, 'k1');
+    const stored = await keys().findOne();
+    const expiresIn = (stored?.expiresAt as Date).getTime() - DAY_MS;
+    expect(expiresIn).toBeGreaterThanOrEqual(before);
+    expect(expiresIn).toBeLessThanOrEqual(Date.now());
+    expect(JSON.stringify(stored)).not.toContain('private');
+    const indexes = await keys().indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
+  });
+
+  it('treats an expired key as new, even if the database still has it, and with another body', async () => {
+    const first = await post({ title: 'Buy stamps' }, 'k1');
+    await keys().updateMany({}, { $set: { expiresAt: new Date() } });
+    const second = await post({ title: 'Buy bread' }, 'k1');
+    expect(second.status).toBe(201);
+    expect(isReplay(second)).toBe(false);
+    expect(second.body._id).not.toBe(first.body._id);
+    expectReplay(await post({ title: 'Buy bread' }, 'k1'), second);
+    expect(await count()).toBe(2);
+  });
+
+  it('finds the record of a process that died before it could keep the answer', async () => {
+    const first = await post({ title: 'Buy stamps' }, 'k1', { Prefer: 'return=representation' });
+    await keys().updateMany({}, { $unset: { answer: 1 }, $set: { leaseUntil: new Date() } });
+    const second = await post({ title: 'Buy stamps' }, 'k1', { Prefer: 'return=representation' });
+    expect(repeated(second)).toEqual(repeated(first));
+    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), second);
+    expect(await count()).toBe(1);
+  });
+
+  it('makes the record of a process that died before it could, with the identifier that was reserved', async () => {
+    const first = await post({ title: 'Buy stamps' }, 'k1');
+    await keys().updateMany({}, { $unset: { answer: 1 }, $set: { leaseUntil: new Date() } });
+    await app.database.collection('todos').deleteMany({});
+    const second = await post({ title: 'Buy stamps' }, 'k1');
+    expect(second.body).toEqual(first.body);
+    expect(await count()).toBe(1);
+  });
+
+  it('waits for a process that may be alive for 10 seconds at most', async () => {
+    await post({ title: 'Buy stamps' }, 'k1');
+    const lease = ((await keys().findOne())?.leaseUntil as Date).getTime() - Date.now();
+    expect(lease).toBeGreaterThan(0);
+    expect(lease).toBeLessThanOrEqual(10_000);
+    await keys().updateMany({}, { $unset: { answer: 1 } });
+    const { status, headers } = await post({ title: 'Buy stamps' }, 'k1');
+    expect([status, headers.get('retry-after')]).toEqual([409, '1']);
+    expect((await post({ title: 'Buy bread' }, 'k1')).status).toBe(422);
+  });
+
+  it('shows pages of other origins whether an answer is a replay', async () => {
+    const { headers } = await post({ title: 'Buy stamps' }, 'k1', { Origin: 'https://app.example' });
+    expect(headers.get('access-control-expose-headers')).toContain('Idempotency-Replayed');
+    const replay = await post({ title: 'Buy stamps' }, 'k1', { Origin: 'https://app.example' });
+    expect(replay.headers.get('access-control-allow-origin')).toBe('https://app.example');
+  });
+});
+
+const byReplay = (one: TestResponse, other: TestResponse) => Number(isReplay(one)) - Number(isReplay(other));
+
+describe('Idempotency-Key of posts', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(() => app.empty());
+  afterAll(() => app.close());
+
+  const post = (token?: string, key = 'k1', body: unknown = { title: 'Release notes' }) =>
+    app.post('/posts/api', body, { token, headers: { 'Idempotency-Key': key } });
+
+  it('belongs to a tenant and its user', async () => {
+    const [emma, otto, globex] = [
+      await tokenOf(ACME, { sub: 'emma' }),
+      await tokenOf(ACME, { sub: 'otto' }),
+      await tokenOf(GLOBEX, { sub: 'emma' }),
+    ];
+    const firsts = [await post(emma), await post(otto), await post(globex)];
+    expect(firsts.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(firsts.some(isReplay)).toBe(false);
+    expect(new Set(firsts.map(({ body }) => body._id)).size).toBe(3);
+    // A new token of the same user is the same caller.
+    const renewed = await tokenOf(ACME, { sub: 'emma', exp: Math.floor(Date.now() / 1_000) + 7_200 });
+    expectReplay(await post(renewed), firsts[0] as TestResponse);
+  });
+
+  it('belongs to a path', async () => {
+    const token = await tokenOf(ACME);
+    const first = await post(token);
+    const todo = await app.post(
+      '/todos',
+      { title: 'Release notes' },
+      { headers: { 'Idempotency-Key': 'k1' } },
+    );
+    expect([first.status, todo.status]).toEqual([201, 201]);
+    expect(isReplay(todo)).toBe(false);
+  });
+
+  it('is replayed only to a caller who is let in', async () => {
+    await post(await tokenOf(ACME));
+    expect((await post()).status).toBe(401);
+    expect((await post(await tokenOf('nobody'))).status).toBe(403);
+  });
+
+  it('notifies once', async () => {
+    const token = await tokenOf(ACME);
+    const body = { title: 'Told once' };
+    await post(token, 'k1', body);
+    await post(token, 'k1', body);
+    await post(token, 'k2', body);
+    const events = app.database.collection<{ _id: string }>('events');
+    await eventually(async () => expect(await events.countDocuments()).toBe(2));
+    const ids = await events.distinct('_id');
+    const told = () => app.logLines.filter(({ event }) => ids.includes(event as string));
+    await eventually(() => expect(told().map(({ msg }) => msg)).toEqual(['New post', 'New post']));
+  });
+});
+
+describe('Idempotency-Key while the database fails', () => {
+  const uri = freshDatabaseUri();
+  let proxy: TcpProxy;
+  let app: TestApp;
+  beforeAll(async () => {
+    proxy = await TcpProxy.before(uri);
+    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
+  });
+  afterAll(async () => {
+    await proxy.turn('pass');
+    await app.close();
+    await proxy.close();
+  });
+
+  it.each(['hang', 'refuse'] as const)(
+    'is a 503 within five seconds, and free afterwards (%s)',
+    async (mode) => {
+      const send = () =>
+        app.post('/todos', { title: 'Buy stamps' }, { headers: { 'Idempotency-Key': mode } });
+      await app.get('/todos?limit=1');
+      await proxy.turn(mode);
+      const started = performance.now();
+      const failed = await send();
+      expect(performance.now() - started).toBeLessThan(5_000);
+      expect([failed.status, failed.body.code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
+      await proxy.turn('pass');
+      const first = await eventually(async () => {
+        const answer = await send();
+        expect(answer.status).toBe(201);
+        return answer;
+      }, 20_000);
+      expect(isReplay(first)).toBe(false);
+      expectReplay(await send(), first);
+    },
+    40_000,
+  );
+});

@@ -1,0 +1,253 @@
+import { eventually } from '../support/eventually.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { expectInvalidToken, expectUnauthenticated } from '../support/problems.js';
+import { ACME, tokenOf } from '../support/tenants.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+
+const WITHIN_MS = 5_000;
+
+/** The samples of the text format, by their name and labels. */
+function samples(text: string): Record<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  );
+}
+
+describe('GET /metrics', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { WORKER: 'off' } });
+  });
+  afterAll(() => app.close());
+
+  it('has the text format of Prometheus, and no token is needed', async () => {
+    const { status, headers, text } = await app.get('/metrics');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    const lines = text.split('\n').filter((line) => line !== '');
+    const ofFormat = /^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{[^}]*\})? (?:[-+\d.e]+|Nan|\+Inf))$/;
+    expect(lines.filter((line) => !ofFormat.test(line))).toEqual([]);
+    const declared = lines.flatMap((line) => /^# TYPE (\S+)/.exec(line)?.[1] ?? []);
+    expect(declared).toEqual([...new Set(declared)]);
+  });
+
+  it('contains figures of the process', async () => {
+    const figures = samples((await app.get('/metrics')).text);
+    expect(figures.process_resident_memory_bytes).toBeGreaterThan(1e6);
+    expect(figures.process_cpu_seconds_total).toBeGreaterThan(0);
+    expect(figures.nodejs_eventloop_lag_p99_seconds).toBeDefined();
+  });
+
+  it('has no label that contains a tenant or a URL', async () => {
+    const { text } = await app.get('/metrics');
+    const ours = text.split('\n').filter((line) => /^(?:notifications|http|database)_/.test(line));
+    const labels = ours.flatMap((line) => [...line.matchAll(/[{,](\w+)="/g)].map((match) => match[1]));
+    const known = ['code', 'kind', 'le', 'limit', 'method', 'outcome', 'reason', 'route', 'status'];
+    expect([...new Set(labels)].sort()).toEqual(known);
+  });
+
+  it('has the durations of requests by the template of their route, their method and status', async () => {
+    const { body } = await app.post('/todos', { title: 'Tea' });
+    const { _id } = body as { _id: string };
+    const children = [
+      '{method="GET",route="/todos/:id",status="200"}',
+      '{method="GET",route="/todos/:id",status="404"}',
+      '{method="GET",route="none",status="404"}',
+      '{method="other",route="none",status="405"}',
+    ];
+    const counts = async () => {
+      const figures = samples((await app.get('/metrics')).text);
+      return children.map((labels) => figures[`http_request_duration_seconds_count${labels}`] ?? 0);
+    };
+    const before = await counts();
+    await app.get(`/todos/${_id}`);
+    await app.get(`/todos/${_id}`);
+    await app.get(`/todos/${'0'.repeat(24)}`);
+    await app.get('/nothing/here');
+    await fetch(`${app.url}/todos`, { method: 'PROPFIND' });
+    const after = await counts();
+    expect(after.map((count, i) => count - (before[i] ?? 0))).toEqual([2, 1, 1, 1]);
+    const { text } = await app.get('/metrics');
+    expect(text).not.toContain(_id);
+    expect(text).not.toContain('nothing');
+  });
+
+  it('has buckets that add up', async () => {
+    const labels = 'method="GET",route="/health/live",status="200"';
+    await app.get('/health/live');
+    const figures = samples((await app.get('/metrics')).text);
+    const name = 'http_request_duration_seconds';
+    const buckets = Object.entries(figures).filter(([sample]) =>
+      sample.startsWith(`${name}_bucket{${labels}`),
+    );
+    const values = buckets.map(([, value]) => value);
+    expect(values).toEqual([...values].sort((a, b) => a - b));
+    expect(values.at(-1)).toBe(figures[`${name}_count{${labels}}`]);
+    expect(figures[`${name}_sum{${labels}}`]).toBeGreaterThan(0);
+    expect(buckets.at(-1)?.[0]).toContain('le="+Inf"');
+  });
+
+  it('has the requests in flight, the one that asks among them, and forgets those whose client went away', async () => {
+    const inFlight = async () => samples((await app.get('/metrics')).text).http_requests_in_flight;
+    await eventually(async () => expect(await inFlight()).toBe(1));
+    const token = await tokenOf(ACME);
+    const leaving = new AbortController();
+    await fetch(`${app.url}/events`, {
+      headers: { Authorization: `Bearer ${token}` },
+      signal: leaving.signal,
+    });
+    expect(await inFlight()).toBe(2);
+    leaving.abort();
+    await eventually(async () => expect(await inFlight()).toBe(1));
+    const figures = samples((await app.get('/metrics')).text);
+    expect(figures.http_requests_aborted_total).toBe(1);
+    expect([figures.http_requests_running, figures.http_requests_waiting]).toEqual([0, 0]);
+  });
+
+  it('counts refusals by their code and by the limit that was reached', async () => {
+    const limited = await createTestApp({ env: { WORKER: 'off', RATE_LIMIT_ADDRESS: '4' } });
+    // The client of the tests asks for the OpenAPI document, which counts.
+    const refusals = async () => {
+      const figures = samples((await limited.get('/metrics')).text);
+      const name = 'http_requests_refused_total';
+      return Object.fromEntries(
+        Object.entries(figures).filter(([sample, value]) => sample.startsWith(name) && value > 0),
+      );
+    };
+    expect(await refusals()).toEqual({});
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) statuses.push((await fetch(`${limited.url}/todos`)).status);
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    expect(await refusals()).toEqual({
+      'http_requests_refused_total{code="TOO_MANY_REQUESTS",limit="address"}': 2,
+    });
+    await limited.close();
+  });
+
+  it('is 405 for other methods and 400 for a query', async () => {
+    expect((await app.post('/metrics', {})).status).toBe(405);
+    expect((await app.get('/metrics?name=x')).status).toBe(400);
+  });
+
+  it('answers in time while the database hangs, without the figures of the queue', async () => {
+    const uri = freshDatabaseUri();
+    const proxy = await TcpProxy.before(uri);
+    const away = await createTestApp({ env: { MONGODB_URI: proxy.through(uri), WORKER: 'off' } });
+    await proxy.turn('hang');
+    const begun = performance.now();
+    const { status, text } = await away.get('/metrics');
+    expect(performance.now() - begun).toBeLessThan(WITHIN_MS);
+    const figures = samples(text);
+    expect([status, figures.notifications_queue_up]).toEqual([200, 0]);
+    expect(Object.keys(figures).filter((name) => name.startsWith('notifications_deliveries'))).toEqual([]);
+    expect(figures.process_resident_memory_bytes).toBeGreaterThan(0);
+    await fetch(`${away.url}/todos/count`);
+    const later = samples((await away.get('/metrics')).text);
+    expect(later['http_requests_refused_total{code="DATABASE_UNAVAILABLE",limit=""}']).toBe(1);
+    expect(later['database_faults_total{reason="unavailable"}']).toBeGreaterThan(0);
+    await proxy.turn('pass');
+    await away.close();
+    await proxy.close();
+  });
+});
+
+describe('GET /metrics of a service with METRICS_TOKEN', () => {
+  const METRICS_TOKEN = 'scrape-me-with-this-token-and-no-other';
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { WORKER: 'off', METRICS_TOKEN } });
+  });
+  afterAll(() => app.close());
+
+  it('answers requests that send it', async () => {
+    const { status, headers, text } = await app.get('/metrics', { token: METRICS_TOKEN });
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(samples(text).process_resident_memory_bytes).toBeGreaterThan(0);
+  });
+
+  it('is a 401 for everybody else, including those with a token of a tenant', async () => {
+    expectUnauthenticated(await app.get('/metrics'), '/metrics');
+    for (const token of [`${METRICS_TOKEN}x`, METRICS_TOKEN.slice(1), await tokenOf(ACME)])
+      expectInvalidToken(await app.get('/metrics', { token }), '/metrics');
+    expect((await fetch(`${app.url}/metrics`, { method: 'HEAD' })).status).toBe(401);
+  });
+
+  it('opens nothing else', async () => {
+    expectInvalidToken(await app.get('/subscriptions', { token: METRICS_TOKEN }), '/subscriptions');
+    expect((await app.get('/health/live')).status).toBe(200);
+  });
+});
+
+describe('GET /metrics of a service with METRICS=off', () => {
+  it('does not exist', async () => {
+    const app = await createTestApp({ env: { WORKER: 'off', METRICS: 'off' } });
+    expect((await app.get('/metrics')).status).toBe(404);
+    expect((await app.get('/docs/openapi.json')).text).not.toContain('/metrics');
+    expect((await app.get('/health/live')).status).toBe(200);
+    await app.close();
+  });
+});
+
+describe('GET /metrics of requests that arrive while the database is busy', () => {
+  let proxy: TcpProxy;
+  let app: TestApp;
+  beforeAll(async () => {
+    const uri = freshDatabaseUri();
+    proxy = await TcpProxy.before(uri);
+    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri), WORKER: 'off' } });
+  });
+  afterAll(async () => {
+    await app.close();
+    await proxy.close();
+  });
+
+  /** By how much each sample rises when the database hears of the requests after all of them have arrived. */
+  async function risesOf(requests: (() => Promise<TestResponse>)[]): Promise<(sample: string) => number> {
+    const before = samples((await app.get('/metrics')).text);
+    const server = app.app.getHttpServer();
+    let arrived = 0;
+    const allArrived = new Promise<void>((resolve) => {
+      server.on('request', function count() {
+        if (++arrived < requests.length) return;
+        server.off('request', count);
+        resolve();
+      });
+    });
+    await proxy.turn('hold');
+    const answers = Promise.all(requests.map((send) => send()));
+    await allArrived;
+    await proxy.turn('pass');
+    const statuses = new Set((await answers).map(({ status }) => status));
+    expect([...statuses].filter((status) => status >= 300)).toEqual([]);
+    const after = samples((await app.get('/metrics')).text);
+    return (sample) => (after[sample] ?? 0) - (before[sample] ?? 0);
+  }
+
+  it('counts the commands of the database, and how many requests share one', async () => {
+    const name = (of: string) => `database_batch_size_${of}{kind="creates"}`;
+    const rise = await risesOf(
+      Array.from({ length: 50 }, (_, i) => () => app.post('/todos', { title: `Cup ${i}` })),
+    );
+    expect(rise(name('sum'))).toBe(50);
+    expect(rise(name('count'))).toBeLessThan(50);
+    expect(rise('database_command_duration_seconds_count')).toBeGreaterThanOrEqual(rise(name('count')));
+    expect(rise('database_command_duration_seconds_sum')).toBeGreaterThan(0);
+    const figures = samples((await app.get('/metrics')).text);
+    expect(figures.database_connections_in_use).toBeGreaterThanOrEqual(0);
+  });
+
+  it('counts the patches that share a command', async () => {
+    const { body } = await app.post('/todos', { title: 'Cup' });
+    const name = (of: string) => `database_batch_size_${of}{kind="updates"}`;
+    const path = `/todos/${String(body._id)}`;
+    const rise = await risesOf(
+      Array.from({ length: 50 }, (_, i) => () => app.patch(path, { completed: i % 2 === 0 })),
+    );
+    expect(rise(name('sum'))).toBe(50);
+    expect(rise(name('count'))).toBeLessThan(50);
+  });
+});

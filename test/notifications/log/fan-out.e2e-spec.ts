@@ -1,0 +1,230 @@
+/**
+ * @mongodb
+ * @slow
+ */
+import { Types } from 'mongoose';
+import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
+import type { QueuedDelivery } from '../../../src/notifications/deliveries/delivery.entity.js';
+import type { DeliveryCursor } from '../../../src/notifications/log/cursors.js';
+import { EventRecorder } from '../../../src/notifications/log/event-recorder.js';
+import { eventId } from '../../support/deliveries.js';
+import { eventually } from '../../support/eventually.js';
+import { freshDatabaseUri } from '../../support/mongodb.js';
+import { Receiver } from '../../support/receiver.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { createTestApp, type TestApp } from '../../support/test-app.js';
+
+/** Long enough for thousands of deliveries on a machine with other work. */
+const WITHIN_MS = 60_000;
+
+describe('the fan-out of events', () => {
+  const env = { MONGODB_URI: freshDatabaseUri(), WORKER: 'off', WEBHOOK_ALLOW_PRIVATE: 'true' };
+  let app: TestApp;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    app = await createTestApp({ env });
+    receiver = await Receiver.start();
+  });
+  afterAll(async () => {
+    await app.close();
+    await receiver.close();
+  });
+  beforeEach(() => app.empty());
+
+  const deliveries = () => app.database.collection<QueuedDelivery>('deliveries');
+  const cursors = () => app.database.collection<DeliveryCursor>('delivery_cursors');
+  /** Stores subscriptions as the resource does, or as an older version did. */
+  async function subscribe(count: number, tenant = ACME, others: object = {}): Promise<string[]> {
+    const documents = Array.from({ length: count }, () => ({
+      tenant: new Types.ObjectId(tenant),
+      url: receiver.url,
+      events: ['posts.created'],
+      enabled: true,
+      secret: 'whsec_c2VjcmV0',
+      ...others,
+    }));
+    const { insertedIds } = await app.database.collection('subscriptions').insertMany(documents);
+    return Object.values(insertedIds).map(String);
+  }
+  /** Stores subscriptions of which most want other events, but all have their part of the tenant's deliveries. */
+  async function subscribeFew(of: number): Promise<string[]> {
+    await subscribe(of - 3, ACME, { events: ['todos.created'] });
+    return subscribe(3);
+  }
+  async function post(count: number, tenant = ACME): Promise<void> {
+    const token = await tokenOf(tenant);
+    for (let left = count; left > 0; left -= 25) {
+      const answers = await Promise.all(
+        Array.from({ length: Math.min(25, left) }, () => app.post('/posts/api', { title: 'Tea' }, { token })),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    }
+  }
+  const recorded = (count: number) =>
+    eventually(
+      async () => expect(await app.database.collection('events').countDocuments()).toBe(count),
+      WITHIN_MS,
+    );
+  /** The number of deliveries of each subscription. */
+  async function counts(): Promise<Record<string, number>> {
+    const groups = await deliveries()
+      .aggregate<{ _id: Types.ObjectId; count: number }>([
+        { $group: { _id: '$subscription', count: { $sum: 1 } } },
+      ])
+      .toArray();
+    return Object.fromEntries(groups.map(({ _id, count }) => [String(_id), count]));
+  }
+  const expectEach = (ids: readonly string[], count: number) =>
+    eventually(async () => {
+      const made = await counts();
+      expect([Object.keys(made).length, ...new Set(Object.values(made))]).toEqual([ids.length, count]);
+    }, WITHIN_MS);
+  const finish = (filter: object) =>
+    deliveries().updateMany(
+      { ...filter, status: 'pending' },
+      { $set: { status: 'delivered' }, $unset: { dueAt: 1, nextAttemptAt: 1 } },
+    );
+  /** Has a turn of a tenant begin at once, and waits for its end. */
+  async function turnOf(_id: string): Promise<void> {
+    const past = new Date(0);
+    await cursors().updateOne({ _id }, { $set: { turnAt: past } });
+    await eventually(async () => {
+      // While it lasts, its lease ends later.
+      const soon = new Date(Date.now() + 5_000);
+      expect(await cursors().countDocuments({ _id, open: true, turnAt: { $gt: past, $lt: soon } })).toBe(1);
+    }, WITHIN_MS);
+  }
+  const closed = (tenant: string) =>
+    eventually(async () => {
+      const cursor = await cursors().findOne({ _id: tenant });
+      expect([cursor?.open, cursor?.seq]).toEqual([undefined, cursor?.head]);
+    }, WITHIN_MS);
+
+  it.each([
+    ['as many subscriptions as a tenant may register', 100, 120, 100],
+    ['more, from an older version', 1_000, 15, 10],
+  ])(
+    'makes deliveries when earlier ones have been attempted, with %s',
+    async (_name, count, posts, due) => {
+      const ids = await subscribeFew(count);
+      await post(posts);
+      await recorded(posts);
+      await eventually(async () => {
+        const made = Object.values(await counts());
+        expect([made.length, Math.min(...made) >= due]).toEqual([ids.length, true]);
+      }, WITHIN_MS);
+      // They make no more, and leave the tenant waiting.
+      for (const _ of ['first', 'second']) await turnOf(ACME);
+      // What a single turn makes may be beyond.
+      expect(Math.max(...Object.values(await counts()))).toBeLessThan(due + 1_000 / count);
+      await eventually(async () => {
+        await finish({});
+        expect(new Set(Object.values(await counts()))).toEqual(new Set([posts]));
+      }, WITHIN_MS);
+      await closed(ACME);
+    },
+    3 * WITHIN_MS,
+  );
+
+  it('goes on for the subscriptions that keep up, and for the others where each stopped', async () => {
+    const [slow, good] = (await subscribe(2)) as [string, string];
+    for (let made = 60; made <= 180; made += 60) {
+      await post(60);
+      await recorded(made);
+      await eventually(async () => expect((await counts())[good]).toBe(made), WITHIN_MS);
+      await finish({ subscription: new Types.ObjectId(good) });
+    }
+    expect((await counts())[slow]).toBeLessThan(180);
+    await finish({});
+    await expectEach([slow, good], 180);
+    await closed(ACME);
+  }, 120_000);
+
+  it('takes up a turn that has failed before its lease ends', async () => {
+    const queue = app.app.get(DeliveryQueue, { strict: false });
+    queue.countDue = async (subscriptions) => {
+      Reflect.deleteProperty(queue, 'countDue');
+      await queue.countDue(subscriptions);
+      throw new Error('The database is too slow');
+    };
+    const ids = await subscribe(1);
+    await post(1);
+    await eventually(async () => expect(await counts()).toEqual({ [ids[0] ?? '']: 1 }), 10_000);
+    await closed(ACME);
+  });
+
+  it('lets another tenant have its deliveries while those of one cannot all be made', async () => {
+    await subscribeFew(100);
+    await post(110);
+    const [other = ''] = await subscribe(1, GLOBEX);
+    await post(3, GLOBEX);
+    await eventually(async () => expect((await counts())[other]).toBe(3), WITHIN_MS);
+    expect(await cursors().countDocuments({ _id: ACME, open: true })).toBe(1);
+  }, 120_000);
+
+  it('gives a subscription the events since its registration, and none from before', async () => {
+    const token = await tokenOf(ACME);
+    const register = async () => {
+      const body = { url: receiver.url, events: ['posts.created'] };
+      return (await app.post('/subscriptions', body, { token })).body._id as string;
+    };
+    const first = await register();
+    await post(2);
+    await expectEach([first], 2);
+    const second = await register();
+    await post(1);
+    await eventually(async () => expect(await counts()).toEqual({ [first]: 3, [second]: 1 }));
+    // As if the events had to be recorded again, after a crash.
+    await cursors().updateOne({ _id: ACME }, { $set: { seq: 0, open: true } });
+    await closed(ACME);
+    expect(await counts()).toEqual({ [first]: 3, [second]: 1 });
+  });
+
+  it('sends nothing again that an older version has sent', async () => {
+    const [id = ''] = await subscribe(1);
+    const events = Array.from({ length: 3 }, (_, i) => ({
+      _id: eventId() as never,
+      seq: i + 1,
+      tenant: ACME,
+      type: 'posts.created',
+      at: new Date(),
+      body: '{}',
+    }));
+    await app.database.collection('events').insertMany(events);
+    await deliveries().insertOne({
+      subscription: new Types.ObjectId(id),
+      tenant: new Types.ObjectId(ACME),
+      event: events[2]?._id ?? '',
+      type: 'posts.created',
+      status: 'delivered',
+      attempts: [],
+      createdAt: new Date(),
+      tries: 1,
+    });
+    await post(1);
+    await expectEach([id], 2);
+    await closed(ACME);
+    // It ended between the log and the queue: its event is recorded again, with its position.
+    const lost = { ...events[1], id: events[1]?._id, resource: 'posts', action: 'create', time: '' };
+    const record = { tenant: ACME, _id: '1' };
+    await app.app
+      .get(EventRecorder, { strict: false })
+      .record([{ ...lost, record, time: new Date().toISOString() } as never]);
+    await expectEach([id], 3);
+    await closed(ACME);
+    expect(await deliveries().countDocuments({ status: 'delivered' })).toBe(1);
+  });
+
+  it('makes each delivery once in several processes, and takes over the turn of one that was killed', async () => {
+    const others = await Promise.all([createTestApp({ env }), createTestApp({ env })]);
+    const ids = await subscribe(20);
+    await post(40);
+    await expectEach(ids, 40);
+    await closed(ACME);
+    // As if a process had begun a turn and was killed; another one kept the lease, and lost it.
+    await deliveries().deleteMany({ subscription: new Types.ObjectId(ids[0]) });
+    await cursors().updateOne({ _id: ACME }, { $set: { seq: 0, open: true, turnAt: new Date() } });
+    await expectEach(ids, 40);
+    for (const other of others) await other.leave();
+  }, 120_000);
+});

@@ -1,0 +1,202 @@
+/** @slow */
+import { setTimeout as pause } from 'node:timers/promises';
+import mongoose from 'mongoose';
+import { EventClient } from '../../support/event-client.js';
+import { eventually } from '../../support/eventually.js';
+import { LoggedEvents } from '../../support/logged-events.js';
+import { freshDatabaseUri } from '../../support/mongodb.js';
+import { Random } from '../../support/random.js';
+import { buildService, ServiceProcess } from '../../support/service-process.js';
+import { createStreamApp } from '../../support/stream-app.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
+import type { TestApp } from '../../support/test-app.js';
+import { ACME, GLOBEX, TEST_SECRET, tokenOf } from '../../support/tenants.js';
+
+const TENANTS = [ACME, GLOBEX, '665f1c2ab7e3a90d4c8b0003'];
+const EVENTS = 2_000;
+const FOLLOWERS = 15;
+const WITHIN_MS = 60_000;
+
+/**
+ * A client that leaves at random moments and resumes: it must have every event of its tenant after the beginning, once, and
+ * in order.
+ */
+class RestlessFollower {
+  readonly ids: string[] = [];
+  connections = 0;
+  private lastEventId: string | undefined;
+  private done = false;
+
+  constructor(
+    readonly tenant: string,
+    private readonly token: string,
+    private readonly random: Random,
+    /** Where to connect, each time. */
+    private readonly urlOf: () => string,
+  ) {}
+
+  /** Follows until it is told to stop. */
+  async run(): Promise<void> {
+    while (!this.done) {
+      const stay = this.random.below(this.random.chance(0.3) ? 3 : 400);
+      await this.connect(stay).catch(() => pause(20));
+    }
+  }
+
+  stop(): void {
+    this.done = true;
+  }
+
+  /** One connection, which the client leaves after so many events, or after a while. */
+  private async connect(stay: number): Promise<void> {
+    let seen = 0;
+    const client = await EventClient.open(
+      this.urlOf(),
+      { token: this.token, lastEventId: this.lastEventId },
+      (open) => {
+        this.ids.push(open.events.at(-1)?.id ?? '');
+        seen += 1;
+        if (seen > stay) open.close();
+      },
+    );
+    if (client.status === 400) throw new Error(`Not resumed: ${String(this.lastEventId)}`);
+    if (client.status !== 200) {
+      client.close();
+      throw new Error('Not now');
+    }
+    this.connections += 1;
+    const leaveAt = Date.now() + 50 + this.random.below(600);
+    while (!client.end && !this.done && Date.now() < leaveAt) await pause(5);
+    client.close();
+    // What a real client keeps: also the identifier of an opening without an event.
+    if (client.lastEventId !== '') this.lastEventId = client.lastEventId;
+  }
+}
+
+/** Appends events of all tenants at random, while followers come and go; asserts what each has in the end. */
+async function followAll(log: LoggedEvents, urlOf: () => string, disturb?: () => Promise<void>) {
+  const random = new Random(7);
+  const tokens = new Map(
+    await Promise.all(TENANTS.map(async (tenant) => [tenant, await tokenOf(tenant)] as const)),
+  );
+  await log.append(...TENANTS);
+  const begun = new Map(TENANTS.map((tenant) => [tenant, log.idsOf(tenant).length]));
+  const followers = Array.from({ length: FOLLOWERS }, (_, i) => {
+    const tenant = TENANTS[i % TENANTS.length] ?? ACME;
+    return new RestlessFollower(tenant, tokens.get(tenant) ?? '', new Random(i), urlOf);
+  });
+  const running = followers.map((follower) => follower.run());
+  await eventually(() =>
+    expect(Math.min(...followers.map(({ connections }) => connections))).toBeGreaterThan(0),
+  );
+  const disturbed = disturb?.();
+  while (log.all.length < EVENTS) {
+    await log.append(...random.list(1, 40, () => random.pick(TENANTS)));
+    if (random.chance(0.2)) await pause(random.below(60));
+  }
+  await disturbed;
+  await eventually(() => {
+    for (const { ids, tenant } of followers) expect(ids.at(-1)).toBe(log.idsOf(tenant).at(-1));
+  }, WITHIN_MS);
+  for (const follower of followers) follower.stop();
+  await Promise.all(running);
+  for (const { ids, tenant } of followers) expect(ids).toEqual(log.idsOf(tenant).slice(begun.get(tenant)));
+  return followers;
+}
+
+describe('clients that leave and resume while thousands of events are appended', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createStreamApp();
+  });
+  afterAll(() => app.close());
+
+  it(
+    'have every event once, in order, and none of another tenant',
+    async () => {
+      const followers = await followAll(new LoggedEvents(app.database), () => app.url);
+      const connections = followers.map((follower) => follower.connections);
+      expect(connections.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(2 * FOLLOWERS);
+    },
+    2 * WITHIN_MS,
+  );
+});
+
+describe('processes over one database', () => {
+  const uri = freshDatabaseUri();
+  const client = new mongoose.mongo.MongoClient(uri);
+  const started: ServiceProcess[] = [];
+  const start = async () => {
+    const service = ServiceProcess.spawn({ MONGODB_URI: uri, PORT: '0', JWT_SECRET: TEST_SECRET });
+    started.push(service);
+    return { service, url: await service.url() };
+  };
+
+  beforeAll(() => buildService(), WITHIN_MS);
+  afterEach(() => started.splice(0).forEach((service) => service.signal('SIGKILL')));
+  afterAll(async () => {
+    await client.db().dropDatabase();
+    await client.close();
+  });
+
+  it(
+    'are one stream to a client that goes from one to another, whichever is killed',
+    async () => {
+      const running = [await start(), await start()];
+      const random = new Random(11);
+      await followAll(
+        new LoggedEvents(client.db()),
+        () => random.pick(running).url,
+        async () => {
+          for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+            await pause(200);
+            const stopped = running.shift();
+            stopped?.service.signal(signal);
+            running.push(await start());
+            await stopped?.service.ended();
+          }
+        },
+      );
+    },
+    2 * WITHIN_MS,
+  );
+});
+
+describe('a database that is lost', () => {
+  it.each(['refuse', 'hang'] as const)(
+    'leaves the stream open, which goes on without a gap: %s',
+    async (mode) => {
+      const uri = freshDatabaseUri();
+      const proxy = await TcpProxy.before(uri);
+      const client = new mongoose.mongo.MongoClient(uri);
+      const service = ServiceProcess.spawn({
+        MONGODB_URI: proxy.through(uri),
+        PORT: '0',
+        JWT_SECRET: TEST_SECRET,
+      });
+      try {
+        const url = await service.url();
+        const log = new LoggedEvents(client.db());
+        const token = await tokenOf(ACME);
+        const stream = await EventClient.open(url, { token });
+        await eventually(() => expect(stream.comments).toEqual(['connected']));
+        await log.append(ACME);
+        await eventually(() => expect(stream.ids).toEqual(log.idsOf(ACME)));
+        await proxy.turn(mode);
+        await log.append(ACME, GLOBEX, ACME);
+        const refused = await EventClient.open(url, { token });
+        expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+        await proxy.turn('pass');
+        await log.append(ACME);
+        await eventually(() => expect(stream.ids).toEqual(log.idsOf(ACME)), 15_000);
+        expect(stream.end).toBeUndefined();
+        stream.close();
+      } finally {
+        service.signal('SIGKILL');
+        await proxy.close();
+        await client.db().dropDatabase();
+        await client.close();
+      }
+    },
+  );
+});

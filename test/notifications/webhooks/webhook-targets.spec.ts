@@ -1,0 +1,155 @@
+import { isGlobal, targetFault } from '../../../src/notifications/webhooks/targets.js';
+
+const PUBLIC = { allowPrivate: false, httpsOnly: false };
+const NOT_PUBLIC = 'The URL must lead to a public address.';
+const resolvesTo =
+  (...addresses: string[]) =>
+  () =>
+    Promise.resolve(addresses);
+
+const fault = (url: string, policy = PUBLIC, ...addresses: string[]) =>
+  targetFault(url, policy, resolvesTo(...addresses));
+
+describe('a target', () => {
+  it.each([
+    'https://hooks.example.com/path?a=b#c',
+    'http://hooks.example.com:8080',
+    'https://93.184.216.34/',
+    'https://[2606:2800:220:1:248:1893:25c8:1946]/',
+    'https://hooks.example.com/%20?mail=a@b.example',
+    'https://hooks.example.com./',
+  ])('may be %s', async (url) => {
+    expect(await fault(url, PUBLIC, '93.184.216.34', '2606:2800:220:1::1')).toBeUndefined();
+  });
+
+  it.each([
+    // Loopback, in every spelling of the URL standard.
+    'http://127.0.0.1/',
+    'http://127.1/',
+    'http://127.0.0.1./',
+    'http://2130706433/',
+    'http://0x7f000001/',
+    'http://0x7f.1/',
+    'http://017700000001/',
+    'http://0177.0.0.1/',
+    'http://①②⑦.⓪.⓪.①/',
+    'http://%31%32%37.0.0.1/',
+    'http://[::1]/',
+    'http://[0:0:0:0:0:0:0:1]/',
+    'http:\\\\127.0.0.1\\',
+    'http:127.0.0.1',
+    // This network, private, shared, link-local and metadata.
+    'http://0.0.0.0/',
+    'http://0/',
+    'http://0.1.2.3/',
+    'http://10.0.0.1/',
+    'http://172.16.0.1/',
+    'http://172.31.255.255/',
+    'http://192.168.1.1/',
+    'http://100.64.0.1/',
+    'http://100.100.100.200/',
+    'http://169.254.169.254/latest/meta-data',
+    'http://168.63.129.16/',
+    'http://192.0.0.192/',
+    // Documentation, benchmarks, multicast, reserved, broadcast.
+    'http://192.0.2.1/',
+    'http://198.51.100.1/',
+    'http://203.0.113.1/',
+    'http://198.18.0.1/',
+    'http://192.88.99.1/',
+    'http://224.0.0.1/',
+    'http://240.0.0.1/',
+    'http://255.255.255.255/',
+    // IPv6: unspecified, unique local, link-local, site-local, multicast, documentation, discard, not handed out.
+    'http://[::]/',
+    'http://[fc00::1]/',
+    'http://[fd00:ec2::254]/',
+    'http://[fe80::1]/',
+    'http://[fec0::1]/',
+    'http://[ff02::1]/',
+    'http://[2001:db8::1]/',
+    'http://[3fff::1]/',
+    'http://[100::1]/',
+    'http://[4000::1]/',
+    'http://[2001:1::1]/',
+    // IPv4 inside IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo.
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://[::ffff:8.8.8.8]/',
+    'http://[::127.0.0.1]/',
+    'http://[::ffff:0:127.0.0.1]/',
+    'http://[64:ff9b::127.0.0.1]/',
+    'http://[64:ff9b:1::a00:1]/',
+    'http://[2002:7f00:1::]/',
+    'http://[2002:a00:1::1]/',
+    'http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/',
+  ])('is not %s', async (url) => {
+    expect(await fault(url, PUBLIC, '127.0.0.1')).toBe(NOT_PUBLIC);
+    expect(await fault(url, { allowPrivate: true, httpsOnly: false }, '127.0.0.1')).toBeUndefined();
+  });
+
+  it.each([['127.0.0.1'], ['93.184.216.34', '10.0.0.1'], ['::1', '2606:2800:220:1::1'], ['not an address']])(
+    'is not a name with the addresses %s %s',
+    async (...addresses) => {
+      expect(await fault('https://hooks.example.com/', PUBLIC, ...addresses)).toBe(NOT_PUBLIC);
+    },
+  );
+
+  it.each([
+    ['has no address', resolvesTo()],
+    ['is unknown', () => Promise.reject(new Error('ENOTFOUND'))],
+    ['the system does not know', undefined],
+  ])('is not a name that %s, in the words for an internal one', async (_name, resolve) => {
+    expect(await targetFault('http://no-such-name.invalid/', PUBLIC, resolve)).toBe(NOT_PUBLIC);
+    const anywhere = { allowPrivate: true, httpsOnly: false };
+    const unresolved = 'The name in the URL cannot be resolved.';
+    expect(await targetFault('http://no-such-name.invalid/', anywhere, resolve)).toBe(unresolved);
+  });
+
+  it('is not localhost, which the system knows', async () => {
+    expect(await targetFault('http://localhost/', PUBLIC)).toBe(NOT_PUBLIC);
+    expect(await targetFault('http://localhost/', { allowPrivate: true, httpsOnly: false })).toBeUndefined();
+  });
+
+  it.each([
+    ['ftp://hooks.example.com/', 'The URL must be an http or https URL.'],
+    ['javascript:alert(1)', 'The URL must be an http or https URL.'],
+    ['file:///etc/passwd', 'The URL must be an http or https URL.'],
+    ['hooks.example.com', 'The URL must be an http or https URL.'],
+    ['', 'The URL must be an http or https URL.'],
+    ['http://', 'The URL must be an http or https URL.'],
+    ['http://[fe80::1%25eth0]/', 'The URL must be an http or https URL.'],
+    ['https://user@hooks.example.com/', 'The URL must have no user information.'],
+    ['https://user:secret@hooks.example.com/', 'The URL must have no user information.'],
+    ['https://:@hooks.example.com/', 'The URL must have no user information.'],
+    ['https:hooks@hooks.example.com/', 'The URL must have no user information.'],
+    ['https:\\\\user@hooks.example.com/', 'The URL must have no user information.'],
+    ['https://hooks.example.com:0/', 'The URL must not have the port 0.'],
+    ['https://hooks.example.com:00/', 'The URL must not have the port 0.'],
+    ['https://hooks.example.com/\r\nHost: evil', 'The URL must have no white space and no line breaks.'],
+    ['https://hooks.example.com/a\tb', 'The URL must have no white space and no line breaks.'],
+    [' https://hooks.example.com/', 'The URL must have no white space and no line breaks.'],
+    ['https://hooks.example.com/%0d%0aX: y', 'The URL must have no white space and no line breaks.'],
+    ['https://hooks.example.com/?a=%0A', 'The URL must have no white space and no line breaks.'],
+    ['https://hooks.example.com/\u0000', 'The URL must have no white space and no line breaks.'],
+  ])('is not %j', async (url, expected) => {
+    expect(await fault(url, PUBLIC, '93.184.216.34')).toBe(expected);
+    const anything = { allowPrivate: true, httpsOnly: false };
+    expect(await fault(url, anything, '93.184.216.34')).toBe(expected);
+  });
+
+  it('may have to be https', async () => {
+    const strict = { allowPrivate: false, httpsOnly: true };
+    expect(await fault('http://hooks.example.com/', strict, '93.184.216.34')).toBe(
+      'The URL must be an https URL.',
+    );
+    expect(await fault('ftp://hooks.example.com/', strict, '93.184.216.34')).toBe(
+      'The URL must be an https URL.',
+    );
+    expect(await fault('https://hooks.example.com/', strict, '93.184.216.34')).toBeUndefined();
+  });
+
+  it('is checked by every address of a family', () => {
+    expect(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'].map(isGlobal)).not.toContain(false);
+  });
+});

@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Types } from 'mongoose';
+import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
+import { DeliveryWorker } from '../../../src/notifications/worker/delivery-worker.js';
+import { DeliveryWorkerModule } from '../../../src/notifications/worker/delivery-worker.module.js';
+import { eventId, newDelivery } from '../../support/deliveries.js';
+import { eventually } from '../../support/eventually.js';
+import { Receiver } from '../../support/receiver.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+/** Long enough for hundreds of connections on a machine with other work. */
+const WITHIN_MS = 30_000;
+
+const SUBSCRIPTION = { secret: 'whsec_c2VjcmV0', events: ['posts.created'], enabled: true };
+
+describe('the concurrent attempts of a worker', () => {
+  let app: TestApp;
+  let receiver: Receiver;
+  /** Answers that the receiver still owes, the oldest first. */
+  let owed: ServerResponse[];
+  const hold = (response: ServerResponse, { url }: IncomingMessage): void => {
+    if (url === '/new') response.writeHead(204).end();
+    else owed.push(response);
+  };
+
+  beforeEach(async () => {
+    app = await createResourceApp(DeliveryWorkerModule.forRoot({ allowPrivate: true, httpsOnly: false }));
+    receiver = await Receiver.start();
+    owed = [];
+    receiver.answer = hold;
+    for (const name of ['subscriptions', 'events']) await app.database.createCollection(name);
+  });
+  afterEach(async () => {
+    receiver.answer = (response) => void response.writeHead(204).end();
+    answer(owed.length, 204);
+    await app.close();
+    await receiver.close();
+  });
+
+  /** Stores subscriptions of tenants, and events of which each has a delivery. */
+  async function announce(
+    tenants: number,
+    subscriptions: number,
+    deliveries: number,
+    path = '/slow',
+    tenant = new Types.ObjectId(),
+  ) {
+    const owners = Array.from({ length: tenants * subscriptions }, (_, i) => i % tenants);
+    const ids = [tenant, ...Array.from({ length: tenants - 1 }, () => new Types.ObjectId())];
+    const url = new URL(path, receiver.url).href;
+    const stored = owners.map((owner) => ({
+      _id: new Types.ObjectId(),
+      tenant: ids[owner],
+      url,
+      ...SUBSCRIPTION,
+    }));
+    const events = Array.from({ length: deliveries }, () => eventId());
+    await app.database.collection('subscriptions').insertMany(stored);
+    await app.database
+      .collection('events')
+      .insertMany(events.map((event) => ({ _id: event as never, body: '{}' })));
+    await app.app
+      .get(DeliveryQueue, { strict: false })
+      .add(
+        stored.flatMap(({ _id: subscription, tenant }) =>
+          events.map((event) => newDelivery({ subscription, tenant, event })),
+        ),
+      );
+  }
+  /** Sends answers that are owed, the oldest first. */
+  function answer(count: number, status: number): void {
+    for (const response of owed.splice(0, count)) response.writeHead(status).end();
+  }
+  const arrived = (path = '/slow') => receiver.received.filter((one) => one.path === path).length;
+  const haveArrived = (count: number, path?: string) =>
+    eventually(() => expect(arrived(path)).toBe(count), WITHIN_MS);
+  /** Asserts that so many attempts are made, and no more when those of a new tenant are. */
+  async function expectOnly(count: number): Promise<void> {
+    await haveArrived(count);
+    const before = arrived('/new');
+    await announce(1, 1, 1, '/new');
+    await haveArrived(before + 1, '/new');
+    expect(arrived()).toBe(count);
+  }
+
+  it('are one for a subscription until it has answered, then 8', async () => {
+    await announce(1, 1, 20);
+    await expectOnly(1);
+    answer(1, 204);
+    await expectOnly(1 + 8);
+    answer(3, 204);
+    await expectOnly(1 + 8 + 3);
+  });
+
+  it('are one again after a failure', async () => {
+    await announce(1, 1, 20);
+    await expectOnly(1);
+    answer(1, 204);
+    await expectOnly(1 + 8);
+    answer(1, 204);
+    await haveArrived(1 + 8 + 1);
+    answer(8, 500);
+    await expectOnly(1 + 8 + 1 + 1);
+  });
+
+  it('leave a slot to each subscription of a tenant, and the good one gets all of its deliveries', async () => {
+    const tenant = new Types.ObjectId();
+    await announce(1, 99, 3, '/slow', tenant);
+    await haveArrived(99);
+    await announce(1, 1, 40, '/new', tenant);
+    await haveArrived(40, '/new');
+    // None of those that hang had a second one, and all are still waited for.
+    expect([arrived(), owed.length]).toEqual([99, 99]);
+  });
+
+  it('are limited to 320 in all', async () => {
+    await announce(50, 4, 12);
+    await haveArrived(200);
+    for (let left = 200; left > 0; left--) answer(1, 204);
+    await eventually(() => expect(arrived()).toBeGreaterThan(450), WITHIN_MS);
+    expect(app.app.get(DeliveryWorker, { strict: false }).inFlight).toBeLessThanOrEqual(320);
+    expect(owed.length).toBeLessThanOrEqual(320);
+  });
+});

@@ -1,0 +1,113 @@
+/** @mongodb */
+import { Types } from 'mongoose';
+import { DeliveriesModule } from '../../../src/notifications/deliveries/deliveries.module.js';
+import { type ClaimedDelivery, DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
+import { DueDeliveries } from '../../../src/notifications/worker/due-deliveries.js';
+import { Slots } from '../../../src/notifications/worker/slots.js';
+import { newDelivery } from '../../support/deliveries.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+const LIMITS = { perSubscription: 4, total: 100 };
+const MINUTE_MS = 60_000;
+
+describe('a backlog', () => {
+  let app: TestApp;
+  let queue: DeliveryQueue;
+  let slots: Slots;
+  let due: DueDeliveries;
+
+  beforeAll(async () => {
+    app = await createResourceApp(DeliveriesModule);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    await app.empty();
+    // One that a test can hold up.
+    queue = Object.create(app.app.get(DeliveryQueue, { strict: false })) as DeliveryQueue;
+    slots = new Slots(LIMITS);
+    due = new DueDeliveries(queue, slots);
+  });
+
+  /** Adds deliveries of one subscription that have been due for so long that nobody takes them for new. */
+  async function addOld(count: number): Promise<void> {
+    const [subscription, tenant] = [new Types.ObjectId(), new Types.ObjectId()];
+    slots.record({ subscription }, false);
+    await queue.add(Array.from({ length: count }, () => ({ ...newDelivery(), subscription, tenant })));
+    const $set = { dueAt: new Date(Date.now() - MINUTE_MS) };
+    await app.database.collection('deliveries').updateMany({}, { $set });
+  }
+  const leave = (claimed: readonly ClaimedDelivery[]) => claimed.forEach((one) => slots.leave(one));
+
+  it('is not forgotten when slots become free while it is read', async () => {
+    await addOld(12);
+    const [first, ...others] = await due.claim();
+    if (!first) throw new Error('Nothing was claimed');
+    slots.leave(first);
+    queue.dueOf = async (subscription, limit) => {
+      const found = await DeliveryQueue.prototype.dueOf.call(queue, subscription, limit);
+      leave(others.splice(0));
+      return found;
+    };
+    const second = await due.claim();
+    expect(second).toHaveLength(2);
+    leave(second);
+    expect(await due.claim()).toHaveLength(4);
+  });
+
+  it.each([
+    ['of all subscriptions of its tenant', 6, 1],
+    ['of more tenants than there are slots for', 12, 12],
+  ])('is worked off in turns with those %s', async (_name, count, tenants) => {
+    const owners = Array.from({ length: tenants }, () => new Types.ObjectId());
+    const subscriptions = Array.from({ length: count }, () => new Types.ObjectId());
+    slots = new Slots({ perSubscription: 4, total: 8 });
+    due = new DueDeliveries(queue, slots);
+    // Surveyed now, so that the backlogs are found by their deliveries.
+    await due.claim();
+    for (const [i, subscription] of subscriptions.entries()) {
+      const tenant = owners[i % tenants];
+      slots.record({ subscription }, false);
+      await queue.add(Array.from({ length: 60 }, () => ({ ...newDelivery({ tenant }), subscription })));
+    }
+    const served = new Map<string, number>();
+    for (let claimed = 0; claimed < 20 * count;) {
+      const batch = await due.claim();
+      for (const { subscription } of batch) {
+        served.set(String(subscription), (served.get(String(subscription)) ?? 0) + 1);
+      }
+      claimed += batch.length;
+      leave(batch);
+    }
+    expect(served.size).toBe(count);
+    expect(Math.min(...served.values())).toBeGreaterThan(5);
+  });
+
+  it('is not forgotten when a claim fails, and keeps no slot', async () => {
+    await addOld(3);
+    queue.claim = () => Promise.reject(new Error('The database is away'));
+    await expect(due.claim()).rejects.toThrow('away');
+    expect(slots.inFlight).toBe(0);
+    queue.claim = (chosen) => DeliveryQueue.prototype.claim.call(queue, chosen);
+    expect(await due.claim()).toHaveLength(3);
+  });
+
+  it('does not keep new deliveries waiting while it cannot be surveyed', async () => {
+    queue.subscriptionsWithDue = () => Promise.reject(new Error('Too slow'));
+    await queue.add([newDelivery()]);
+    expect(await due.claim()).toHaveLength(1);
+  });
+
+  it('voids no claim when another one cannot be read, and is read again', async () => {
+    await addOld(3);
+    await addOld(3);
+    let asked = 0;
+    queue.dueOf = (subscription, limit) =>
+      asked++ === 0
+        ? Promise.reject(new Error('The database is away'))
+        : DeliveryQueue.prototype.dueOf.call(queue, subscription, limit);
+    expect(await due.claim()).toHaveLength(3);
+    expect(slots.inFlight).toBe(3);
+    expect(await due.claim()).toHaveLength(3);
+  });
+});

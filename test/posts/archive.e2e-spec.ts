@@ -1,0 +1,260 @@
+/** @mongodb */
+import { Types } from 'mongoose';
+import { expectInvalid, expectNotFound, expectNoTenant, expectUnauthenticated } from '../support/problems.js';
+import { plansOf } from '../support/query-plans.js';
+import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+import { onEvent } from '../support/on-event.js';
+
+const PATH = '/posts/api';
+const NOBODY = '0123456789abcdef01234567';
+
+let app: TestApp;
+let acme: string;
+let globex: string;
+let nameless: string;
+beforeAll(async () => {
+  app = await createTestApp();
+  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+  nameless = await tokenOf(undefined, { sub: 'nobody' });
+});
+afterAll(() => app.close());
+beforeEach(() => app.empty());
+
+const create = async (title: string, token = acme) =>
+  (await app.post(PATH, { title }, { token })).body._id as string;
+const archive = (id: string, token = acme) => app.del(`${PATH}/${id}`, { token });
+const restore = (id: string, token?: string, headers?: Record<string, string>) =>
+  app.request('POST', `${PATH}/${id}/restore`, { token, headers });
+const titles = (records: { title: string }[]) => records.map(({ title }) => title);
+const stored = () =>
+  app.database
+    .collection('posts')
+    .find({}, { projection: { _outbox: 0 } })
+    .sort({ _id: 1 })
+    .toArray();
+
+/** An archived and a live post of each tenant. */
+async function seed() {
+  const ids = {
+    old: await create('Old of acme'),
+    live: await create('Live of acme'),
+    theirs: await create('Old of globex', globex),
+    theirLive: await create('Live of globex', globex),
+  };
+  await archive(ids.old);
+  await archive(ids.theirs, globex);
+  return ids;
+}
+
+describe('reading archived posts', () => {
+  it('shows a tenant only its own: the archived posts, or the archived and the live ones', async () => {
+    const { old, live, theirs, theirLive } = await seed();
+    const read = async (query: string) => (await app.get(`${PATH}${query}`, { token: acme })).body;
+    expect(titles(await read('?archived=only'))).toEqual(['Old of acme']);
+    expect(titles(await read('?archived=include'))).toEqual(['Live of acme', 'Old of acme']);
+    expect(titles(await read(''))).toEqual(['Live of globex', 'Live of acme']);
+    expect(await read('/count?archived=only')).toEqual({ count: 1 });
+    expect(await read('/count?archived=include')).toEqual({ count: 2 });
+    expect(await read('/count')).toEqual({ count: 2 });
+    const [record] = await read('?archived=only');
+    expect(await read(`/${old}?archived=only`)).toEqual(record);
+    expect(await read(`/${old}?archived=include`)).toEqual(record);
+    expect(record.deletedAt).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect((await read(`/${live}?archived=include`)).title).toBe('Live of acme');
+    for (const [id, archived] of [
+      [live, 'only'],
+      [theirs, 'only'],
+      [theirs, 'include'],
+      [theirLive, 'include'],
+      [NOBODY, 'include'],
+    ] as const) {
+      const response = await app.get(`${PATH}/${id}?archived=${archived}`, { token: acme });
+      expectNotFound(response, `${PATH}/${id}`, 'Post');
+    }
+  });
+
+  it('stays within the tenant, whatever a filter names', async () => {
+    await seed();
+    const read = async (query: string) => (await app.get(`${PATH}${query}`, { token: acme })).body;
+    for (const archived of ['only', 'include']) {
+      expect(await read(`?archived=${archived}&tenant=${GLOBEX}`)).toEqual([]);
+      expect(await read(`/count?archived=${archived}&tenant=${GLOBEX}`)).toEqual({ count: 0 });
+    }
+  });
+
+  it('pages them, with links that ask for the same', async () => {
+    const ids = [await create('First'), await create('Second'), await create('Third')];
+    for (const id of ids) await archive(id);
+    await create('Live');
+    const page = await app.get(`${PATH}?archived=only&offset=1&limit=1`, { token: acme });
+    expect(titles(page.body.results)).toEqual(['Second']);
+    expect(page.body.count).toBe(3);
+    const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
+    expect(titles((await app.get(next, { token: acme })).body.results)).toEqual(['First']);
+  });
+
+  it('answers with the ETag of the archived post, and with 304 if the client has it', async () => {
+    const { old } = await seed();
+    const path = `${PATH}/${old}?archived=only`;
+    const etag = (await app.get(path, { token: acme })).headers.get('etag') ?? '';
+    const again = await app.get(path, { token: acme, headers: { 'If-None-Match': etag } });
+    expect([etag, again.status]).toEqual(['"1"', 304]);
+  });
+
+  it('answers without an ETag if the known one cannot be read', async () => {
+    const { old } = await seed();
+    const headers = { 'If-None-Match': '1' };
+    const refused = await app.get(`${PATH}/${old}?archived=only`, { token: acme, headers });
+    expect([refused.status, refused.headers.get('etag')]).toEqual([400, null]);
+  });
+
+  it.each(['only', 'include', 'yes', ''])('takes a token and a tenant: archived=%s', async (value) => {
+    const { old } = await seed();
+    for (const below of ['', '/count', `/${old}`]) {
+      const path = `${PATH}${below}?archived=${value}`;
+      expectUnauthenticated(await app.get(path), `${PATH}${below}`);
+      expectNoTenant('tenant')(await app.get(path, { token: nameless }), `${PATH}${below}`);
+      expect((await app.request('HEAD', path)).status).toBe(401);
+    }
+    expectUnauthenticated(await app.get(`${PATH}?limit=5&archived=${value}`), PATH);
+  });
+
+  it('accepts no other value, and no repetition', async () => {
+    const { old } = await seed();
+    const detail = '"archived" must be one of only, include.';
+    for (const below of ['', '/count', `/${old}`]) {
+      for (const value of ['yes', '', 'ONLY', 'true', 'only,include', '%24ne']) {
+        const response = await app.get(`${PATH}${below}?archived=${value}`, { token: acme });
+        expectInvalid(response, `${PATH}${below}`, { parameter: 'archived', detail });
+      }
+      const twice = await app.get(`${PATH}${below}?archived=only&archived=only`, { token: acme });
+      const fault = { parameter: 'archived', detail: '"archived" must be given once.' };
+      expectInvalid(twice, `${PATH}${below}`, fault);
+    }
+  });
+
+  it('is not a parameter of writes', async () => {
+    const { old } = await seed();
+    const before = await stored();
+    const requests = [
+      app.post(`${PATH}?archived=only`, { title: 'New' }, { token: acme }),
+      app.patch(`${PATH}/${old}?archived=include`, { title: 'New' }, { token: acme }),
+      app.del(`${PATH}/${old}?archived=only`, { token: acme }),
+      app.request('POST', `${PATH}/${old}/restore?archived=only`, { token: acme }),
+    ];
+    for (const response of await Promise.all(requests)) expect(response.status).toBe(400);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('reads by an index, without sorting, however many are archived', async () => {
+    const mine = await create('Mine');
+    const records = Array.from({ length: 1000 }, (_each, i) => ({
+      title: `Post ${i}`,
+      tenant: new Types.ObjectId(i % 2 === 0 ? ACME : GLOBEX),
+      createdAt: new Date(i),
+      updatedAt: new Date(i),
+      ...(i % 50 < 2 && { deletedAt: new Date(i) }),
+    }));
+    await app.database.collection('posts').insertMany(records);
+    for (const archived of ['only', 'include']) {
+      for (const [below, commands] of [
+        [`?archived=${archived}`, 1],
+        [`?archived=${archived}&offset=5&limit=5`, 2],
+        [`/count?archived=${archived}`, 1],
+        [`?archived=${archived}&sort=title`, 1],
+        [`?archived=${archived}&sort=-deletedAt&limit=5`, 2],
+        [`/${mine}?archived=${archived}`, 1],
+      ] as const) {
+        const plans = await plansOf(app, 'posts', () => app.get(PATH + below, { token: acme }));
+        expect(plans).toHaveLength(commands);
+        for (const { stages } of plans) {
+          expect(stages).toEqual(
+            expect.not.arrayContaining([expect.stringMatching(/^(COLLSCAN|SORT|\$sort)$/)]),
+          );
+        }
+      }
+    }
+  });
+});
+
+describe('POST /posts/api/:id/restore', () => {
+  it('makes the post visible to everybody again, as it was', async () => {
+    const id = await create('Comes back');
+    const { body: before } = await app.get(`${PATH}/${id}`);
+    await archive(id);
+    const { status, body } = await restore(id, acme);
+    expect([status, body]).toEqual([200, { restored: true }]);
+    const after = await app.get(`${PATH}/${id}`);
+    expect(after.body).toEqual({ ...before, updatedAt: expect.any(String) });
+    expect(after.headers.get('etag')).toBe('"2"');
+    expect((await app.get(`${PATH}?archived=only`, { token: acme })).body).toEqual([]);
+    expect((await app.patch(`${PATH}/${id}`, { title: 'Changed' }, { token: acme })).status).toBe(200);
+  });
+
+  it('is a 404 if the tenant has no such archived post, the same byte for byte', async () => {
+    const { live, theirs, theirLive } = await seed();
+    const before = await stored();
+    const text = async (id: string) => {
+      const { status, text: answer, body } = await restore(id, acme);
+      expect(status).toBe(404);
+      return answer.replaceAll(id, ':id').replace(body.requestId, ':request');
+    };
+    const nobody = await text(NOBODY);
+    expectNotFound(await restore(NOBODY, acme), `${PATH}/${NOBODY}/restore`, 'Post');
+    for (const id of [live, theirs, theirLive]) expect(await text(id)).toBe(nobody);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('requires a token, a tenant and an identifier', async () => {
+    const { old } = await seed();
+    const before = await stored();
+    expectUnauthenticated(await restore(old), `${PATH}/${old}/restore`);
+    expectNoTenant('tenant')(await restore(old, nameless), `${PATH}/${old}/restore`);
+    expect((await restore('old', acme)).body.code).toBe('INVALID_ID');
+    expect(await stored()).toEqual(before);
+  });
+
+  it('with If-Match restores only the revision that it names', async () => {
+    const { old, live } = await seed();
+    const before = await stored();
+    const codeOf = async (id: string, tag: string) =>
+      (await restore(id, acme, { 'If-Match': tag })).body.code as unknown;
+    expect(await codeOf(old, '"0"')).toBe('PRECONDITION_FAILED');
+    expect(await codeOf(old, 'W/"1"')).toBe('PRECONDITION_FAILED');
+    for (const id of [live, NOBODY]) expect(await codeOf(id, '*')).toBe('RECORD_NOT_FOUND');
+    expect(await stored()).toEqual(before);
+    expect((await restore(old, acme, { 'If-Match': '"1"' })).body).toEqual({ restored: true });
+  });
+
+  it('restores once, whoever else tries at the same moment', async () => {
+    const { old } = await seed();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => restore(old, acme)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(404)]);
+  });
+
+  it('emits afterUpdate for both, each with its action and the field', async () => {
+    const events = onEvent(app, 'posts.afterUpdate');
+    const id = await create('Back and forth');
+    await archive(id);
+    await restore(id, acme);
+    const event = expect.stringMatching(/^evt_[0-9a-f]{24}$/);
+    const told = {
+      id: event,
+      resource: 'posts',
+      tenant: ACME,
+      changed: ['deletedAt'],
+      time: expect.any(String),
+    };
+    const record = { _id: id, title: 'Back and forth', tenant: ACME };
+    expect(events).toEqual([
+      {
+        ...told,
+        action: 'del',
+        record: expect.objectContaining({ ...record, deletedAt: expect.any(Date) }),
+      },
+      { ...told, action: 'restore', record: expect.objectContaining(record) },
+    ]);
+    expect(events[1]?.record).not.toHaveProperty('deletedAt');
+  });
+});

@@ -1,0 +1,279 @@
+/** @mongodb */
+import { EventEmitter2 } from '@nestjs/event-emitter';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { CrudModule } from '../../src/common/crud/index.js';
+import type { EntityEvent } from '../../src/common/events/index.js';
+import { IsText } from '../../src/common/fields/index.js';
+import { ANONYMOUS, TenantScope } from '../../src/common/tenancy/index.js';
+import { eventually } from '../support/eventually.js';
+import { createResourceApp } from '../support/resource-app.js';
+import { ACME, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+
+const POST = { title: 'Hello', content: 'World', tags: ['news'] };
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+type Listener = (event: EntityEvent) => unknown;
+
+describe('the event posts.afterCreate', () => {
+  let app: TestApp;
+  let token: string;
+  const added: Listener[] = [];
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { HOOK_WARN_MS: '50' } });
+    token = await tokenOf(ACME);
+  });
+  beforeEach(async () => {
+    await app.empty();
+    app.logLines.length = 0;
+  });
+  afterEach(() => added.splice(0).forEach((listener) => emitter().off('posts.afterCreate', listener)));
+  afterAll(() => app.close());
+
+  const emitter = () => app.app.get(EventEmitter2);
+  const recorded = () => app.database.collection('events');
+
+  function listen(listener: Listener): void {
+    emitter().on('posts.afterCreate', listener);
+    added.push(listener);
+  }
+
+  /** Creates a post, which must succeed within the time given, and waits until its event is recorded. */
+  async function create(withinMs = 5_000): Promise<string> {
+    const started = performance.now();
+    const { status, body } = await app.post('/posts/api', POST, { token });
+    expect(performance.now() - started).toBeLessThan(withinMs);
+    expect([status, body]).toEqual([201, { _id: expect.stringMatching(/^[0-9a-f]{24}$/) }]);
+    const event = { _id: `evt_${body._id}` as never };
+    await eventually(async () => expect(await recorded().countDocuments(event)).toBe(1));
+    return body._id as string;
+  }
+
+  /** What a listener and a notification are told: the post as a client sees it, and nothing else. */
+  async function recordOf(id: string): Promise<object> {
+    const { body } = await app.get(`/posts/api/${id}`);
+    return { ...body, createdAt: new Date(body.createdAt), updatedAt: new Date(body.updatedAt) };
+  }
+
+  it('carries the stored record, the tenant, the action and the time', async () => {
+    const events: EntityEvent[] = [];
+    listen((event) => events.push(event));
+    const id = await create();
+    expect(events).toEqual([
+      {
+        id: `evt_${id}`,
+        resource: 'posts',
+        action: 'create',
+        record: await recordOf(id),
+        changed: ['title', 'content', 'tags', 'tenant'],
+        tenant: ACME,
+        time: expect.stringMatching(TIMESTAMP),
+      },
+    ]);
+    expect(await recordOf(id)).toEqual({
+      ...POST,
+      _id: id,
+      tenant: ACME,
+      createdAt: expect.any(Date),
+      updatedAt: expect.any(Date),
+    });
+  });
+
+  it('is not emitted for a create that is refused', async () => {
+    const events: EntityEvent[] = [];
+    listen((event) => events.push(event));
+    expect((await app.post('/posts/api', { title: '' }, { token })).status).toBe(400);
+    expect((await app.post('/posts/api', POST)).status).toBe(401);
+    expect((await app.post('/posts/api', { ...POST, tenant: ACME }, { token })).status).toBe(400);
+    await create();
+    expect(events).toHaveLength(1);
+    expect(await recorded().countDocuments()).toBe(1);
+  });
+
+  it.each<[string, Listener]>([
+    [
+      'throws',
+      () => {
+        throw new Error('a broken listener');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('a broken listener'))],
+    [
+      'throws something that is no error',
+      () => {
+        throw 'a broken listener';
+      },
+    ],
+  ])(
+    'a listener that %s changes nothing for the client and is logged with the event',
+    async (_how, listener) => {
+      listen(listener);
+      const id = await create();
+      const logged = app.logLines.filter(({ level }) => level === 'error');
+      expect(logged).toEqual([
+        {
+          level: 'error',
+          time: expect.stringMatching(TIMESTAMP),
+          context: 'Hooks',
+          msg: 'A hook or listener of posts.afterCreate failed',
+          event: 'posts.afterCreate',
+          // Nothing of what the post says.
+          eventId: `evt_${id}`,
+          action: 'create',
+          tenant: ACME,
+          record: id,
+          error: expect.anything(),
+        },
+      ]);
+      expect(JSON.stringify(logged)).toContain('a broken listener');
+    },
+  );
+
+  it('a listener that fails keeps the event from no other', async () => {
+    const events: EntityEvent[] = [];
+    listen(() => {
+      throw new Error('a broken listener');
+    });
+    listen((event) => events.push(event));
+    const id = await create();
+    expect(events).toEqual([expect.objectContaining({ record: await recordOf(id) })]);
+    expect(await recorded().countDocuments({ _id: `evt_${id}` as never })).toBe(1);
+  });
+
+  it('a listener that never resolves does not hold up the client, and is logged as slow', async () => {
+    listen(() => new Promise(() => undefined));
+    const id = await create(2_000);
+    await eventually(() =>
+      expect(app.logLines).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          context: 'Hooks',
+          event: 'posts.afterCreate',
+          msg: 'A hook of posts.afterCreate takes longer than 50 ms',
+          record: id,
+        }),
+      ),
+    );
+  });
+
+  it('records the event, and logs only its identifiers', async () => {
+    const id = await create();
+    const event = await recorded().findOne({});
+    expect(event).toEqual({
+      _id: `evt_${id}`,
+      seq: expect.any(Number),
+      tenant: ACME,
+      type: 'posts.created',
+      at: expect.any(Date),
+      body: expect.any(String),
+    });
+    expect(JSON.parse(event?.body as string)).toEqual({
+      type: 'posts.created',
+      timestamp: (event?.at as Date).toISOString(),
+      data: (await app.get(`/posts/api/${id}`)).body,
+    });
+    const line = {
+      level: 'info',
+      time: expect.stringMatching(TIMESTAMP),
+      context: 'Notifications',
+      msg: 'New post',
+      type: 'posts.created',
+      event: `evt_${id}`,
+      tenant: ACME,
+      post: id,
+    };
+    await eventually(() => expect(app.logLines).toContainEqual(line));
+  });
+});
+
+class NoteInput {
+  @Prop({ type: String, required: true })
+  @IsText({ min: 1, max: 100, example: 'Buy milk' })
+  text!: string;
+}
+
+@Schema({ timestamps: true })
+class Note extends NoteInput {}
+
+describe('the afterCreate hook of a resource', () => {
+  let hook: Listener = () => undefined;
+  let before: () => unknown = () => undefined;
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature({
+        entity: Note,
+        input: NoteInput,
+        name: 'notes',
+        hooks: { beforeCreate: () => before(), afterCreate: (event) => hook(event) },
+      }),
+    );
+  });
+  beforeEach(() => void (app.logLines.length = 0));
+  afterAll(() => app.close());
+
+  it('gets the stored record, without a tenant if nothing isolates the create', async () => {
+    const events: EntityEvent[] = [];
+    hook = (event) => events.push(event);
+    const { body } = await app.post('/notes', { text: 'Buy milk' });
+    expect(events).toEqual([
+      {
+        resource: 'notes',
+        action: 'create',
+        record: { _id: body._id, text: 'Buy milk', createdAt: expect.any(Date), updatedAt: expect.any(Date) },
+        changed: ['text'],
+        input: { text: 'Buy milk' },
+        scope: expect.any(TenantScope),
+        caller: ANONYMOUS,
+        params: {},
+        tenant: undefined,
+        time: expect.stringMatching(TIMESTAMP),
+      },
+    ]);
+  });
+
+  it('waits for a slow beforeCreate hook, which is logged', async () => {
+    const slow = expect.objectContaining({
+      level: 'warn',
+      event: 'notes.beforeCreate',
+      msg: 'A hook of notes.beforeCreate takes longer than 50 ms',
+    });
+    before = () => eventually(() => expect(app.logLines).toContainEqual(slow));
+    try {
+      expect((await app.post('/notes', { text: 'Buy milk' })).status).toBe(201);
+      expect(app.logLines).toContainEqual(slow);
+    } finally {
+      before = () => undefined;
+    }
+  });
+
+  it('cannot fail the request', async () => {
+    hook = () => {
+      throw new Error('a broken hook');
+    };
+    expect((await app.post('/notes', { text: 'Buy milk' })).status).toBe(201);
+    expect(app.logLines).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        event: 'notes.afterCreate',
+        msg: 'A hook or listener of notes.afterCreate failed',
+      }),
+    );
+  });
+
+  it('cannot change what the client gets', async () => {
+    hook = ({ record }) => Object.assign(record as object, { text: 'Forged', extra: true });
+    const { body } = await app.post(
+      '/notes',
+      { text: 'Buy milk' },
+      { headers: { Prefer: 'return=representation' } },
+    );
+    expect(body).toEqual({
+      _id: body._id,
+      text: 'Buy milk',
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+  });
+});

@@ -1,0 +1,228 @@
+/** @mongodb */
+import { describeCrudContract } from '../support/crud-contract.js';
+import {
+  EMOJI,
+  invalidTitles,
+  kept,
+  NOT_TEXT,
+  ODD_TEXTS,
+  refused,
+  validTitles,
+} from '../support/crud-contract/field-cases.js';
+import { expectInvalid, expectNotFound, expectProblem } from '../support/problems.js';
+import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+
+const NOBODY = '0123456789abcdef01234567';
+const PATH = '/posts/api';
+const FULL = { title: 'Release notes', content: 'What is new.', tags: ['release', 'news'] };
+const CONTENT = '"content" must be a string of at most 100000 characters.';
+const TAGS = '"tags" must be an array of at most 20 entries, each a string of 1 to 50 characters.';
+const ARCHIVED = { archived: true };
+
+let app: TestApp;
+let acme: string;
+let globex: string;
+beforeAll(async () => {
+  app = await createTestApp();
+  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+});
+afterAll(() => app.close());
+beforeEach(() => app.empty());
+
+const FILTERS = ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt'];
+
+describeCrudContract('posts', {
+  app: () => app,
+  token: () => acme,
+  path: PATH,
+  label: 'Post',
+  counts: true,
+  hasCursors: true,
+  parameters: {
+    list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'q', 'archived', ...FILTERS],
+    count: ['q', 'archived', ...FILTERS],
+    get: ['fields', 'archived'],
+  },
+  full: FULL,
+  optional: ['content', 'tags'],
+  defaults: { tenant: ACME },
+  valid: [
+    ...validTitles,
+    ...kept('content', ['', 'c'.repeat(100_000), EMOJI.repeat(100_000), ...ODD_TEXTS]),
+    ...kept('tags', [
+      [],
+      ['t'],
+      ['twice', 'twice'],
+      Array.from({ length: 20 }, (_, i) => String(i).padEnd(50, 't')),
+      [EMOJI.repeat(50)],
+      ODD_TEXTS,
+    ]),
+  ],
+  invalid: [
+    ...invalidTitles,
+    ...refused('content', CONTENT, [...NOT_TEXT, 'c'.repeat(100_001), EMOJI.repeat(100_001)]),
+    ...refused('tags', TAGS, [
+      'release',
+      1,
+      true,
+      {},
+      { length: 0 },
+      { 0: 'release', length: 1 },
+      { $each: ['release'] },
+      Array.from({ length: 21 }, () => 't'),
+      [''],
+      ['t'.repeat(51)],
+      [EMOJI.repeat(51)],
+      ['fine', null],
+      [['nested']],
+      ...NOT_TEXT.filter((value) => !Array.isArray(value)).map((value) => [value]),
+    ]),
+  ],
+});
+
+describe('the special behaviour of posts', () => {
+  const create = async (body: object = FULL, token = acme) =>
+    (await app.post(PATH, body, { token })).body._id as string;
+  const archive = (id: string, token = acme) => app.del(`${PATH}/${id}`, { token });
+  const stored = async (title: string) =>
+    ({
+      ...(await app.database.collection('posts').findOne({ title }, { projection: { _outbox: 0 } })),
+    }) as Record<string, unknown>;
+
+  it.each(['tenant', 'deletedAt'])('a body cannot set %s', async (field) => {
+    const id = await create();
+    const before = (await app.get(PATH)).body;
+    const fault = {
+      pointer: `/${field}`,
+      detail: `"${field}" is not an input field. Allowed: title, content, tags.`,
+    };
+    for (const value of [GLOBEX, '2026-01-31T09:00:00.000Z', null, { $ne: 1 }]) {
+      expectInvalid(await app.post(PATH, { ...FULL, [field]: value }, { token: acme }), PATH, fault);
+      expectInvalid(
+        await app.patch(`${PATH}/${id}`, { [field]: value }, { token: acme }),
+        `${PATH}/${id}`,
+        fault,
+      );
+    }
+    expect((await app.get(PATH)).body).toEqual(before);
+  });
+
+  it('a body that is a list of its tags stays a list when it is emptied', async () => {
+    const id = await create();
+    await app.patch(`${PATH}/${id}`, { tags: [] }, { token: acme });
+    expect((await app.get(`${PATH}/${id}`)).body.tags).toEqual([]);
+  });
+
+  it('everybody reads the posts of every tenant', async () => {
+    const first = await create({ title: 'Of acme' });
+    const second = await create({ title: 'Of globex' }, globex);
+    const { body } = await app.get(PATH);
+    expect(body.map(({ _id, tenant }: Record<string, unknown>) => [_id, tenant])).toEqual([
+      [second, GLOBEX],
+      [first, ACME],
+    ]);
+    expect((await app.get(`${PATH}/count`)).body).toEqual({ count: 2 });
+    expect((await app.get(`${PATH}?limit=1`)).body.count).toBe(2);
+    expect((await app.get(`${PATH}/${first}`)).body.title).toBe('Of acme');
+  });
+
+  describe('DELETE /posts/api/:id', () => {
+    it('archives the post: the record stays, with deletedAt set to now', async () => {
+      const id = await create({ title: 'Kept' });
+      const { __v, ...before } = await stored('Kept');
+      const from = Date.now();
+      const { status, body } = await archive(id);
+      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
+      const { __v: revision, ...after } = await stored('Kept');
+      expect(after).toEqual({ ...before, updatedAt: expect.any(Date), deletedAt: expect.any(Date) });
+      expect(Number(after.deletedAt)).toBeGreaterThanOrEqual(from);
+      expect(Number(after.deletedAt)).toBeLessThanOrEqual(Date.now());
+      expect(revision).not.toBe(__v);
+    });
+
+    it('makes the post absent from list, page, count and get, and keeps the others', async () => {
+      const [stays, goes] = [await create({ title: 'Stays' }), await create({ title: 'Goes' })];
+      await archive(goes);
+      const record = (await app.get(`${PATH}/${stays}`)).body;
+      expect((await app.get(PATH)).body).toEqual([record]);
+      const page = await app.get(`${PATH}?limit=10`);
+      expect(page.body).toEqual({ results: [record], count: 1, next: null, prev: null });
+      expect(page.headers.get('link')).not.toContain('next');
+      expect((await app.get(`${PATH}/count`)).body).toEqual({ count: 1 });
+      expectNotFound(await app.get(`${PATH}/${goes}`), `${PATH}/${goes}`, 'Post');
+      expectNotFound(await app.get(`${PATH}/${goes}`, { token: acme }), `${PATH}/${goes}`, 'Post');
+    });
+
+    it.each([{ title: 'Revived' }, { content: null }, {}])(
+      'makes an update of the post a 404 that changes nothing: %j',
+      async (body) => {
+        const id = await create({ title: 'Archived' });
+        await archive(id);
+        const before = await stored('Archived');
+        const response = await app.patch(`${PATH}/${id}`, body, { token: acme });
+        expectNotFound(response, `${PATH}/${id}`, 'Post');
+        expect(await stored('Archived')).toEqual(before);
+      },
+    );
+
+    it('sets deletedAt again if the post is already archived', async () => {
+      const id = await create({ title: 'Archived twice' });
+      await archive(id);
+      const longAgo = new Date('2020-01-01T00:00:00.000Z');
+      await app.database.collection('posts').updateOne({}, { $set: { deletedAt: longAgo } });
+      const from = Date.now();
+      const { status, body } = await archive(id);
+      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
+      expect(Number((await stored('Archived twice')).deletedAt)).toBeGreaterThanOrEqual(from);
+    });
+
+    it('answers archived true if no post matched, and creates none', async () => {
+      const { status, body } = await archive(NOBODY);
+      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
+      expect(await app.database.collection('posts').countDocuments()).toBe(0);
+    });
+
+    it('answers archived true for the post of another tenant, which is not modified', async () => {
+      const id = await create({ title: 'Of acme' });
+      const before = await stored('Of acme');
+      const { status, body } = await archive(id, globex);
+      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
+      expect(await stored('Of acme')).toEqual(before);
+      expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
+    });
+
+    it('with If-Match answers 412 if no post matched, whether missing, stale or of another tenant', async () => {
+      const id = await create({ title: 'Kept' });
+      const before = await stored('Kept');
+      const remove = (path: string, tags: string, token = acme) =>
+        app.del(`${PATH}/${path}`, { token, headers: { 'If-Match': tags } });
+      for (const [path, tags, token] of [
+        [NOBODY, '*', acme],
+        [id, '"7"', acme],
+        [id, '"0"', globex],
+      ] as const) {
+        expect((await remove(path, tags, token)).body.code).toBe('PRECONDITION_FAILED');
+      }
+      expect(await stored('Kept')).toEqual(before);
+      expect((await remove(id, '"0"')).body).toEqual(ARCHIVED);
+    });
+
+    it('refuses an id that is not 24 hexadecimal digits', async () => {
+      const detail = 'The id must be 24 hexadecimal digits.';
+      expectProblem(await archive('all'), {
+        status: 400,
+        code: 'INVALID_ID',
+        detail,
+        instance: `${PATH}/all`,
+        errors: [{ parameter: 'id', detail }],
+      });
+    });
+
+    it('archives nothing without a token', async () => {
+      const id = await create();
+      expect((await app.del(`${PATH}/${id}`)).status).toBe(401);
+      expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
+    });
+  });
+});

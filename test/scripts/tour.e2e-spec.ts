@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ACME, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+
+describe('requests.http', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('contains requests that all succeed, from top to bottom', async () => {
+    const bodies = new Map<string, Record<string, string>>();
+    const values: Record<string, string> = { base: '', acme: await tokenOf(ACME) };
+    const valueOf = (name: string) => {
+      const [request = '', , , field = ''] = name.split('.');
+      return values[name] ?? bodies.get(request)?.[field] ?? `{{${name}}}`;
+    };
+    const [, ...requests] = readFileSync('requests.http', 'utf8').split(/^### /m);
+    expect(requests.length).toBeGreaterThan(10);
+    for (const request of requests) {
+      const text = request.replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => valueOf(name));
+      const [, name] = /^# @name (\w+)$/m.exec(text) ?? [];
+      const [, method = '', path = '', headers = '', body] =
+        /^([A-Z]+) (\S+)\n((?:[\w-]+: .*\n)*)(?:\n([^]+))?/m.exec(text) ?? [];
+      const answer = await app.request(method, path, {
+        headers: Object.fromEntries(
+          [...headers.matchAll(/^([\w-]+): (.*)$/gm)].map(([, key, value]) => [key, value]),
+        ),
+        body: body?.trim() || undefined,
+      });
+      const [title] = text.split('\n', 1);
+      const succeeded = answer.status === 200 || answer.status === 201;
+      expect([title, succeeded, answer.body]).toEqual([title, true, answer.body]);
+      if (name) bodies.set(name, answer.body as Record<string, string>);
+    }
+  });
+});
+
+describe('the commands of the documentation', () => {
+  const pages = [
+    ...['README.md', 'CONTRIBUTING.md', 'libs/embedded-mongodb/README.md', 'clients/typescript/README.md'],
+    ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join('docs', name)),
+  ];
+
+  it('can be pasted into interactive shells, where bash and zsh expand unquoted text and zsh has no comments', () => {
+    const commands = pages.flatMap((page) =>
+      [...readFileSync(page, 'utf8').matchAll(/^```sh[^\n]*\n(.*?)^```/gms)].flatMap(([, text = '']) =>
+        text.replaceAll(/\$?'[^']*'|"(?:\\.|[^"\\])*"/g, '').split('\n'),
+      ),
+    );
+    expect(commands.length).toBeGreaterThan(100);
+    expect(commands.filter((line) => /^#|\s#|['"?*[\]]|!(?=[^\s=(])/.test(line))).toEqual([]);
+  });
+});

@@ -1,0 +1,240 @@
+/** @slow */
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import mongoose from 'mongoose';
+import { eventually } from '../support/eventually.js';
+import { OpenImport } from '../support/import-client.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
+import { buildService, ServiceProcess } from '../support/service-process.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { TEST_SECRET } from '../support/tenants.js';
+
+const WITHIN_MS = 10_000;
+const CLIENTS = 20;
+/** How many imports one address may have at the same time. */
+const MAX_IMPORTS = 4;
+const MANY_CLIENTS = 50;
+const RECORDS = 3_000;
+
+describe('SIGTERM', () => {
+  const uri = freshDatabaseUri();
+  const client = new mongoose.mongo.MongoClient(uri);
+  const started: ServiceProcess[] = [];
+
+  beforeAll(async () => {
+    buildService();
+    const now = new Date();
+    await client
+      .db()
+      .collection('todos')
+      .insertMany(
+        Array.from({ length: RECORDS }, (_, i) => ({
+          title: `Todo ${i}`,
+          description: 'x'.repeat(10_000),
+          completed: false,
+          createdAt: now,
+          updatedAt: now,
+          __v: 0,
+        })),
+      );
+  });
+  afterEach(() => started.splice(0).forEach((service) => service.signal('SIGKILL')));
+  afterAll(async () => {
+    await client.db().dropDatabase();
+    await client.close();
+  });
+
+  async function start(mongodbUri = uri): Promise<{ service: ServiceProcess; url: string }> {
+    const service = ServiceProcess.spawn({ MONGODB_URI: mongodbUri, PORT: '0', JWT_SECRET: TEST_SECRET });
+    started.push(service);
+    return { service, url: await service.url() };
+  }
+
+  /** Ends the service and says how that went. */
+  async function stop(
+    service: ServiceProcess,
+    ...signals: NodeJS.Signals[]
+  ): Promise<{ code: number | null; ms: number }> {
+    const begun = performance.now();
+    for (const signal of ['SIGTERM' as const, ...signals]) service.signal(signal);
+    const { code } = await service.ended();
+    return { code, ms: performance.now() - begun };
+  }
+
+  /** One request on a kept connection. */
+  async function get(url: string, agent: Agent): Promise<{ status?: number; body: string; told: boolean }> {
+    const sent = request(url, { agent }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    let body = '';
+    for await (const chunk of response.setEncoding('utf8')) body += chunk;
+    return { status: response.statusCode, body, told: response.headers.connection === 'close' };
+  }
+
+  it('drops no request on connections that are kept, and tells their clients to reconnect', async () => {
+    const { service, url } = await start();
+    const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+    let answered = 0;
+    const expected = JSON.stringify({ count: RECORDS });
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      for (;;) {
+        const answer = await get(`${url}/todos/count`, agent);
+        expect(answer).toMatchObject({ status: 200, body: expected });
+        answered += 1;
+        if (answer.told) return;
+      }
+    });
+    await eventually(() => expect(answered).toBeGreaterThan(CLIENTS));
+    const [ended] = await Promise.all([stop(service), ...clients]);
+    expect(ended.code).toBe(0);
+    expect(ended.ms).toBeLessThan(WITHIN_MS);
+    agent.destroy();
+  });
+
+  it('resets no connection of clients that open another one when they are told to', async () => {
+    const { service, url } = await start();
+    const failures: string[] = [];
+    const agents = Array.from({ length: MANY_CLIENTS }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    await Promise.all(agents.map((agent) => get(`${url}/health/live`, agent)));
+    const clients = agents.map(async (agent) => {
+      try {
+        for (;;) {
+          const { status } = await get(`${url}/todos/count`, agent);
+          if (status !== 200) failures.push(String(status));
+        }
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code !== 'ECONNREFUSED') failures.push(String(code));
+      } finally {
+        agent.destroy();
+      }
+    });
+    const [ended] = await Promise.all([stop(service), ...clients]);
+    expect(failures).toEqual([]);
+    expect(ended.code).toBe(0);
+  });
+
+  it('keeps connections during the notice, and closes idle ones after it', async () => {
+    const { service, url } = await start();
+    const { hostname, port } = new URL(url);
+    const silent = connect(Number(port), hostname);
+    const used = new Agent({ keepAlive: true, maxSockets: 1 });
+    await get(`${url}/health/live`, used);
+    const ended = stop(service);
+    await eventually(async () => {
+      const ready = await get(`${url}/health/ready`, used);
+      expect(ready).toMatchObject({ status: 503, told: false });
+    }, 900);
+    await once(silent, 'close');
+    const { code, ms } = await ended;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
+    used.destroy();
+  });
+
+  it('answers the next request of a slow client, and closes its connection with that', async () => {
+    const { service, url } = await start();
+    const { hostname, port } = new URL(url);
+    const slow = new Agent({ keepAlive: true, maxSockets: 1 });
+    await get(`${url}/health/live`, slow);
+    const ended = stop(service);
+    await eventually(async () => {
+      const other = connect(Number(port), hostname);
+      const refused = once(other, 'connect').then(
+        () => undefined,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      expect(await refused.finally(() => other.destroy())).toBe('ECONNREFUSED');
+    });
+    const begun = performance.now();
+    await eventually(() => expect(performance.now() - begun).toBeGreaterThan(800));
+    expect(await get(`${url}/health/live`, slow)).toMatchObject({ status: 200, told: true });
+    expect((await ended).code).toBe(0);
+    slow.destroy();
+  });
+
+  it('turns readiness 503 while it drains, and keeps liveness', async () => {
+    const { service, url } = await start();
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    const ended = stop(service);
+    await eventually(async () => {
+      const response = await fetch(`${url}/health/ready`);
+      expect(response.status).toBe(503);
+      expect(response.headers.get('retry-after')).toBe('1');
+      expect(await response.json()).toMatchObject({ code: 'SHUTTING_DOWN', status: 503 });
+      expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    }, 900);
+    expect((await ended).code).toBe(0);
+  });
+
+  it('finishes a long list that is on its way', async () => {
+    const { service, url } = await start();
+    const sent = request(`${url}/todos`, { agent: new Agent({ keepAlive: true }) }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const ended = stop(service);
+    await eventually(() => expect(fetch(`${url}/health/live`)).rejects.toThrow());
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    expect(JSON.parse(Buffer.concat(chunks).toString())).toHaveLength(RECORDS);
+    const { code, ms } = await ended;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
+  });
+
+  it('disconnects a client that does not read, and still exits in time', async () => {
+    const { service, url } = await start();
+    const sent = request(`${url}/todos`).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.on('error', () => undefined);
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
+    sent.destroy();
+  });
+
+  it('ignores a second signal', async () => {
+    const { service } = await start();
+    const { code, ms } = await stop(service, 'SIGTERM', 'SIGINT', 'SIGTERM');
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
+  });
+
+  it('exits in time while the database hangs', async () => {
+    const proxy = await TcpProxy.before(uri);
+    const { service, url } = await start(proxy.through(uri));
+    await proxy.turn('hang');
+    const answer = fetch(`${url}/todos/count`);
+    const [{ code, ms }, { status }] = await Promise.all([stop(service), answer]);
+    expect(status).toBe(503);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
+    await proxy.close();
+  });
+
+  it('an import is answered for the lines that it sent, and told where it was cut off', async () => {
+    const { service, url } = await start();
+    const open = new OpenImport(`${url}/todos/import`);
+    open.write('{"title":"before"}\n{"title":"cut');
+    expect(await open.next()).toMatchObject({ line: 1, status: 201 });
+    const stopped = stop(service);
+    expect(await open.next()).toMatchObject({ line: 2, status: 503, code: 'SHUTTING_DOWN' });
+    open.end();
+    expect(await open.next()).toBeUndefined();
+    const { code, ms } = await stopped;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(WITHIN_MS);
+  });
+
+  it('cuts off as many imports as there may be, without warnings', async () => {
+    const { service, url } = await start();
+    const imports = Array.from({ length: MAX_IMPORTS }, () => new OpenImport(`${url}/todos/import`));
+    for (const open of imports) open.write('{"title":"before"}\n');
+    for (const open of imports) expect(await open.next()).toMatchObject({ line: 1, status: 201 });
+    service.signal('SIGTERM');
+    for (const open of imports)
+      expect(await open.next()).toMatchObject({ status: 503, code: 'SHUTTING_DOWN' });
+    for (const open of imports) open.end();
+    const { code, stderr } = await service.ended();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});

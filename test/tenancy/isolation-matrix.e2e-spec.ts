@@ -1,0 +1,188 @@
+import { CrudModule } from '../../src/common/crud/index.js';
+import {
+  ACTIONS,
+  type MatrixAction,
+  type MatrixResource,
+  matrixResources,
+} from '../support/isolation-matrix.js';
+import { HIDDEN } from '../support/private-notes.js';
+import { createResourceApp } from '../support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import type { TestApp, TestRequest } from '../support/test-app.js';
+import mongoose from 'mongoose';
+
+const { ObjectId } = mongoose.Types;
+const MINE = new ObjectId('665f1c2ab7e3a90d4c8b1001');
+const THEIRS = new ObjectId('665f1c2ab7e3a90d4c8b1002');
+const MINE_ARCHIVED = new ObjectId('665f1c2ab7e3a90d4c8b1003');
+const THEIRS_ARCHIVED = new ObjectId('665f1c2ab7e3a90d4c8b1004');
+const ACTION_NAMES = Object.keys(ACTIONS) as MatrixAction[];
+
+const resources = matrixResources();
+let app: TestApp;
+let tokens: Record<
+  'no token' | 'a token without tenant' | 'a foreign token' | 'an own token',
+  string | undefined
+>;
+
+beforeAll(async () => {
+  const features = [...resources.values()].map(({ options, controller, service }) =>
+    CrudModule.forFeature(options, { controller, service }),
+  );
+  app = await createResourceApp(...features);
+  tokens = {
+    'no token': undefined,
+    'a token without tenant': await tokenOf(undefined, { sub: 'nobody' }),
+    'a foreign token': await tokenOf(GLOBEX),
+    'an own token': await tokenOf(ACME),
+  };
+});
+afterAll(() => app.close());
+
+/** A live and an archived record of each tenant, as the store has them. */
+function seeds() {
+  const shared = { createdAt: new Date(0), updatedAt: new Date(0), __v: 3, secret: HIDDEN };
+  return [
+    {
+      _id: MINE,
+      text: 'of acme',
+      tenant: new ObjectId(ACME),
+      box: { label: 'a', secret: HIDDEN },
+      ...shared,
+    },
+    { _id: THEIRS, text: 'of globex', tenant: new ObjectId(GLOBEX), ...shared },
+    {
+      _id: MINE_ARCHIVED,
+      text: 'old of acme',
+      tenant: new ObjectId(ACME),
+      deletedAt: new Date(1),
+      ...shared,
+    },
+    {
+      _id: THEIRS_ARCHIVED,
+      text: 'old of globex',
+      tenant: new ObjectId(GLOBEX),
+      deletedAt: new Date(1),
+      ...shared,
+    },
+  ];
+}
+
+async function seed({ options }: MatrixResource) {
+  const collection = app.database.collection(options.name);
+  await collection.deleteMany({});
+  await collection.insertMany(seeds());
+  return () => collection.find().sort({ _id: 1 }).toArray();
+}
+
+/** Sends the request of an action, on the record of Acme if it needs one. */
+function send(resource: MatrixResource, action: MatrixAction, request: TestRequest) {
+  const { method } = ACTIONS[action];
+  const id = (action === 'restore' ? MINE_ARCHIVED : MINE).toHexString();
+  const path = `/${resource.options.name}${resource.pathOf(action).replace(':id', id)}`;
+  const isWrite = action === 'create' || action === 'update';
+  const full = { ...(isWrite && { body: { text: 'new' } }), ...request };
+  const headers = { ...(action === 'create' && { Prefer: 'return=representation' }), ...full.headers };
+  return resource.documents(action)
+    ? app.request(method, path, { ...full, headers })
+    : sendUnchecked(method, path, { ...full, headers });
+}
+
+/** For routes of plain decorators, whose answers the document does not know. */
+async function sendUnchecked(method: string, path: string, { body, token, headers }: TestRequest) {
+  const response = await fetch(app.url + path, {
+    method,
+    headers: {
+      ...headers,
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: JSON.parse(text) as Record<string, never>,
+  };
+}
+
+/** Number of records that an answer counts or lists. */
+function sizeOf(body: unknown): number {
+  if (Array.isArray(body)) return body.length;
+  const { count, results, data } = body as { count?: number; results?: unknown[]; data?: { count: number } };
+  return results?.length ?? count ?? data?.count ?? Number.NaN;
+}
+
+const of = (owner: string, records: readonly mongoose.mongo.Document[]) =>
+  records.filter(({ tenant }) => String(tenant) === owner);
+
+const writes: readonly MatrixAction[] = ['create', 'update', 'del'];
+const cells = [...resources.keys()].flatMap((place) =>
+  ACTION_NAMES.map((action) => [place, action] as const),
+);
+
+describe.each(cells)('%s: %s', (place, action) => {
+  const resource = resources.get(place) as MatrixResource;
+
+  it.each([
+    ['no token', 401, 'UNAUTHENTICATED'],
+    ['a token without tenant', 403, 'TENANT_REQUIRED'],
+  ] as const)('refuses %s and changes nothing', async (caller, status, code) => {
+    const stored = await seed(resource);
+    const response = await send(resource, action, { token: tokens[caller] });
+    expect([response.status, response.body.code]).toEqual([status, code]);
+    expect(response.text).not.toMatch(/of acme|of globex|__v|known to the house/);
+    expect(await stored()).toEqual(seeds());
+  });
+
+  it('shows and changes nothing of another tenant', async () => {
+    const stored = await seed(resource);
+    const response = await send(resource, action, { token: tokens['a foreign token'] });
+    expect(response.text).not.toMatch(/of acme|__v|known to the house/);
+    const after = await stored();
+    expect(of(ACME, after)).toEqual(of(ACME, seeds()));
+    expect(of(GLOBEX, after)).toHaveLength(action === 'create' ? 3 : 2);
+    if (['get', 'update', 'del', 'restore'].includes(action)) expect(response.status).toBe(404);
+    else if (action !== 'create') expect(sizeOf(response.body)).toBe(action === 'archived' ? 2 : 1);
+  });
+
+  it('serves its own tenant, and shows nothing hidden', async () => {
+    const stored = await seed(resource);
+    const response = await send(resource, action, { token: tokens['an own token'] });
+    expect(response.status).toBeGreaterThanOrEqual(200);
+    expect(response.status).toBeLessThan(300);
+    expect(response.text).not.toMatch(/of globex|__v|known to the house/);
+    if (['list', 'page', 'count'].includes(action)) expect(sizeOf(response.body)).toBe(1);
+    if (action === 'archived') expect(sizeOf(response.body)).toBe(2);
+    if (action === 'get') expect(response.body).toMatchObject({ text: 'of acme', box: { label: 'a' } });
+    const after = await stored();
+    expect(of(GLOBEX, after)).toEqual(of(GLOBEX, seeds()));
+    const live = of(ACME, after).filter(({ deletedAt }) => !deletedAt);
+    const own = live.map(({ text }) => text as string);
+    const expected: Partial<Record<MatrixAction, string[]>> = {
+      create: ['of acme', 'new'],
+      update: ['new'],
+      del: [],
+      restore: ['of acme', 'old of acme'],
+    };
+    expect(own).toEqual(expected[action] ?? ['of acme']);
+  });
+
+  if (writes.includes(action) && action !== 'del') {
+    it.each([
+      ['another tenant', { text: 'new', tenant: GLOBEX }],
+      ['a hidden field', { text: 'new', secret: 'mine' }],
+      ['a field of the service', { text: 'new', createdAt: '2026-01-01T00:00:00.000Z' }],
+      ['an operator', { text: 'new', $set: { tenant: GLOBEX } }],
+      ['a value of another type', { text: 5 }],
+      ['a nested field that is hidden', { text: 'new', box: { secret: 'mine' } }],
+    ])('takes no %s from a body', async (_fault, body) => {
+      const stored = await seed(resource);
+      const response = await send(resource, action, { token: tokens['an own token'], body });
+      expect([response.status, response.body.code]).toEqual([400, 'VALIDATION_FAILED']);
+      expect(await stored()).toEqual(seeds());
+    });
+  }
+});

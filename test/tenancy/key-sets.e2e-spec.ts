@@ -1,0 +1,309 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { type CryptoKey, exportSPKI, importJWK } from 'jose';
+import { type IssuerKey, issuerKey, issuerToken, KeyServer } from '../support/key-server.js';
+import { expectInvalidToken, expectNoTenant, expectProblem } from '../support/problems.js';
+import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { forgedToken, goodClaims, inSeconds } from '../support/tokens.js';
+
+const PATH = '/posts/api';
+const POST = { title: 'Release notes' };
+
+const write = (app: TestApp, token: string) => app.post(PATH, POST, { token });
+
+describe('tokens of a key set', () => {
+  let app: TestApp;
+  let server: KeyServer;
+  let attackers: KeyServer;
+  let keys: Record<string, IssuerKey>;
+  let foreign: IssuerKey;
+  const key = (name: string) => keys[name] as IssuerKey;
+
+  beforeAll(async () => {
+    const made = await Promise.all(
+      ['RS256', 'ES256', 'EdDSA', 'ES384', 'PS256'].map((alg) => issuerKey(alg)),
+    );
+    keys = Object.fromEntries(made.map((one) => [one.alg, one]));
+    foreign = await issuerKey('RS256');
+    server = await KeyServer.start(made);
+    attackers = await KeyServer.start([foreign]);
+    app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+  });
+  afterAll(async () => {
+    await app.close();
+    await Promise.all([server.stop(), attackers.stop()]);
+  });
+  beforeEach(() => app.empty());
+
+  it.each(['RS256', 'ES256', 'EdDSA'])('are accepted when signed with %s', async (alg) => {
+    const { status, body } = await write(app, await issuerToken(key(alg), { tenant: GLOBEX }));
+    expect(status).toBe(201);
+    expect((await app.get(`${PATH}/${body._id}`)).body.tenant).toBe(GLOBEX);
+  });
+
+  it('may have any audience unless JWT_AUDIENCE is set, and come by http; the log warns of both at the start', () => {
+    const warnings = app.logLines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+    expect(warnings).toEqual([
+      'JWT_AUDIENCE is not set: tokens that were issued for other applications are accepted',
+      'JWT_JWKS_URL is an http URL: keep the way to the key server out of the reach of others, or use https',
+    ]);
+  });
+
+  it('are verified with one fetch of the key set, not one per request', async () => {
+    await write(app, await issuerToken(key('RS256')));
+    const fetched = server.asked.length;
+    for (const alg of ['RS256', 'ES256', 'EdDSA']) await write(app, await issuerToken(key(alg)));
+    expect(server.asked.length).toBe(fetched);
+  });
+
+  it.each<[string, () => string | Promise<string>]>([
+    ['with a key that is not in the set', () => issuerToken(foreign)],
+    ['with a key id that is not in the set', () => issuerToken(foreign, {}, { kid: 'unknown' })],
+    ['with PS256, though the set has such a key', () => issuerToken(key('PS256'))],
+    ['with ES384, though the set has such a key', () => issuerToken(key('ES384'))],
+    ['with HS256 and any secret', () => tokenOf(ACME)],
+    ['with alg none', () => forgedToken({ alg: 'none', kid: 'RS256' }, goodClaims(), { hash: null })],
+    ['without exp', () => issuerToken(key('ES256'), { exp: undefined })],
+    ['and expired', () => issuerToken(key('ES256'), { exp: inSeconds(-45) })],
+    ['and valid only later', () => issuerToken(key('ES256'), { nbf: inSeconds(45) })],
+    ['with a key id that is a number', () => forgedToken({ alg: 'RS256', kid: 1 })],
+    ['with the key id of another type of key', () => forgedToken({ alg: 'RS256', kid: 'ES256' })],
+    ['with crit', () => issuerToken(key('RS256'), {}, { crit: ['acme'], acme: true })],
+  ])('are refused when signed %s', async (_name, token) => {
+    expectInvalidToken(await write(app, await token()), PATH);
+    expect((await app.get(PATH)).body).toEqual([]);
+  });
+
+  it.each(['sha256', 'sha384'])(
+    'are refused when signed with a public key as the secret (%s)',
+    async (hash) => {
+      const { jwk } = key('RS256');
+      const pem = await exportSPKI((await importJWK(jwk, 'RS256', { extractable: true })) as CryptoKey);
+      const alg = hash.replace('sha', 'HS');
+      const secrets = [pem, pem.trim(), JSON.stringify(jwk), Buffer.from(jwk.n ?? '', 'base64url')];
+      for (const secret of secrets) {
+        for (const kid of [undefined, 'RS256']) {
+          expectInvalidToken(
+            await write(app, forgedToken({ alg, kid }, goodClaims(), { hash, secret })),
+            PATH,
+          );
+        }
+      }
+    },
+  );
+
+  it('are refused when they bring their own key, whose address is never asked', async () => {
+    const headers = [
+      { jwk: foreign.jwk },
+      { jku: attackers.url },
+      { x5u: attackers.url, x5c: ['MIIB'] },
+      { jku: attackers.url, jwk: foreign.jwk, kid: 'unknown' },
+    ];
+    for (const header of headers) {
+      expectInvalidToken(await write(app, await issuerToken(foreign, {}, header)), PATH);
+    }
+    expect(attackers.asked).toEqual([]);
+  });
+
+  it('are a 403 without a tenant', async () => {
+    for (const tenant of [undefined, [ACME], { $ne: null }]) {
+      expectNoTenant('tenant')(await write(app, await issuerToken(key('ES256'), { tenant })), PATH);
+    }
+  });
+});
+
+describe('an unavailable key set', () => {
+  let app: TestApp;
+  let server: KeyServer;
+  let key: IssuerKey;
+
+  beforeAll(async () => {
+    key = await issuerKey('ES256');
+  });
+  beforeEach(async () => {
+    server = await KeyServer.start([key]);
+    app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+  });
+  afterEach(async () => {
+    await app.close();
+    await server.stop();
+  });
+
+  function expectUnavailable(response: TestResponse): void {
+    const detail = 'The keys that verify tokens cannot be fetched. Try again later.';
+    expectProblem(response, { status: 503, code: 'AUTHENTICATION_UNAVAILABLE', detail, instance: PATH });
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(response.headers.get('www-authenticate')).toBeNull();
+  }
+
+  it.each<[string, () => void | Promise<void>]>([
+    ['nobody listens', () => server.stop()],
+    ['the server fails', () => server.answer(500, 'broken')],
+    ['the server knows no such path', () => server.answer(404, '{}')],
+    ['the answer is not JSON', () => server.answer(200, '<html>')],
+    ['the answer is no key set', () => server.answer(200, '{"keys":"none"}')],
+    ['the server hangs', () => server.hang()],
+  ])('is a 503 within 5 s, and reads go on: %s', async (_name, breakIt) => {
+    await breakIt();
+    const begun = Date.now();
+    expectUnavailable(await write(app, await issuerToken(key)));
+    expect(Date.now() - begun).toBeLessThan(5_000);
+    expect((await app.get(PATH)).body).toEqual([]);
+    expect((await app.get('/health/live')).status).toBe(200);
+  });
+
+  it('is still a 401 if no token is sent', async () => {
+    server.answer(500, 'broken');
+    expect((await app.post(PATH, POST)).status).toBe(401);
+  });
+
+  it('is used as soon as it is back', async () => {
+    server.answer(500, 'broken');
+    expectUnavailable(await write(app, await issuerToken(key)));
+    server.serve([key]);
+    expect((await write(app, await issuerToken(key))).status).toBe(201);
+  });
+});
+
+describe('a fetched key set', () => {
+  const MINUTES = 60_000;
+  const { now } = Date;
+  let app: TestApp;
+  let server: KeyServer;
+  let key: IssuerKey;
+  let token: string;
+
+  beforeEach(async () => {
+    key = await issuerKey('ES256');
+    token = await issuerToken(key);
+    server = await KeyServer.start([key]);
+    app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+    expect((await write(app, token)).status).toBe(201);
+  });
+  afterEach(async () => {
+    Date.now = now;
+    await app.close();
+    await server.stop();
+  });
+
+  function later(ms: number): void {
+    const before = Date.now;
+    Date.now = () => before() + ms;
+  }
+
+  it.each<[string, () => void | Promise<void>]>([
+    ['nobody listens', () => server.stop()],
+    ['the server fails', () => server.answer(500, 'broken')],
+    ['the answer is larger than 1 MB', () => server.answer(200, `{"keys":[]}${' '.repeat(1_100_000)}`)],
+    ['the server hangs', () => server.hang()],
+  ])('is used for a day while it cannot be had anew: %s', async (_name, breakIt) => {
+    await breakIt();
+    later(11 * MINUTES);
+    for (let i = 0; i < 3; i++) expect((await write(app, token)).status).toBe(201);
+    later(23 * 60 * MINUTES);
+    expect((await write(app, token)).status).toBe(201);
+    later(2 * 60 * MINUTES);
+    expect((await write(app, token)).status).toBe(503);
+  });
+
+  it('is fetched again after ten minutes, so that a withdrawn key is refused', async () => {
+    server.serve([await issuerKey('ES256', 'next')]);
+    expect((await write(app, token)).status).toBe(201);
+    later(11 * MINUTES);
+    expectInvalidToken(await write(app, token), PATH);
+  });
+
+  it('is fetched again at once for an unknown key, but not for each token', async () => {
+    const next = await issuerKey('ES256', 'next');
+    server.serve([next]);
+    later(2_000);
+    expect((await write(app, await issuerToken(next))).status).toBe(201);
+    const fetched = server.asked.length;
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => issuerToken(next, {}, { kid: `made-up-${i}` })),
+    );
+    const refused = await Promise.all(made.map((one) => write(app, one)));
+    for (const response of refused) expectInvalidToken(response, PATH);
+    expect(server.asked.length).toBeLessThan(fetched + made.length);
+  });
+});
+
+describe('a key set with a key that is too weak', () => {
+  it('refuses tokens of that key, and accepts those of others', async () => {
+    const [weak, strong] = [weakKey(), await issuerKey('ES256')];
+    const server = await KeyServer.start([]);
+    server.answer(200, JSON.stringify({ keys: [weak.jwk, strong.jwk] }));
+    const app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+    try {
+      expectInvalidToken(await write(app, weak.token), PATH);
+      expect((await write(app, await issuerToken(strong))).status).toBe(201);
+    } finally {
+      await app.close();
+      await server.stop();
+    }
+  });
+
+  /** No library signs with 1,024 bits. */
+  function weakKey() {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 });
+    const input = forgedToken({ alg: 'RS256', kid: 'weak' }, goodClaims(), { hash: null }).slice(0, -1);
+    const signature = sign('sha256', Buffer.from(input), privateKey).toString('base64url');
+    const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'weak', alg: 'RS256', use: 'sig' };
+    return { jwk, token: `${input}.${signature}` };
+  }
+});
+
+describe('a configured issuer, audience and claim', () => {
+  const CLAIM = 'https://example.com/tenant';
+  const GOOD = { iss: 'https://issuer.example', aud: 'posts-and-todos', tenant: GLOBEX, [CLAIM]: ACME };
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({
+      env: { JWT_ISSUER: GOOD.iss, JWT_AUDIENCE: GOOD.aud, JWT_TENANT_CLAIM: CLAIM },
+    });
+  });
+  afterAll(() => app.close());
+  beforeEach(() => app.empty());
+
+  it.each<[string, object]>([
+    ['that are the configured ones', {}],
+    ['whose audience is one of several', { aud: ['others', GOOD.aud] }],
+  ])('accepts claims %s', async (_name, claims) => {
+    const { status, body } = await write(app, await tokenOf(GLOBEX, { ...GOOD, ...claims }));
+    expect(status).toBe(201);
+    expect((await app.get(`${PATH}/${body._id}`)).body.tenant).toBe(ACME);
+  });
+
+  it.each<[string, object]>([
+    ['another issuer', { iss: 'https://issuer.example.evil' }],
+    ['an issuer that differs by a slash', { iss: `${GOOD.iss}/` }],
+    ['an issuer that is an array', { iss: [GOOD.iss] }],
+    ['no issuer', { iss: undefined }],
+    ['another audience', { aud: 'others' }],
+    ['audiences without the configured one', { aud: ['others', 'posts'] }],
+    ['no audience', { aud: undefined }],
+    ['an empty list of audiences', { aud: [] }],
+  ])('refuses %s', async (_name, claims) => {
+    const token = forgedToken({ alg: 'HS256' }, { ...goodClaims(), ...GOOD, ...claims });
+    expectInvalidToken(await write(app, token), PATH);
+    expect((await app.get(PATH)).body).toEqual([]);
+  });
+
+  it.each([undefined, [ACME], { $ne: null }, 1])(
+    'is a 403 where the configured claim is %j',
+    async (tenant) => {
+      expectNoTenant(CLAIM)(await write(app, await tokenOf(ACME, { ...GOOD, [CLAIM]: tenant })), PATH);
+      expect((await app.get(PATH)).body).toEqual([]);
+    },
+  );
+});
+
+it('a claim named like a member of every object is only the claim', async () => {
+  const app = await createTestApp({ env: { JWT_TENANT_CLAIM: 'constructor' } });
+  try {
+    expectNoTenant('constructor')(await write(app, await tokenOf(ACME)), PATH);
+    expect((await write(app, await tokenOf(GLOBEX, { constructor: ACME }))).status).toBe(201);
+  } finally {
+    await app.close();
+  }
+});

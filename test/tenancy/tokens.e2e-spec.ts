@@ -1,0 +1,148 @@
+import { expectInvalidToken, expectNoTenant } from '../support/problems.js';
+import { expectWritesRefused } from '../support/refused-writes.js';
+import { ACME, GLOBEX, TEST_SECRET, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+import { forgedToken, goodClaims, inSeconds } from '../support/tokens.js';
+
+const PATH = '/posts/api';
+const POST = { title: 'Release notes' };
+
+let app: TestApp;
+let acme: string;
+let globex: string;
+beforeAll(async () => {
+  app = await createTestApp();
+  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+});
+afterAll(() => app.close());
+beforeEach(() => app.empty());
+
+describe('a token of the shared secret', () => {
+  it('writes as its tenant', async () => {
+    const { _id } = (await app.post(PATH, POST, { token: acme })).body;
+    expect((await app.get(`${PATH}/${_id}`)).body.tenant).toBe(ACME);
+    expect((await app.patch(`${PATH}/${_id}`, { title: 'Changed' }, { token: acme })).status).toBe(200);
+    expect((await app.del(`${PATH}/${_id}`, { token: acme })).status).toBe(200);
+  });
+
+  it.each(['bearer', 'BEARER', 'Bearer '])('is read after the scheme "%s"', async (scheme) => {
+    const headers = { Authorization: `${scheme} ${acme}` };
+    expect((await app.post(PATH, POST, { headers })).status).toBe(201);
+  });
+
+  it.each<[string, () => Record<string, unknown>]>([
+    ['expired within the tolerance of 30 s', () => ({ exp: inSeconds(-15) })],
+    ['valid from within the tolerance on', () => ({ nbf: inSeconds(15) })],
+    ['issued in the future', () => ({ iat: inSeconds(600) })],
+    ['of any issuer and audience, where none is configured', () => ({ iss: 'anyone', aud: ['anything'] })],
+    [
+      'with claims that are of no concern',
+      () => ({ sub: '1', roles: { $ne: 1 }, tenants: [GLOBEX], tenantId: GLOBEX }),
+    ],
+  ])('writes: %s', async (_name, claims) => {
+    expect((await app.post(PATH, POST, { token: await tokenOf(ACME, claims()) })).status).toBe(201);
+    expect((await app.get(PATH)).body).toEqual([expect.objectContaining({ tenant: ACME })]);
+  });
+
+  it.each([undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt'])(
+    'writes: of the type %s',
+    async (typ) => {
+      expect((await app.post(PATH, POST, { token: forgedToken({ alg: 'HS256', typ }) })).status).toBe(201);
+    },
+  );
+
+  it('keeps the tenant in lower case, so that its spelling does not matter', async () => {
+    const upper = await tokenOf('ABCDEF0123456789ABCDEF01');
+    const lower = await tokenOf('abcdef0123456789abcdef01');
+    const { _id } = (await app.post(PATH, POST, { token: upper })).body;
+    expect((await app.get(`${PATH}/${_id}`)).body.tenant).toBe('abcdef0123456789abcdef01');
+    expect((await app.patch(`${PATH}/${_id}`, {}, { token: lower })).status).toBe(200);
+  });
+
+  const HS256 = { alg: 'HS256' };
+  it.each<[string, () => string | Promise<string>]>([
+    ['not a token', () => 'not-a-token'],
+    ['three empty parts', () => '..'],
+    ['a part too many', () => `${acme}.e30`],
+    ['a part too few', () => acme.split('.').slice(0, 2).join('.')],
+    ['two tokens', () => `${acme} ${acme}`],
+    ['another secret', () => forgedToken(HS256, goodClaims(), { secret: `${TEST_SECRET}.` })],
+    ['an empty secret', () => forgedToken(HS256, goodClaims(), { secret: '' })],
+    ['an empty signature', () => forgedToken(HS256, goodClaims(), { hash: null })],
+    ['a signature cut short', () => acme.slice(0, -8)],
+    ['claims changed after signing', () => acme.replace(/\.[^.]+\./, `.${globex.split('.')[1]}.`)],
+    ['alg none', () => forgedToken({ alg: 'none' }, goodClaims(), { hash: null })],
+    ['alg None', () => forgedToken({ alg: 'None' }, goodClaims(), { hash: null })],
+    ['alg none, yet signed', () => forgedToken({ alg: 'none' })],
+    ['alg HS384 with the same secret', () => forgedToken({ alg: 'HS384' }, goodClaims(), { hash: 'sha384' })],
+    ['alg HS512 with the same secret', () => forgedToken({ alg: 'HS512' }, goodClaims(), { hash: 'sha512' })],
+    ['alg hs256', () => forgedToken({ alg: 'hs256' })],
+    ['alg RS256, signed with the secret', () => forgedToken({ alg: 'RS256' })],
+    ['alg missing', () => forgedToken({ typ: 'JWT' })],
+    ['alg an array', () => forgedToken({ alg: ['HS256'] })],
+    ['alg a number', () => forgedToken({ alg: 256 })],
+    ['a header that is an array', () => forgedToken([HS256])],
+    ['a header that is null', () => forgedToken(null)],
+    ['claims that are an array', () => forgedToken(HS256, [goodClaims()])],
+    ['claims that are null', () => forgedToken(HS256, null)],
+    ['claims that are a string', () => forgedToken(HS256, ACME)],
+    ['crit with an unknown extension', () => forgedToken({ ...HS256, crit: ['acme'], acme: true })],
+    ['crit that names no header', () => forgedToken({ ...HS256, crit: ['exp'] })],
+    ['crit that is empty', () => forgedToken({ ...HS256, crit: [] })],
+    ['crit b64 with an unencoded payload', () => forgedToken({ ...HS256, crit: ['b64'], b64: false })],
+    ['an ID token, by its at_hash', () => tokenOf(ACME, { at_hash: 'x' })],
+    ['an ID token, by its c_hash', () => tokenOf(ACME, { c_hash: 'x' })],
+    ['typ logout+jwt', () => forgedToken({ ...HS256, typ: 'logout+jwt' })],
+    ['typ dpop+jwt', () => forgedToken({ ...HS256, typ: 'dpop+jwt' })],
+    ['typ a number', () => forgedToken({ ...HS256, typ: 1 })],
+    ['expired beyond the tolerance of 30 s', () => tokenOf(ACME, { exp: inSeconds(-45) })],
+    ['not valid until after the tolerance', () => tokenOf(ACME, { nbf: inSeconds(45) })],
+    ['no exp', () => tokenOf(ACME, { exp: undefined })],
+    ['exp null', () => forgedToken(HS256, { ...goodClaims(), exp: null })],
+    ['exp a string', () => forgedToken(HS256, { ...goodClaims(), exp: String(inSeconds(3600)) })],
+    ['exp zero', () => forgedToken(HS256, { ...goodClaims(), exp: 0 })],
+    ['nbf a string', () => forgedToken(HS256, { ...goodClaims(), nbf: 'now' })],
+  ])('is a 401 with error="invalid_token": %s', async (_name, token) => {
+    await expectWritesRefused(app, { Authorization: `Bearer ${await token()}` }, expectInvalidToken);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    [
+      'a key of its own',
+      { jwk: { kty: 'oct', k: Buffer.from('the attacker chose this').toString('base64url') } },
+    ],
+    ['a key set to fetch', { jku: 'http://127.0.0.1:9/keys.json', kid: '1' }],
+    ['a certificate chain', { x5c: ['MIIB'], x5u: 'http://127.0.0.1:9/chain.pem' }],
+    ['a key id that is a path', { kid: '../../../../dev/null' }],
+  ])('is a 401 when it brings %s and is signed with that', async (_name, header) => {
+    for (const secret of ['the attacker chose this', '']) {
+      const token = forgedToken({ alg: 'HS256', ...header }, goodClaims(), { secret });
+      expectInvalidToken(await app.post(PATH, POST, { token }), PATH);
+    }
+  });
+
+  it.each<[string, unknown]>([
+    ['missing', undefined],
+    ['null', null],
+    ['empty', ''],
+    ['true', true],
+    ['a number', 665],
+    ['a number of 24 digits', 1.1e23],
+    ['an array', [ACME]],
+    ['an array of two', [ACME, GLOBEX]],
+    ['an operator', { $ne: null }],
+    ['a pattern', { $regex: '^' }],
+    ['an extended-JSON identifier', { $oid: ACME }],
+    ['an object that looks like a string', { toString: ACME, length: 24 }],
+    ['too short', ACME.slice(1)],
+    ['too long', `${ACME}0`],
+    ['twelve bytes', 'twelve bytes'],
+    ['not hexadecimal', `${ACME.slice(1)}g`],
+    ['with a space around it', ` ${ACME}`],
+    ['with a line break at the end', `${ACME}\n`],
+    ['with a NUL at the end', `${ACME}\u0000`],
+  ])('is a 403 when its tenant is %s', async (_name, tenant) => {
+    const token = forgedToken({ alg: 'HS256' }, { ...goodClaims(), tenant });
+    await expectWritesRefused(app, { Authorization: `Bearer ${token}` }, expectNoTenant('tenant'));
+  });
+});

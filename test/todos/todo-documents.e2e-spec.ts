@@ -1,0 +1,70 @@
+import { createTestApp } from '../support/test-app.js';
+
+interface Document {
+  paths: Record<string, object>;
+  components: { schemas: Record<string, object> };
+}
+
+/** What this compares of the operations of paths. */
+type Paths = Partial<Record<string, { get?: { parameters?: { name: string }[] } }>> &
+  Record<'/todos', { get?: { parameters?: { name: string }[] } }>;
+
+/** Both call the record by the name of their class, and only one has examples of the moments that it generates. */
+const normalised = (text: string) =>
+  JSON.parse(text.replaceAll('TodoRecord', 'Todo'), (key, value: unknown) => {
+    if (key === 'required' && Array.isArray(value)) return value.sort();
+    return key === 'example' && typeof value === 'string' ? undefined : value;
+  }) as Document;
+
+async function documentOf(form: string): Promise<Document> {
+  const app = await createTestApp({ env: { TODOS_API: form } });
+  const { text } = await app.get('/docs/openapi.json');
+  await app.close();
+  return normalised(text);
+}
+
+it('the document describes both forms of the todo API alike, except for features of only one', async () => {
+  const [generated, handwritten] = [await documentOf('generated'), await documentOf('handwritten')];
+  const {
+    '/todos': { get: list, ...todos },
+    '/todos/count': count,
+    '/todos/bulk': bulk,
+    '/todos/import': lines,
+    ...paths
+  } = generated.paths as Paths;
+  expect([count, bulk, lines]).not.toContain(undefined);
+  const { '/todos': { get: ownList, ...ownTodos } = {}, ...ownPaths } = handwritten.paths as Paths;
+  expect(ownPaths).toEqual(paths);
+  expect(ownTodos).toEqual(todos);
+  const [parameters, ownParameters] = [list, ownList].map((operation) => operation?.parameters ?? []);
+  expect(ownParameters?.map(({ name }) => name)).toEqual(['offset', 'limit']);
+  expect(ownParameters).toEqual(parameters?.slice(0, 2));
+  const { TodoPage: page, ...schemas } = handwritten.components.schemas;
+  expect(Object.keys((page as { properties: object }).properties)).toEqual(['results', 'count']);
+  expect(generated.components.schemas).toMatchObject(schemas);
+});
+
+it('the document lists which fields of an update null removes, and no impossible errors', async () => {
+  const { paths, components } = await documentOf('generated');
+  expect(components.schemas.TodoUpdate).toMatchObject({
+    properties: { description: { nullable: true }, completed: { nullable: true }, dueAt: { nullable: true } },
+  });
+  expect(JSON.stringify(components.schemas.TodoUpdate)).toMatch(/"title":\{(?:(?!nullable)[^}])*\}/);
+  const ofRecords = Object.entries(paths as object).filter(([path]) => !path.endsWith('/rotate-secret'));
+  expect(JSON.stringify(ofRecords)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);
+});
+
+it('the document requires fields with a default in records, and not in what is sent', async () => {
+  const schemas = (await documentOf('generated')).components.schemas as Record<
+    string,
+    { required?: string[] }
+  >;
+  const requires = (name: string, field: string) => schemas[name]?.required?.includes(field) ?? false;
+  expect(['Todo', 'TodoPart', 'TodoCreate', 'TodoUpdate'].map((name) => requires(name, 'completed'))).toEqual(
+    [true, false, false, false],
+  );
+  expect(['Subscription', 'SubscriptionUpdate'].map((name) => requires(name, 'enabled'))).toEqual([
+    true,
+    false,
+  ]);
+});

@@ -1,0 +1,179 @@
+/** @mongodb */
+import { describeCrudContract } from '../support/crud-contract.js';
+import {
+  EMOJI,
+  invalidTitles,
+  kept,
+  NOT_TEXT,
+  ODD_TEXTS,
+  refused,
+  validTitles,
+} from '../support/crud-contract/field-cases.js';
+import { expectNotFound, expectProblem } from '../support/problems.js';
+import { createTestApp, type TestApp } from '../support/test-app.js';
+
+const NOBODY = '0123456789abcdef01234567';
+const FULL = {
+  title: 'Water the plants',
+  description: 'Those on the balcony, too.',
+  completed: true,
+  dueAt: '2026-12-31T12:00:00.000Z',
+};
+const DUE_AT =
+  '"dueAt" must be an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z.';
+
+/** Timestamps as they may be sent, and the same moments as they are given back. */
+const DUE_DATES = {
+  '2026-12-31T12:00:00Z': '2026-12-31T12:00:00.000Z',
+  '2026-12-31T12:00:00.5Z': '2026-12-31T12:00:00.500Z',
+  '2026-12-31t12:00:00.123z': '2026-12-31T12:00:00.123Z',
+  '2026-12-31T23:30:00+05:30': '2026-12-31T18:00:00.000Z',
+  '2026-12-31T23:30:00-01:00': '2027-01-01T00:30:00.000Z',
+  '2026-12-31T12:00:00-00:00': '2026-12-31T12:00:00.000Z',
+  '2024-02-29T00:00:00Z': '2024-02-29T00:00:00.000Z',
+  '1969-07-20T20:17:40Z': '1969-07-20T20:17:40.000Z',
+  '0001-01-01T00:00:00Z': '0001-01-01T00:00:00.000Z',
+  '9999-12-31T23:59:59.999Z': '9999-12-31T23:59:59.999Z',
+};
+
+const FILTERS = ['_id', 'title', 'completed', 'dueAt', 'createdAt', 'updatedAt'];
+
+describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: { TODOS_API: form } });
+  });
+  afterAll(() => app.close());
+  beforeEach(() => app.empty());
+
+  describeCrudContract('todos', {
+    app: () => app,
+    path: '/todos',
+    label: 'Todo',
+    counts: form === 'generated',
+    hasCursors: form === 'generated',
+    parameters: {
+      list: [
+        'offset',
+        'limit',
+        ...(form === 'generated' ? ['after', 'before', 'count', 'sort', 'fields', 'q', ...FILTERS] : []),
+      ],
+      count: ['q', ...FILTERS],
+      get: ['fields'],
+    },
+    full: FULL,
+    optional: ['description', 'completed', 'dueAt'],
+    defaults: { completed: false },
+    valid: [
+      ...validTitles,
+      ...kept('description', ['', ' ', 'd'.repeat(10_000), EMOJI.repeat(10_000), ...ODD_TEXTS]),
+      ...kept('completed', [true, false]),
+      ...Object.entries(DUE_DATES).map(([sent, dueAt]) => ({
+        name: `dueAt: ${sent}`,
+        body: { dueAt: sent },
+        stored: { dueAt },
+      })),
+    ],
+    invalid: [
+      ...invalidTitles,
+      ...refused('description', '"description" must be a string of at most 10000 characters.', [
+        ...NOT_TEXT,
+        'd'.repeat(10_001),
+        EMOJI.repeat(10_001),
+      ]),
+      ...refused('completed', '"completed" must be true or false.', [
+        'true',
+        'false',
+        '',
+        1,
+        0,
+        [],
+        [true],
+        {},
+        { $ne: true },
+      ]),
+      ...refused('dueAt', DUE_AT, [
+        '',
+        'tomorrow',
+        '2026-12-31',
+        '2026-12-31T12:00:00',
+        '2026-12-31 12:00:00Z',
+        '2026-12-31T12:00Z',
+        '2026-12-31T12:00:00+0100',
+        '2026-12-31T12:00:00+24:00',
+        '2026-12-31T12:00:00.Z',
+        '2026-12-31T12:00:00.1234Z',
+        '2026-12-31T24:00:00Z',
+        '2026-12-31T12:60:00Z',
+        '2026-12-31T12:00:60Z',
+        '2026-13-01T00:00:00Z',
+        '2026-00-01T00:00:00Z',
+        '2026-02-29T00:00:00Z',
+        '2026-04-31T00:00:00Z',
+        '2026-04-00T00:00:00Z',
+        '+002026-12-31T12:00:00Z',
+        '9999-12-31T23:59:59-01:00',
+        ' 2026-12-31T12:00:00Z',
+        '2026-12-31T12:00:00Z\n',
+        'Thu, 31 Dec 2026 12:00:00 GMT',
+        1_798_718_400_000,
+        0,
+        true,
+        [],
+        ['2026-12-31T12:00:00Z'],
+        {},
+        { $date: '2026-12-31T12:00:00Z' },
+      ]),
+    ],
+  });
+
+  describe('DELETE /todos/:id', () => {
+    it('removes the todo for good, and no other', async () => {
+      const stays = (await app.post('/todos', FULL)).body._id;
+      const goes = (await app.post('/todos', FULL)).body._id;
+      const { status, body } = await app.del(`/todos/${goes}`);
+      expect({ status, body }).toEqual({ status: 200, body: { deleted: true } });
+      expectNotFound(await app.get(`/todos/${goes}`), `/todos/${goes}`, 'Todo');
+      expectNotFound(await app.patch(`/todos/${goes}`, {}), `/todos/${goes}`, 'Todo');
+      expect((await app.get('/todos')).body).toEqual([expect.objectContaining({ _id: stays })]);
+      expect((await app.get('/todos?limit=1')).body.count).toBe(1);
+      expect(await app.database.collection('todos').countDocuments()).toBe(1);
+    });
+
+    it('answers 404 "Todo not found" if there is none, or if it is gone', async () => {
+      expectNotFound(await app.del(`/todos/${NOBODY}`), `/todos/${NOBODY}`, 'Todo');
+      const { _id } = (await app.post('/todos', FULL)).body;
+      await app.del(`/todos/${_id}`);
+      expectNotFound(await app.del(`/todos/${_id}`), `/todos/${_id}`, 'Todo');
+    });
+
+    it('refuses an id that is not 24 hexadecimal digits', async () => {
+      const detail = 'The id must be 24 hexadecimal digits.';
+      expectProblem(await app.del('/todos/all'), {
+        status: 400,
+        code: 'INVALID_ID',
+        detail,
+        instance: '/todos/all',
+        errors: [{ parameter: 'id', detail }],
+      });
+    });
+  });
+
+  it('works without any credentials, and with any', async () => {
+    const { _id } = (await app.post('/todos', FULL, { token: 'not a token' })).body;
+    expect((await app.get(`/todos/${_id}`, { token: 'not a token' })).status).toBe(200);
+    expect((await app.del(`/todos/${_id}`)).status).toBe(200);
+  });
+});
+
+describe('todos, handwritten', () => {
+  it('have no count: "count" is taken for an id', async () => {
+    const app = await createTestApp({ env: { TODOS_API: 'handwritten' } });
+    try {
+      const { status, body } = await app.get('/todos/count');
+      expect({ status, code: body.code }).toEqual({ status: 400, code: 'INVALID_ID' });
+    } finally {
+      await app.close();
+    }
+  });
+});
