@@ -23,7 +23,7 @@ describe('the environment', () => {
       host: '127.0.0.1',
       mongodbUri: undefined,
       mongodbAllowPlain: false,
-      dataDir: '../data',
+      dataDir: './data',
       jwtSecret: undefined,
       jwtJwksUrl: undefined,
       jwtIssuer: undefined,

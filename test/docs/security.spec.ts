@@ -105,7 +105,7 @@ describe('the statements of the page about the source', () => {
     const [, final = ''] =
       /\nFROM [^\n]*(?<!AS build)\n([^]*)/.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     const copied = [...final.matchAll(/^COPY .* (\S+)$/gm)].map(([, target]) => target);
-    expect(copied).toEqual(['../', 'node_modules', 'libs', 'dist', 'public']);
+    expect(copied).toEqual(['./', 'node_modules', 'libs', 'dist', 'public']);
     expect(final).toMatch(/^ENV NODE_ENV=production /m);
   });
 

@@ -230,7 +230,7 @@ describe('what the log has of an error with a record', () => {
 
   it('nothing of it where nobody catches it', async () => {
     const script = `
-      import { start } from '../dist/start.js';
+      import { start } from './dist/start.js';
       await start({ portVariable: 'PORT' }, async () => {
         setImmediate(() => { throw Object.assign(new SyntaxError('${CANARY}'), { record: '${CANARY}' }); });
       });`;
