@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { constants } from 'node:os';
 import mongoose from 'mongoose';
 import type { QueuedDelivery } from '../../../src/notifications/deliveries/delivery.entity.js';
@@ -9,7 +9,7 @@ import { buildService, ServiceProcess } from '../../support/service-process.js';
 import { ACME, TEST_SECRET, tokenOf } from '../../support/tenants.js';
 
 const WITHIN_MS = 60_000;
-const PRELOAD = join(import.meta.dirname, 'support/failing-connections.js');
+const PRELOAD = resolve('test/support/failing-connections.js');
 const WHEN = ['thrown', 'at once', 'later'];
 const CODES = [
   'ENETUNREACH',
