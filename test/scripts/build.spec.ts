@@ -20,7 +20,7 @@ function build(): { status: number | null; output: string } {
 /** Starts a bundle of the copy, and tells whether V8 has refused the code that was compiled at the build; undefined if it got none. */
 function refusesCode(bundle: string, ...flags: string[]): boolean | undefined {
   const program = `
-    import { launch } from '../dist/bundle/launcher.js';
+    import { launch } from './dist/bundle/launcher.js';
     const { script, started } = launch('${bundle}');
     await started;
     process.stderr.write(JSON.stringify({ refused: script.cachedDataRejected }));

@@ -85,7 +85,7 @@ export class ListsModule {}
 const OWN_TEST = `
 import { scopeOf } from 'nestjs-mongo-crud';
 import { createCrudTestingModule, describeCrudContract } from 'nestjs-mongo-crud/testing';
-import { lists, ListsService } from '../lists/lists.module.js';
+import { lists, ListsService } from './lists/lists.module.js';
 
 const { service, close } = await createCrudTestingModule(lists, { service: ListsService });
 const { name } = await service.create(scopeOf({ tenant: '${ACME}' }), { name: 'food', closed: false });
@@ -119,7 +119,7 @@ function ownApplication(type: Template, generator: string): string {
   write(folder, 'src/lists/lists.module.ts', OWN_CLASSES);
   const appModule = readFileSync(join(folder, 'src/app.module.ts'), 'utf8')
     .replace('    NotesModule,', '    NotesModule, ListsModule,')
-    .replace(/^/, "import { ListsModule } from '../lists/lists.module.js';\n");
+    .replace(/^/, "import { ListsModule } from './lists/lists.module.js';\n");
   write(folder, 'src/app.module.ts', appModule);
   writeAsyncRoot(folder);
   return folder;
