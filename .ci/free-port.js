@@ -1,7 +1,4 @@
-import { createServer } from 'node:net';
+import { freePort } from '../scripts/support/free-port.js';
 
 /** Prints a TCP port that nobody listens on. */
-const server = createServer().listen(0, '127.0.0.1', () => {
-  console.log(server.address().port);
-  server.close();
-});
+console.log(await freePort());

@@ -5,19 +5,13 @@
  *
  *   MONGODB_URI=mongodb://127.0.0.1:27017 npm run bench:bulk [records to import …]
  */
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { clearInterval, setInterval } from 'node:timers';
-import mongoose from 'mongoose';
+import { Installation } from '../scripts/support/installation.js';
+import { cpuOf, watchMemory } from '../scripts/support/usage.js';
 
-const MIB = 1_048_576;
-/** Unit of times in /proc. Unit: microseconds. */
-const CLOCK_TICK = 10_000;
 const SINGLES = 3_000;
 const BULKS = 60;
 const OPERATIONS = 1_000;
@@ -25,8 +19,7 @@ const OPERATIONS = 1_000;
 const WARM_UP = 0.2;
 
 const sizes = process.argv.slice(2).map(Number);
-const base = process.env.MONGODB_URI;
-if (!base || sizes.some((size) => !(size > 0))) {
+if (!process.env.MONGODB_URI || sizes.some((size) => !(size > 0))) {
   console.error('Usage: MONGODB_URI=… npm run bench:bulk [records to import …]');
   process.exit(1);
 }
@@ -36,10 +29,8 @@ const todo = (i) => ({
   completed: i % 2 === 0,
 });
 
-const uri = new URL(base);
-uri.pathname = `/bench_${randomBytes(6).toString('hex')}`;
-const client = new mongoose.mongo.MongoClient(uri.href);
-const service = await start(uri.href);
+const installation = new Installation();
+const service = await installation.startService('inline');
 try {
   await report('POST /todos, 1 connection', (share) => singles(SINGLES * share, 1));
   await report('POST /todos, 64 connections', (share) => singles(SINGLES * share, 64));
@@ -48,22 +39,18 @@ try {
     await report(`POST /todos/import, ${size} lines`, (share) => (share < 1 ? 0 : importLines(size)));
   }
 } finally {
-  service.stop();
-  await client.db().dropDatabase();
-  await client.close();
+  await installation.remove();
 }
 
 async function report(name, run) {
   await run(WARM_UP);
-  const watch = watchMemory();
-  const [begun, worked] = [performance.now(), cpu()];
+  const memory = watchMemory(service);
+  const [begun, worked] = [performance.now(), cpuOf(service)];
   const records = await run(1);
   const seconds = (performance.now() - begun) / 1_000;
-  const { lowest, highest } = watch.end();
-  const perRecord = `${Math.round((cpu() - worked) / records)} µs of CPU each`;
-  const memory = `RSS ${lowest.toFixed(0)} to ${highest.toFixed(0)} MiB`;
+  const perRecord = `${Math.round(((cpuOf(service) - worked) * 1_000) / records)} µs of CPU each`;
   console.log(
-    `${name}: ${Math.round(records / seconds)} records/s (${seconds.toFixed(1)} s), ${perRecord}, ${memory}`,
+    `${name}: ${Math.round(records / seconds)} records/s (${seconds.toFixed(1)} s), ${perRecord}, RSS ${memory.end()}`,
   );
 }
 
@@ -122,47 +109,4 @@ async function send(path, contentType, body, agent) {
   let text = '';
   for await (const chunk of answer) text += chunk;
   return { statusCode: answer.statusCode, text };
-}
-
-function watchMemory() {
-  let [lowest, highest] = [Infinity, 0];
-  const look = () => {
-    const now = rss();
-    [lowest, highest] = [Math.min(lowest, now), Math.max(highest, now)];
-  };
-  look();
-  const timer = setInterval(look, 50);
-  return {
-    end() {
-      clearInterval(timer);
-      look();
-      return { lowest, highest };
-    },
-  };
-}
-
-function rss() {
-  const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1];
-  return (Number(kibibytes) * 1_024) / MIB;
-}
-
-/** CPU time of the service, including its compiler and garbage collector. Unit: microseconds. */
-function cpu() {
-  const fields = readFileSync(`/proc/${service.pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK;
-}
-
-function start(uri) {
-  const args = process.env.PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${process.env.PROFILE}`] : [];
-  const child = spawn(process.execPath, [...args, 'dist/bundle/main.js'], {
-    env: { ...process.env, MONGODB_URI: uri, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error('The service does not start; build it first: npm run build')));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const url = /Listening on (http:\S+?);/.exec(line)?.[1];
-      if (url) resolve({ url, pid: child.pid, stop: () => child.kill() });
-    });
-  });
 }

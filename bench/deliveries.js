@@ -17,7 +17,9 @@ import { loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuOf, Installation, percentiles, rssOf, tenantOf, timesOfCreates } from './support/installation.js';
+import { Installation, tenantOf } from '../scripts/support/installation.js';
+import { cpuOf, rssOf, watchMemory } from '../scripts/support/usage.js';
+import { percentiles, timesOfCreates } from './support/creates.js';
 import { HOSTILE_KINDS, startGoodReceiver, startHostileReceivers } from './support/receivers.js';
 
 const PER_MINUTE = 1_000;
@@ -246,22 +248,6 @@ async function withInstallation(worker, run) {
 async function until(condition) {
   for (const end = performance.now() + PATIENCE_MS; !condition(); await pause(20))
     if (performance.now() > end) throw new Error('Deliveries are missing');
-}
-
-function watchMemory(child) {
-  let [lowest, highest] = [Infinity, 0];
-  const look = () => {
-    const now = rssOf(child);
-    [lowest, highest] = [Math.min(lowest, now), Math.max(highest, now)];
-  };
-  look();
-  const timer = setInterval(look, 100);
-  return {
-    end() {
-      clearInterval(timer);
-      return `${lowest.toFixed(0)} to ${highest.toFixed(0)} MiB`;
-    },
-  };
 }
 
 function reportCommands(before, after, divisor, unit) {

@@ -7,15 +7,13 @@
  *   MONGODB_URI=mongodb://127.0.0.1:27017 npm run bench:scale -- --records 1000000 [--imported 100000]
  */
 import { Buffer } from 'node:buffer';
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { clearInterval, setInterval } from 'node:timers';
 import { parseArgs } from 'node:util';
-import mongoose from 'mongoose';
+import { Installation } from '../scripts/support/installation.js';
+import { rssOf, watchMemory } from '../scripts/support/usage.js';
 
 const BATCH = 5_000;
 const PAGES = 1_000;
@@ -27,8 +25,7 @@ const { values } = parseArgs({
 });
 const records = Number(values.records ?? 1_000_000);
 const imported = Math.min(records, Number(values.imported ?? 100_000));
-const base = process.env.MONGODB_URI;
-if (!base || !(records > 0) || !(imported >= 0)) {
+if (!process.env.MONGODB_URI || !(records > 0) || !(imported >= 0)) {
   console.error('Usage: MONGODB_URI=… npm run bench:scale -- --records 1000000 [--imported 100000]');
   process.exit(1);
 }
@@ -39,11 +36,21 @@ const todo = (i) => ({
   ...(i % 3 === 0 && { dueAt: new Date(Date.UTC(2030, 0, 1) + i * 60_000) }),
 });
 
-const uri = new URL(base);
-uri.pathname = `/bench_${randomBytes(6).toString('hex')}`;
-const client = new mongoose.mongo.MongoClient(uri.href);
-const todos = client.db().collection('todos');
-const service = await start(uri.href);
+/** Answers a message with the size of the heap after a full collection. Unit: MiB. */
+const PROBE =
+  'process.on("message",()=>{gc();process.send(process.memoryUsage().heapUsed/1048576)});process.channel.unref()';
+
+const installation = new Installation();
+const database = installation.client.db();
+const todos = database.collection('todos');
+const service = await installation.startService(
+  'inline',
+  {},
+  {
+    args: ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(PROBE)}`],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  },
+);
 try {
   await measure('Seeded with the driver', () => seed(records - imported));
   await measure(`POST /todos/import, first 1,000 lines`, () => importLines(0, Math.min(1_000, imported)));
@@ -64,29 +71,26 @@ try {
   for (const order of ORDERS) await measure(`Pages by ${order}`, () => walk(order));
   console.log(`JS heap after a full collection: ${(await heapUsed()).toFixed(0)} MiB`);
 } finally {
-  service.stop();
-  await client.db().dropDatabase();
-  await client.close();
+  await installation.remove();
 }
 
 async function measure(name, run) {
-  const before = rss();
-  let highest = before;
-  const timer = setInterval(() => (highest = Math.max(highest, rss())), 50);
+  const before = rssOf(service);
+  const memory = watchMemory(service);
   const begun = performance.now();
   try {
     const result = await run();
     const seconds = (performance.now() - begun) / 1_000;
     const { count, note = '' } = typeof result === 'object' ? result : { count: result };
-    const after = rss();
+    const sizes = [before, memory.end().highest, rssOf(service)].map((size) => size.toFixed(0));
     console.log(
       `| ${name} | ${count} | ${seconds.toFixed(2)} s | ${Math.round(count / seconds)}/s | ` +
-        `${before} / ${Math.max(highest, after)} / ${after} MiB | ${note} |`,
+        `${sizes.join(' / ')} MiB | ${note} |`,
     );
   } catch (error) {
     console.log(`| ${name} | failed: ${error.message} |`);
   } finally {
-    clearInterval(timer);
+    memory.end();
   }
 }
 
@@ -188,17 +192,16 @@ async function walk(order) {
 
 /** The plan of a page in the middle of an order, as the service asks for it. */
 async function explain(order) {
-  const admin = client.db();
-  await admin.command({ profile: 2 });
+  await database.command({ profile: 2 });
   const { next } = await json(`/todos?sort=${order}&limit=${LIMIT}`);
   await json(`/todos?sort=${order}&limit=${LIMIT}&after=${next}`);
-  await admin.command({ profile: 0 });
-  const found = await admin.collection('system.profile').find({ 'command.find': 'todos' }).toArray();
+  await database.command({ profile: 0 });
+  const found = await database.collection('system.profile').find({ 'command.find': 'todos' }).toArray();
   const sums = found.map(({ keysExamined, docsExamined, nreturned, hasSortStage = false }) =>
     [keysExamined, docsExamined, nreturned, hasSortStage ? 'sorts in memory' : 'no sort'].join(' / '),
   );
   console.log(`| ${order} | keys / documents / results: ${sums.join('; ')} |`);
-  await admin.collection('system.profile').drop();
+  await database.collection('system.profile').drop();
 }
 
 async function json(path) {
@@ -213,34 +216,9 @@ function send(path, contentType, body) {
   return fetch(service.url + path, { method: 'POST', headers, body, duplex: 'half' });
 }
 
-/** Unit: MiB. */
-function rss() {
-  const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1];
-  return Math.round(Number(kibibytes) / 1_024);
-}
-
 /** The heap of the service after a full collection. Unit: MiB. */
-function heapUsed() {
-  return new Promise((resolve) => {
-    service.child.once('message', resolve);
-    service.child.send('heap');
-  });
-}
-
-function start(uri) {
-  // The answer to "heap" is the heap size after a collection.
-  const probe =
-    'process.on("message",()=>{gc();process.send(process.memoryUsage().heapUsed/1048576)});process.channel.unref()';
-  const args = ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(probe)}`];
-  const child = spawn(process.execPath, [...args, 'dist/bundle/main.js'], {
-    env: { ...process.env, MONGODB_URI: uri, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error('The service does not start; build it first: npm run build')));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const url = /Listening on (http:\S+?);/.exec(line)?.[1];
-      if (url) resolve({ url, pid: child.pid, child, stop: () => child.kill() });
-    });
-  });
+async function heapUsed() {
+  service.send('heap');
+  const [size] = await once(service, 'message');
+  return size;
 }

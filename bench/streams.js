@@ -9,30 +9,24 @@
  * It runs on the embedded database, in memory, or on MONGODB_URI, where it uses its own database and removes
  * it.
  */
-import { spawn } from 'node:child_process';
-import { createHmac, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { createInterface } from 'node:readline';
 import { startEmbeddedMongodb } from 'embedded-mongodb';
-import mongoose from 'mongoose';
+import { Installation, tenantOf } from '../scripts/support/installation.js';
+import { killProcess } from '../scripts/support/processes.js';
+import { rssOf } from '../scripts/support/usage.js';
 
-const SECRET = randomBytes(32).toString('hex');
-const TENANT = '665f1c2ab7e3a90d4c8b0001';
+const TENANT = tenantOf(1);
 const OPENED_AT_A_TIME = 50;
 
 const [clients = 1_000, events = 50] = process.argv.slice(2).map(Number);
-const name = `bench_${randomBytes(6).toString('hex')}`;
 const embedded = process.env.MONGODB_URI ? undefined : await startEmbeddedMongodb({ memory: true });
-const uri = Object.assign(new URL(embedded?.uri ?? process.env.MONGODB_URI), { pathname: `/${name}` }).href;
-const client = await mongoose.mongo.MongoClient.connect(uri);
-const database = client.db();
-const service = await start();
+const installation = new Installation({ uri: embedded?.uri });
+const database = installation.client.db();
+const service = await installation.startService('inline');
 try {
   await append(1);
-  const before = memory();
+  const before = rssOf(service);
   const streams = [];
   const begun = performance.now();
   for (let done = 0; done < clients; done += OPENED_AT_A_TIME) {
@@ -41,7 +35,7 @@ try {
   }
   const seconds = (performance.now() - begun) / 1_000;
   await new Promise((resolve) => setTimeout(resolve, 2_000));
-  const after = memory();
+  const after = rssOf(service);
   console.log(`${clients} clients opened in ${seconds.toFixed(1)} s`);
   console.log(
     `resident memory: ${before.toFixed(0)} MiB before, ${after.toFixed(0)} MiB with them; ${(((after - before) * 1_024) / clients).toFixed(1)} KiB per client`,
@@ -60,33 +54,11 @@ try {
       `${sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)].toFixed(0)} ms`;
     console.log(`append to the ${which} client: median ${at(0.5)}, 95 % ${at(0.95)}, worst ${at(1)}`);
   }
-  console.log(`resident memory at the end: ${memory().toFixed(0)} MiB`);
+  console.log(`resident memory at the end: ${rssOf(service).toFixed(0)} MiB`);
 } finally {
-  service.child.kill('SIGKILL');
-  await once(service.child, 'exit');
-  await database.dropDatabase();
-  await client.close();
+  await killProcess(service);
+  await installation.remove();
   await embedded?.stop();
-}
-
-async function start() {
-  const child = spawn(process.execPath, ['dist/bundle/main.js'], {
-    env: {
-      ...process.env,
-      PORT: '0',
-      HOST: '127.0.0.1',
-      JWT_SECRET: SECRET,
-      MONGODB_URI: uri,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = /Listening on (http:\S+?);/.exec(line)?.[1];
-    if (!url) continue;
-    child.stdout.resume();
-    return { child, port: Number(new URL(url).port) };
-  }
-  throw new Error('The service did not start.');
 }
 
 function append(seq) {
@@ -101,8 +73,10 @@ function append(seq) {
 
 /** One client: a socket that waits for an event. */
 async function open() {
-  const socket = connect(service.port, '127.0.0.1').setEncoding('latin1');
-  socket.write(`GET /events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token()}\r\n\r\n`);
+  const socket = connect(installation.port, '127.0.0.1').setEncoding('latin1');
+  socket.write(
+    `GET /events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${installation.token(TENANT)}\r\n\r\n`,
+  );
   let text = '';
   let look = () => undefined;
   let cutOff = () => undefined;
@@ -123,17 +97,4 @@ async function open() {
   socket.on('error', () => undefined).on('close', () => cutOff());
   await found(': connected');
   return { until: (seq) => found(`id: evt_${seq.toString(16).padStart(24, '0')}\n`) };
-}
-
-function token() {
-  const encode = (part) => Buffer.from(JSON.stringify(part)).toString('base64url');
-  const claims = { tenant: TENANT, exp: Math.floor(Date.now() / 1_000) + 3_600 };
-  const input = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`;
-  return `${input}.${createHmac('sha256', SECRET).update(input).digest('base64url')}`;
-}
-
-/** Resident memory of the service. Unit: MiB. */
-function memory() {
-  const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { startServer, stopProcess } from '../bench/support/processes.js';
+import { startService, stopProcess } from './support/processes.js';
 
 /**
  * Builds the typed client, `clients/typescript/dist`: starts the built service on an empty database, reads
@@ -13,16 +13,15 @@ import { startServer, stopProcess } from '../bench/support/processes.js';
 const FOLDER = 'clients/typescript';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'client-'));
-const env = { ...process.env, PORT: '0', HOST: '127.0.0.1', DATA_DIR: dataDir, MONGODB_URI: '', DOCS: 'on' };
-const service = await startServer(['dist/bundle/main.js'], env, /Listening on (http:[^\s;"]+)/);
+const service = await startService({ ...process.env, DATA_DIR: dataDir, MONGODB_URI: '', DOCS: 'on' });
 try {
-  const document = await (await fetch(`${service.said}/docs/openapi.json`)).json();
+  const document = await (await fetch(`${service.url}/docs/openapi.json`)).json();
   writeFileSync(
     join(FOLDER, 'src/api.ts'),
     astToString(await openapiTS(document, { defaultNonNullable: false })),
   );
 } finally {
-  await stopProcess(service.child);
+  await stopProcess(service);
   rmSync(dataDir, { recursive: true });
 }
 const compiler = 'node_modules/typescript/bin/tsc';

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { succeeded, typeInto } from './support/commands.js';
 import { freePort } from './support/free-port.js';
+import { isServing, killProcess, startProcess, stopProcess, untilReady } from './support/processes.js';
 
 /**
  * Starts the built service and runs the README's tour on it: a block that begins with ```sh tour 201 200 has
@@ -50,44 +49,30 @@ function tourLines(port) {
     [ "$passed" = ${curls} ]`;
 }
 
-async function untilReady(url, service) {
-  const deadline = Date.now() + READY_MS;
-  while (service.exitCode === null && Date.now() < deadline) {
-    const answer = await fetch(`${url}/health/ready`).catch(() => undefined);
-    if (answer?.status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error('The service did not become ready.');
-}
-
 const port = await freePort();
 const dataDir = mkdtempSync(join(tmpdir(), 'smoke-'));
 const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1', DATA_DIR: dataDir };
-const service = spawn(process.execPath, ['dist/bundle/main.js'], {
-  env,
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const stdio = ['ignore', 'pipe', 'inherit'];
+const service = startProcess(process.execPath, ['dist/bundle/main.js'], { env, stdio });
 let log = '';
 service.stdout.on('data', (chunk) => (log += chunk));
-const exited = once(service, 'exit');
 let failure;
 try {
   const url = `http://127.0.0.1:${port}`;
-  await untilReady(url, service);
+  await untilReady(service, () => isServing(url), { limitMs: READY_MS });
   const document = await fetch(`${url}/docs/openapi.json`);
   const [file] = positionals;
   if (file) writeFileSync(file, await document.text());
   const tour = typeInto(values.shell, tourLines(port), { name: 'The tour', cwd: process.cwd(), env });
   await succeeded(tour, TOUR_MS);
   console.log(/The README's tour: \d.*/.exec(tour.output)[0]);
+  const code = await stopProcess(service, EXIT_MS);
+  if (code !== 0) failure = `The service ended with ${code} on SIGTERM, not with 0.`;
 } catch (error) {
   failure = error.message;
+  await killProcess(service);
 }
-service.kill('SIGTERM');
-setTimeout(() => service.kill('SIGKILL'), EXIT_MS).unref();
-const [code] = await exited;
 rmSync(dataDir, { recursive: true });
-if (code !== 0) failure ??= `The service ended with ${code} on SIGTERM, not with 0.`;
 if (failure) {
   console.error(log.split('\n').slice(-20).join('\n') + failure);
   process.exitCode = 1;

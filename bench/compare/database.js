@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mongoose from 'mongoose';
-import { processWith, startServer, stopProcess } from '../support/processes.js';
+import { startServer, stopProcess } from '../../scripts/support/processes.js';
+import { processWith } from '../../scripts/support/usage.js';
 import { CREATED } from './operations.js';
 
 const EMBEDDED = 'libs/embedded-mongodb/dist/cli.js';

@@ -3,7 +3,7 @@
  * connections, for how long, and which processes to watch meanwhile.
  */
 import { performance } from 'node:perf_hooks';
-import { cpuOf } from '../support/processes.js';
+import { cpuOf } from '../../scripts/support/usage.js';
 import { Connection } from './http-client.js';
 
 /** How much longer a measurement runs each time it has too few answers. Unit: milliseconds. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from '@swc/core';
-import { startServer } from '../support/processes.js';
+import { startServer } from '../../scripts/support/processes.js';
 import { PEERS } from './peers.js';
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), 'peers');

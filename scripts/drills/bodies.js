@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { Installation } from '../../bench/support/installation.js';
+import { Installation } from '../support/installation.js';
 import { flood } from './support/flood.js';
 import { metered } from './support/meter.js';
 

@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, rssOf, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
+import { rssOf } from '../support/usage.js';
 import { quantile } from './support/closed-loop.js';
 import { Connection, requestOf } from './support/connection.js';
-import { Mongod } from './support/mongod.js';
+import { Mongod } from '../support/mongod.js';
 
 const MAX_ANSWER_MS = 5_000;
 const MAX_GROWTH_MIB = 64;
@@ -19,8 +20,7 @@ export default async function databasePause({ short, begin }) {
   const [rate, pauseMs, warmUpMs] = short ? [200, 6_000, 5_000] : [500, 30_000, 20_000];
   const mongod = new Mongod();
   await mongod.start();
-  process.env.MONGODB_URI = mongod.uri;
-  const installation = new Installation();
+  const installation = new Installation({ uri: mongod.uri });
   const failures = [];
   let figures;
   try {

@@ -1,4 +1,4 @@
-import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
 import { HttpClient } from './support/http-client.js';
 import { storeTodos } from './support/todos.js';
 

@@ -1,4 +1,4 @@
-import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
 import { closedLoop, oddOf, quantile } from './support/closed-loop.js';
 import { requestOf } from './support/connection.js';
 

@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, rssOf } from '../../bench/support/installation.js';
+import { Installation } from '../support/installation.js';
+import { rssOf } from '../support/usage.js';
 import { closedLoop } from './support/closed-loop.js';
 import { requestOf } from './support/connection.js';
 import { normalClients, quantile, told } from './support/normal-client.js';

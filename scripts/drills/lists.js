@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, rssOf } from '../../bench/support/installation.js';
+import { Installation } from '../support/installation.js';
+import { rssOf } from '../support/usage.js';
 import { metered } from './support/meter.js';
 import { normalClients, quantile, told } from './support/normal-client.js';
 import { openSockets } from './support/sockets.js';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
 import { Connection, requestOf } from './support/connection.js';
-import { Mongod } from './support/mongod.js';
+import { Mongod } from '../support/mongod.js';
 
 const CLIENTS = 50;
 /** Maximum random time before a server is killed. Unit: milliseconds. */
@@ -16,8 +16,7 @@ export default async function mongodKill({ short, begin }) {
   const kills = short ? 2 : 20;
   const mongod = new Mongod();
   await mongod.start();
-  process.env.MONGODB_URI = mongod.uri;
-  const installation = new Installation();
+  const installation = new Installation({ uri: mongod.uri });
   const ledger = [];
   let over = false;
   let failed = 0;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
 import { closedLoop, oddOf, quantile } from './support/closed-loop.js';
 import { Connection, requestOf } from './support/connection.js';
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
 import { metered } from './support/meter.js';
 import { normalClients, quantile, told } from './support/normal-client.js';
 

@@ -1,9 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
 import { Connection, requestOf } from './support/connection.js';
-import { Mongod } from './support/mongod.js';
-import { ReplicaSet } from './support/replica-set.js';
+import { Mongod, ReplicaSet } from '../support/mongod.js';
 
 const CLIENTS = 50;
 /**
@@ -25,7 +24,8 @@ export default async function primaryLoss({ short, begin }) {
     return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
   const rounds = short ? 1 : 10;
   const set = new ReplicaSet();
-  const installation = (await started(set)) && new Installation();
+  await set.start();
+  const installation = new Installation({ uri: set.uri });
   const figures = {};
   const failures = [];
   let clients;
@@ -64,12 +64,6 @@ export default async function primaryLoss({ short, begin }) {
     await installation.remove().finally(() => set.remove());
   }
   return { figures, failures };
-}
-
-async function started(set) {
-  await set.start();
-  process.env.MONGODB_URI = set.uri;
-  return true;
 }
 
 /** Clients that create posts one after the other, each with its own title. */

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation, tenantOf } from '../../bench/support/installation.js';
+import { Installation, tenantOf } from '../support/installation.js';
+import { stopProcess } from '../support/processes.js';
 import { HttpClient } from './support/http-client.js';
 
 const CLIENTS = 200;
@@ -29,12 +29,12 @@ export default async function sigterm({ short, begin }) {
       const over = clients.map((client) => client.useUntilRefused());
       await Promise.all(clients.map((client) => client.served));
       await pause(Math.random() * BUSY_MS);
-      const [ended] = await Promise.all([endOf(installation, service), ...over]);
+      const [ended] = await Promise.all([endOf(service), ...over]);
       if (ended.code !== 0) failures.push(`round ${round}: the exit code is ${ended.code}`);
       totals.slowest = Math.max(totals.slowest, ended.ms);
     }
     begin('a signal with nothing in flight');
-    idleMs = (await endOf(installation, await installation.startService('inline'))).ms;
+    idleMs = (await endOf(await installation.startService('inline'))).ms;
   } finally {
     await installation.remove();
   }
@@ -100,10 +100,8 @@ class Client {
   }
 }
 
-async function endOf(installation, service) {
+async function endOf(service) {
   const begun = performance.now();
-  const ended = once(service, 'exit');
-  await installation.stop(service);
-  const [code] = await ended;
+  const code = await stopProcess(service);
   return { code, ms: performance.now() - begun };
 }

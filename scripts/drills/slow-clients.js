@@ -1,4 +1,4 @@
-import { Installation } from '../../bench/support/installation.js';
+import { Installation } from '../support/installation.js';
 import { metered } from './support/meter.js';
 import { normalClients, quantile, told } from './support/normal-client.js';
 import { openSockets } from './support/sockets.js';

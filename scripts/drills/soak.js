@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Installation } from '../../bench/support/installation.js';
+import { Installation } from '../support/installation.js';
+import { statusOf } from '../support/usage.js';
 import { MixedLoad } from './support/mixed-load.js';
 
 const MAX_SLOPE_MIB = 1;
@@ -68,9 +69,7 @@ export default async function soak({ short, begin }) {
  * MiB.
  */
 function takenBy({ pid }) {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const memory = Number(/RssAnon:\s+(\d+)/.exec(status)[1]) / 1_024;
-  return { memory, handles: readdirSync(`/proc/${pid}/fd`).length };
+  return { memory: statusOf(pid, 'RssAnon'), handles: readdirSync(`/proc/${pid}/fd`).length };
 }
 
 /** The minimum of each period: between two garbage collections, memory rises without significance. */

@@ -24,7 +24,7 @@ const { Connection } = await load<{
 }>('scripts/drills/support/connection.js');
 const { stopProcess } = await load<{
   stopProcess: (child: unknown, limitMs: number) => Promise<void>;
-}>('bench/support/processes.js');
+}>('scripts/support/processes.js');
 
 const LIMIT_MS = 200;
 

@@ -1,6 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuOf, rssOf } from '../../../bench/support/installation.js';
+import { cpuOf, peakOf, resetPeak, rssOf } from '../../support/usage.js';
 
 /** Time for work after an answer, such as freeing memory. Unit: milliseconds. */
 const SETTLED_MS = 300;
@@ -17,13 +16,4 @@ export async function metered(service, happen) {
   const result = await happen();
   await pause(SETTLED_MS);
   return { result, cpuMs: cpuOf(service) - cpu, grownMiB: Math.max(peakOf(service) - before, 0) };
-}
-
-/** https://docs.kernel.org/filesystems/proc.html, clear_refs */
-function resetPeak({ pid }) {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
-}
-
-function peakOf({ pid }) {
-  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 }

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { tenantOf } from '../../../bench/support/installation.js';
+import { tenantOf } from '../../support/installation.js';
 import { HttpClient } from './http-client.js';
 
 const TENANTS = 1_000;
