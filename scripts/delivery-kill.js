@@ -1,16 +1,13 @@
+import './build-if-missing.js';
 import { Buffer } from 'node:buffer';
-import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { SignJWT } from 'jose';
-import mongoose from 'mongoose';
-import { freePort } from './support/free-port.js';
+import { Installation, tenantOf } from './support/installation.js';
+import { KillRun } from './support/kill-run.js';
+import { Mongod, ReplicaSet } from './support/mongod.js';
+import { killProcess } from './support/processes.js';
 
 /**
  * Kills processes at random moments (SIGKILL) while clients create posts, restarts them each time, and checks
@@ -22,18 +19,10 @@ import { freePort } from './support/free-port.js';
  * embedded database. With `--mongod <path of a mongod>` it starts that server (as a replica set of one, or
  * without a set by `--standalone`), and kills the API, a worker process, both, or the mongod.
  */
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '5' },
-    seed: { type: 'string' },
-    mongod: { type: 'string' },
-    standalone: { type: 'boolean', default: false },
-  },
-});
-const KILLS = Number(values.kills);
-const SEED = Number(values.seed ?? Date.now() % 1_000_000);
+const run = new KillRun({ mongod: { type: 'string' }, standalone: { type: 'boolean', default: false } });
+const { mongod: binary, standalone } = run.options;
 
-const TENANTS = ['665f1c2ab7e3a90d4c8b0001', '665f1c2ab7e3a90d4c8b0002', '665f1c2ab7e3a90d4c8b0003'];
+const TENANTS = [1, 2, 3].map(tenantOf);
 const SUBSCRIPTIONS_PER_TENANT = 2;
 /** Number of clients that create posts at the same time. */
 const CLIENTS = 16;
@@ -41,7 +30,6 @@ const CLIENTS = 16;
 const ATTEMPTS_AT_A_TIME = 256;
 /** Maximum time before a process is killed once everything is ready again. Unit: milliseconds. */
 const LIFE_MS = 1_500;
-const READY_MS = 120_000;
 /**
  * While deliveries are open, one must arrive within this time: a lease is 30 s, a first retry 5 s. Unit:
  * milliseconds.
@@ -52,178 +40,96 @@ const STANDSTILL_MS = 120_000;
  * Unit: milliseconds.
  */
 const PLANNED_MS = 400_000;
-const SECRET = 'a secret for this check, of more than 32 bytes';
 
-/** Mulberry32: the same moments for the same seed. */
-function randomOf(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+const on = standalone ? 'a standalone mongod' : 'a replica set';
+run.begin(binary ? on : 'the embedded database');
+const mongod = binary && (standalone ? new Mongod({ binary }) : new ReplicaSet({ members: 1, binary }));
+await mongod?.start();
+const env = { PATH: process.env.PATH, LOG_LEVEL: 'fatal' };
+const installation = new Installation({ uri: mongod?.uri ?? '', env });
 
-const random = randomOf(SEED);
-const folder = mkdtempSync(join(tmpdir(), 'delivery-kill-'));
-const [port, workerPort, mongodPort] = [await freePort(), await freePort(), await freePort()];
-const url = `http://127.0.0.1:${port}`;
-const mongodbUri = values.mongod && `mongodb://127.0.0.1:${mongodPort}/delivery_kill?directConnection=true`;
-const REPLICA_SET = { _id: 'delivery', members: [{ _id: 0, host: `127.0.0.1:${mongodPort}` }] };
-const tokens = new Map();
-for (const tenant of TENANTS) {
-  const token = new SignJWT({ tenant, sub: 'emma', exp: Math.floor(Date.now() / 1_000) + 14_400 });
-  tokens.set(tenant, await token.setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(SECRET)));
-}
+/** The processes of the service, by name. */
+const running = {};
+const starts = {
+  mongod: () => mongod.start(),
+  api: async () => (running.api = await installation.startService(mongod ? 'off' : 'inline')),
+  worker: async () => (running.worker = await installation.startWorker()),
+};
+const start = (name) => starts[name]();
+const kill = (name) => (name === 'mongod' ? mongod.kill() : killProcess(running[name]));
+/** What is killed at a time. */
+const kinds = mongod ? [['api'], ['worker'], ['api', 'worker'], ['mongod']] : [['api']];
 
-const run = { stopped: false, over: false, next: 0 };
+/** Number of the next post. */
+let next = 0;
 const figures = { sent: 0, unanswered: 0, deliveries: 0, repeated: 0, reconnects: 0 };
-const faults = [];
 /** Acknowledged posts: the tenant of each identifier. */
 const ledger = new Map();
-/** Bodies by subscription and id of the message. */
+/** Bodies by path of the subscription and id of the message. */
 const received = new Map();
-/** Identifiers of the posts in each tenant's stream. */
-const streamed = new Map(TENANTS.map((tenant) => [tenant, []]));
+/** Where each post has arrived: a place and an identifier. */
+const arrived = new Set();
+/** Identifiers and secrets of the subscriptions, by path. */
+const subscriptions = new Map();
 
-const processes = {
-  mongod: { start: startMongod, running: undefined },
-  api: { start: startApi, running: undefined },
-  worker: { start: startWorker, running: undefined },
-};
-const kinds = values.mongod ? [['api'], ['worker'], ['api', 'worker'], ['mongod']] : [['api']];
+const pathsOf = (tenant) => Array.from({ length: SUBSCRIPTIONS_PER_TENANT }, (_, n) => `/${tenant}/${n}`);
+const streamOf = (tenant) => `the stream of ${tenant}`;
 
-function fault(text) {
-  if (faults.push(text) <= 20) console.log(text);
-}
-
-function startNode(script, settings, ready) {
-  const env = {
-    PATH: process.env.PATH,
-    DATA_DIR: join(folder, 'data'),
-    JWT_SECRET: SECRET,
-    LOG_LEVEL: 'fatal',
-    WEBHOOK_ALLOW_PRIVATE: 'true',
-    ...(mongodbUri && { MONGODB_URI: mongodbUri }),
-    ...settings,
-  };
-  return untilReady(spawn(process.execPath, [script], { env, stdio: ['ignore', 'ignore', 'inherit'] }), () =>
-    fetch(`${ready}/health/ready`).then(({ status }) => status === 200),
-  );
-}
-
-function startApi() {
-  return startNode('dist/bundle/main.js', { PORT: String(port), WORKER: mongodbUri ? 'off' : 'inline' }, url);
-}
-
-function startWorker() {
-  return startNode(
-    'dist/bundle/worker.js',
-    { WORKER_PORT: String(workerPort) },
-    `http://127.0.0.1:${workerPort}`,
-  );
-}
-
-function startMongod() {
-  const args = ['--port', String(mongodPort), '--bind_ip', '127.0.0.1', '--dbpath', folder];
-  args.push('--setParameter', 'diagnosticDataCollectionEnabled=false');
-  const set = values.standalone ? [] : ['--replSet', 'delivery'];
-  const options = { stdio: 'ignore' };
-  return untilReady(spawn(values.mongod, [...args, ...set], options), async () => {
-    const client = new mongoose.mongo.MongoClient(mongodbUri, { serverSelectionTimeoutMS: 500 });
-    try {
-      const admin = (await client.connect()).db('admin');
-      const hello = await admin.command({ hello: 1 });
-      const isNew = !values.standalone && !hello.isWritablePrimary && !hello.setName;
-      if (isNew) await admin.command({ replSetInitiate: REPLICA_SET }).catch(() => undefined);
-      return hello.isWritablePrimary;
-    } finally {
-      await client.close();
-    }
-  });
-}
-
-async function untilReady(child, isReady) {
-  const deadline = Date.now() + READY_MS;
-  while (child.exitCode === null && Date.now() < deadline) {
-    if (await isReady().catch(() => false)) return child;
-    await pause(20);
-  }
-  child.kill('SIGKILL');
-  throw new Error(`${child.spawnargs.join(' ')} did not become ready.`);
-}
-
-async function kill(name) {
-  const { running } = processes[name];
-  if (!running || running.exitCode !== null || running.signalCode !== null) return;
-  const ended = once(running, 'close');
-  running.kill('SIGKILL');
-  await ended;
-}
-
-async function start(name) {
-  processes[name].running = await processes[name].start();
+/** Sends a request as a tenant. */
+function send(path, tenant, { headers, ...options } = {}) {
+  const Authorization = `Bearer ${installation.token(tenant)}`;
+  return fetch(installation.url + path, { ...options, headers: { ...headers, Authorization } });
 }
 
 /** The subscribers: they check each message's signature and remember its bytes. */
-const secrets = new Map();
-/** Identifiers of the subscriptions by path of their target. */
-const subscriptions = new Map();
-const receiver = createHttpServer(async (request, response) => {
+const receiver = createServer(async (request, response) => {
   const chunks = [];
   try {
     for await (const chunk of request) chunks.push(chunk);
   } catch {
     return;
   }
+  const { url: path, headers } = request;
   const body = Buffer.concat(chunks).toString();
-  const {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signature = '',
-  } = request.headers;
-  const key = Buffer.from(secrets.get(request.url).slice('whsec_'.length), 'base64');
-  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  if (!signature.split(' ').includes(`v1,${expected}`)) fault(`${request.url} ${id}: the signature is wrong`);
-  const message = `${request.url} ${id}`;
-  const first = received.get(message);
-  if (first === undefined) received.set(message, body);
-  else if (first !== body) fault(`${message}: ${first}, then ${body}`);
+  const message = `${path} ${headers['webhook-id']}`;
+  if (!isSigned(path, headers, body)) run.fault(`${message}: the signature is wrong`);
+  const first = received.get(message) ?? body;
+  if (first !== body) run.fault(`${message}: ${first}, then ${body}`);
   figures.deliveries++;
-  figures.repeated += Number(first !== undefined);
+  figures.repeated += Number(received.has(message));
+  received.set(message, first);
+  arrived.add(`${path} ${JSON.parse(first).data._id}`);
   response.writeHead(204).end();
 });
 
+function isSigned(path, headers, body) {
+  const key = Buffer.from(subscriptions.get(path).secret.slice('whsec_'.length), 'base64');
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+  const expected = createHmac('sha256', key).update(signed).digest('base64');
+  return (headers['webhook-signature'] ?? '').split(' ').includes(`v1,${expected}`);
+}
+
 async function subscribe() {
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
   for (const tenant of TENANTS) {
-    for (let n = 0; n < SUBSCRIPTIONS_PER_TENANT; n++) {
-      const path = `/${tenant}/${n}`;
-      const body = { url: `http://127.0.0.1:${receiver.address().port}${path}`, events: ['posts.created'] };
-      const answer = await post('/subscriptions', tenant, body);
-      if (answer.status !== 201) throw new Error(`POST /subscriptions: ${await answer.text()}`);
-      const { _id, secret } = await answer.json();
-      subscriptions.set(path, _id);
-      secrets.set(path, secret);
+    for (const path of pathsOf(tenant)) {
+      const url = `http://127.0.0.1:${receiver.address().port}${path}`;
+      subscriptions.set(path, await installation.subscribe(tenant, url));
     }
   }
 }
 
-function post(path, tenant, body) {
-  return fetch(url + path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${tokens.get(tenant)}` },
-    body: JSON.stringify(body),
-  });
-}
-
+/** Creates posts until the run is over. */
 async function client() {
-  while (!run.over) {
-    const number = run.next++;
+  const headers = { 'Content-Type': 'application/json' };
+  while (!run.isOver) {
+    const number = next++;
     const tenant = TENANTS[number % TENANTS.length];
     figures.sent++;
     try {
-      const answer = await post('/posts/api', tenant, { title: `post ${number}` });
+      const body = JSON.stringify({ title: `post ${number}` });
+      const answer = await send('/posts/api', tenant, { method: 'POST', headers, body });
       if (answer.status === 201) ledger.set((await answer.json())._id, tenant);
       else await pause(50);
     } catch {
@@ -239,32 +145,22 @@ async function follow(tenant, signal) {
   const seen = new Set();
   while (!signal.aborted) {
     try {
-      const headers = {
-        Authorization: `Bearer ${tokens.get(tenant)}`,
-        ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
-      };
-      const answer = await fetch(`${url}/events`, { headers, signal });
+      const headers = lastId === undefined ? {} : { 'Last-Event-ID': lastId };
+      const answer = await send('/events', tenant, { headers, signal });
       if (answer.status !== 200) {
-        if (answer.status === 400) fault(`GET /events answers ${await answer.text()}`);
+        if (answer.status === 400) run.fault(`GET /events answers ${await answer.text()}`);
         await pause(50);
         continue;
       }
       figures.reconnects++;
-      let text = '';
-      for await (const chunk of answer.body.pipeThrough(new globalThis.TextDecoderStream())) {
-        text += chunk;
-        const blocks = text.split('\n\n');
-        text = blocks.pop();
-        for (const block of blocks) {
-          const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/s)));
-          if (fields.id !== undefined) lastId = fields.id;
-          if (fields.data === undefined) continue;
-          const { data } = JSON.parse(fields.data);
-          if (seen.has(fields.id)) fault(`the stream of ${tenant} repeats ${fields.id}`);
-          if (data.tenant !== tenant) fault(`the stream of ${tenant} has a post of ${data.tenant}`);
-          seen.add(fields.id);
-          streamed.get(tenant).push(data._id);
-        }
+      for await (const { id = lastId, data } of eventsOf(answer)) {
+        lastId = id;
+        if (data === undefined) continue;
+        const post = JSON.parse(data).data;
+        if (seen.has(id)) run.fault(`${streamOf(tenant)} repeats ${id}`);
+        if (post.tenant !== tenant) run.fault(`${streamOf(tenant)} has a post of ${post.tenant}`);
+        seen.add(id);
+        arrived.add(`${streamOf(tenant)} ${post._id}`);
       }
     } catch {
       await pause(20);
@@ -272,36 +168,38 @@ async function follow(tenant, signal) {
   }
 }
 
-/** The acknowledged posts that have not arrived everywhere yet. */
-function missing() {
-  const arrived = new Set();
-  for (const [message, body] of received) {
-    arrived.add(`${message.split(' ')[0]} ${JSON.parse(body).data._id}`);
+/** The events of a stream, each with its fields. */
+async function* eventsOf({ body }) {
+  let text = '';
+  for await (const chunk of body.pipeThrough(new globalThis.TextDecoderStream())) {
+    const blocks = (text + chunk).split('\n\n');
+    text = blocks.pop();
+    for (const block of blocks)
+      yield Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/s)));
   }
-  const told = new Map([...streamed].map(([tenant, ids]) => [tenant, new Set(ids)]));
-  return [...ledger].flatMap(([id, tenant]) => [
-    ...Array.from({ length: SUBSCRIPTIONS_PER_TENANT }, (_, n) => `/${tenant}/${n}`)
-      .filter((path) => !arrived.has(`${path} ${id}`))
-      .map((path) => ({ id, tenant, path, text: `post ${id} was not delivered to ${path}` })),
-    ...(told.get(tenant).has(id)
-      ? []
-      : [{ id, tenant, text: `post ${id} did not come through the stream of ${tenant}` }]),
-  ]);
 }
 
-/** The queue's delivery of a post's creation to a subscription. */
-async function deliveryOf({ id, tenant, path }) {
-  const query = `event=evt_${id}`;
-  const answer = await fetch(`${url}/subscriptions/${subscriptions.get(path)}/deliveries?${query}`, {
-    headers: { Authorization: `Bearer ${tokens.get(tenant)}` },
-  });
+/** The acknowledged posts that have not arrived everywhere yet, each with the place. */
+function missing() {
+  return [...ledger].flatMap(([id, tenant]) =>
+    [...pathsOf(tenant), streamOf(tenant)]
+      .filter((place) => !arrived.has(`${place} ${id}`))
+      .map((place) => ({ id, tenant, place })),
+  );
+}
+
+/** The queue's delivery of a missing post; undefined for a stream, which has no queue. */
+async function deliveryOf({ id, tenant, place }) {
+  if (!subscriptions.has(place)) return undefined;
+  const { _id } = subscriptions.get(place);
+  const answer = await send(`/subscriptions/${_id}/deliveries?event=evt_${id}`, tenant);
   const body = await answer.json();
   return answer.status === 200 ? body[0] : body;
 }
 
 /** The queue's figures. */
 async function queueFigures() {
-  const answer = await fetch(`${url}/metrics`).catch(() => undefined);
+  const answer = await fetch(`${installation.url}/metrics`).catch(() => undefined);
   const lines = (await answer?.text())?.split('\n') ?? [];
   return lines.filter((line) => line.startsWith('notifications_deliveries_')).join(', ');
 }
@@ -309,7 +207,7 @@ async function queueFigures() {
 /** Whether everything missing waits for a retry that is planned for later. */
 async function onlyPlanned() {
   for (const one of missing()) {
-    const delivery = one.path && (await deliveryOf(one));
+    const delivery = await deliveryOf(one);
     if (delivery?.status !== 'pending' || !(Date.parse(delivery.nextAttemptAt) > Date.now() - 60_000))
       return false;
   }
@@ -336,67 +234,48 @@ async function drain() {
 }
 
 async function check() {
-  const answer = await fetch(`${url}/posts/api?fields=title`);
+  const answer = await fetch(`${installation.url}/posts/api?fields=title`);
   const stored = new Set((await answer.json()).map(({ _id }) => _id));
-  for (const id of ledger.keys()) if (!stored.has(id)) fault(`the acknowledged post ${id} is not there`);
+  for (const id of ledger.keys()) if (!stored.has(id)) run.fault(`the acknowledged post ${id} is not there`);
   for (const [message, body] of received) {
     const { data, type } = JSON.parse(body);
-    if (!stored.has(data._id)) fault(`${message}: the post ${data._id} is not there`);
-    if (type !== 'posts.created' || !message.startsWith(`/${data.tenant}/`)) fault(`${message}: ${body}`);
+    if (!stored.has(data._id)) run.fault(`${message}: the post ${data._id} is not there`);
+    if (type !== 'posts.created' || !message.startsWith(`/${data.tenant}/`)) run.fault(`${message}: ${body}`);
   }
   for (const one of missing()) {
-    fault(faults.length < 20 ? `${one.text}: ${JSON.stringify(await deliveryOf(one))}` : one.text);
+    const delivery = run.faults.length < 20 ? await deliveryOf(one) : undefined;
+    run.fault(`post ${one.id} did not come to ${one.place}: ${JSON.stringify(delivery)}`);
   }
-  const allowed = KILLS * ATTEMPTS_AT_A_TIME;
-  if (figures.repeated > allowed) fault(`${figures.repeated} deliveries were repeated, more than ${allowed}`);
+  const allowed = run.kills * ATTEMPTS_AT_A_TIME;
+  if (figures.repeated > allowed)
+    run.fault(`${figures.repeated} deliveries were repeated, more than ${allowed}`);
 }
 
-// An interrupted run still checks its work.
-process.once('SIGINT', () => (run.stopped = true));
-const where = !values.mongod
-  ? 'the embedded database'
-  : values.standalone
-    ? 'a standalone mongod'
-    : 'a replica set';
-console.log(`${KILLS} kills, seed ${SEED}, on ${where}`);
-const { status } = spawnSync(process.execPath, ['scripts/build-if-missing.js'], { stdio: 'inherit' });
-if (status !== 0) process.exit(1);
-receiver.listen(0, '127.0.0.1');
-await once(receiver, 'listening');
 const streams = new globalThis.AbortController();
 let drained;
-let kills = 0;
 try {
-  for (const name of values.mongod ? ['mongod', 'api', 'worker'] : ['api']) await start(name);
+  for (const name of new Set(kinds.flat())) if (name !== 'mongod') await start(name);
   await subscribe();
-  const following = TENANTS.map((tenant) => follow(tenant, streams.signal));
+  for (const tenant of TENANTS) void follow(tenant, streams.signal);
   await pause(500);
   const clients = Array.from({ length: CLIENTS }, client);
-  for (; kills < KILLS && !run.stopped; kills++) {
-    await pause(random() * LIFE_MS);
-    const names = kinds[Math.floor(random() * kinds.length)];
+  const killSome = async () => {
+    await pause(run.random() * LIFE_MS);
+    const names = kinds[Math.floor(run.random() * kinds.length)];
     await Promise.all(names.map(kill));
     await Promise.all(names.map(start));
-    if ((kills + 1) % 20 === 0) {
-      console.log(`${kills + 1} kills, ${ledger.size} posts acknowledged, ${await queueFigures()}`);
-    }
-  }
-  run.over = true;
+  };
+  await run.repeat(killSome, async () => `${ledger.size} posts acknowledged, ${await queueFigures()}`);
   await Promise.all(clients);
   drained = await drain();
   await check();
-  streams.abort();
-  await Promise.all(following);
 } finally {
   streams.abort();
-  for (const name of ['api', 'worker', 'mongod']) await kill(name);
-  receiver.closeAllConnections();
-  receiver.close();
-  rmSync(folder, { recursive: true, force: true });
+  for (const child of Object.values(running)) await killProcess(child);
+  await mongod?.remove();
 }
-console.log(
-  `${kills} kills, ${figures.sent} creates (${ledger.size} acknowledged, ${figures.unanswered} without an answer), ` +
+run.end(
+  `${figures.sent} creates (${ledger.size} acknowledged, ${figures.unanswered} without an answer), ` +
     `${figures.deliveries} deliveries (${figures.repeated} repeated), ${figures.reconnects} streams opened, ` +
-    `all delivered ${(drained / 1_000).toFixed(1)} s after the last kill: ${faults.length} faults`,
+    `all delivered ${(drained / 1_000).toFixed(1)} s after the last kill`,
 );
-process.exit(faults.length > 0 ? 1 : 0);
