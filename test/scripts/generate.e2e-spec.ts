@@ -22,7 +22,7 @@ beforeAll(() => {
 afterAll(() => rmSync(copy, { recursive: true }));
 
 function run(command: string, args: readonly string[]) {
-  const { MONGODB_URI: _, ...env } = process.env;
+  const { MONGODB_URI: _, TESTS: __, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: copy, encoding: 'utf8', env });
   return { status, output: stdout + stderr };
 }
