@@ -15,3 +15,6 @@ process.on('newListener', (event, listener) => {
   // Not before the runner itself listens, since that begins the reading of messages.
   else if (!process.listeners('message').includes(keep)) process.on('message', keep);
 });
+
+// What a failed test leaves open does not outlive the run.
+process.on('disconnect', () => process.exit());
