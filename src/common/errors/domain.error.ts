@@ -23,7 +23,11 @@ export abstract class DomainError extends Error {
     readonly detail: string,
     options?: ErrorOptions,
   ) {
+    // Nobody reads where it was thrown, and a batch may have a thousand.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(detail, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = new.target.name;
   }
 

@@ -4,10 +4,14 @@ import { UnsupportedContentCodingError, UnsupportedMediaTypeError } from '../err
 import { hasBody } from './body-timeout.js';
 import { NDJSON_TYPE } from './carried-body.js';
 import { checkHarmless, parseJson } from './json-body.js';
+import { nextTimeSlice } from './load/time-slices.js';
 import { readBody, streamBody } from './read-body.js';
 
 const JSON_TYPE = 'application/json';
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+
+/** A body from this size on takes longer to read than a short request. Unit: bytes. */
+const LARGE = 16_384;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -41,11 +45,15 @@ export function useBodyParsing(fastify: FastifyInstance): void {
   fastify.addContentTypeParser([JSON_TYPE, MERGE_PATCH_TYPE], (request, payload, done) => {
     readBody(payload, request.routeOptions.bodyLimit, (error, body) => {
       if (!body || body.length === 0) return done(error, undefined);
-      try {
-        done(null, valueOf(body, request));
-      } catch (error) {
-        done(error as Error);
-      }
+      const parse = () => {
+        try {
+          done(null, valueOf(body, request));
+        } catch (error) {
+          done(error as Error);
+        }
+      };
+      if (body.length < LARGE) parse();
+      else void nextTimeSlice().then(parse);
     });
   });
   // No limit for the whole body: the handler reads it line by line as it arrives.

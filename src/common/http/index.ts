@@ -7,6 +7,7 @@ export { createHttpAdapter } from './http-adapter.js';
 export { CarriesBodies, type CarriedBody, NDJSON_TYPE } from './carried-body.js';
 export type { CarriedAnswer, CarriedRequest, Carry } from './carried-requests.js';
 export { type LoadOptions, stepAside, UnderLoad, useLoadControl } from './load/load-control.js';
+export { nextTimeSlice } from './load/time-slices.js';
 export { FairSlots, type SlotLimits } from './load/fair-slots.js';
 export type { DirectHandler } from './direct-routes.js';
 export { checkHarmless, parseJson } from './json-body.js';

@@ -6,6 +6,9 @@ const HARMFUL_NAMES = ['constructor', '_bsontype'];
 /** Maximum nesting of a body. Unit: levels of objects and arrays. */
 const MAX_DEPTH = 32;
 
+/** Nesting from which on a text is not parsed at all, since that takes long. Unit: levels. */
+const UNPARSED_DEPTH = 10_000;
+
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -20,6 +23,11 @@ export function parseJson(bytes: Uint8Array): unknown {
   let value: unknown;
   try {
     text = decoder.decode(bytes);
+  } catch {
+    throw malformed();
+  }
+  if (isTooDeep(text)) throw new MalformedRequestError(errorMessages.harmfulJson);
+  try {
     value = JSON.parse(text);
   } catch {
     throw malformed();
@@ -28,6 +36,19 @@ export function parseJson(bytes: Uint8Array): unknown {
   if (!repeated) return value;
   const detail = errorMessages.repeatedName(repeated.at(-1) ?? '');
   throw new ValidationError([{ pointer: toPointer(repeated), detail }]);
+}
+
+/** Whether a text nests so deep that it is not parsed. It need not be JSON. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) i = endOfString(text, i);
+    else if (code === 0x7b || code === 0x5b) depth += 1;
+    else if (code === 0x7d || code === 0x5d) depth -= 1;
+    if (depth > UNPARSED_DEPTH) return true;
+  }
+  return false;
 }
 
 /** An object or a list that a scan is in. */
@@ -76,9 +97,10 @@ function repeatedName(text: string): string[] | undefined {
   return undefined;
 }
 
-/** The position of the quotation mark that ends a string. */
+/** The position of the quotation mark that ends a string; that of the end of the text if there is none. */
 function endOfString(text: string, begin: number): number {
   for (let end = text.indexOf('"', begin + 1); ; end = text.indexOf('"', end + 1)) {
+    if (end < 0) return text.length;
     let before = end - 1;
     while (text.charCodeAt(before) === 0x5c) before -= 1;
     if ((end - before) % 2 === 1) return end;

@@ -1,4 +1,5 @@
 import { DatabaseUnavailableError } from '../../errors/index.js';
+import { nextTimeSlice } from '../../http/index.js';
 import { Turns } from '../service/turns.js';
 import { type AnyService, independence } from './independence.js';
 import type { ItemResult, Items } from './items.js';
@@ -27,6 +28,7 @@ export async function carryOut(
     );
   };
   for (const run of runsOf(operations, independence(items.controller, service))) {
+    await nextTimeSlice();
     const answered = await items.request.server.carryOutInTurn(items, run, one);
     isLost ||= answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE');
     results.push(...answered.map((result) => items.sent(result)));

@@ -1,12 +1,11 @@
 import { PassThrough, Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   BodyTooLargeError,
   DomainError,
   MalformedRequestError,
   ShuttingDownError,
 } from '../../errors/index.js';
-import { checkHarmless, parseJson, whenClosed } from '../../http/index.js';
+import { checkHarmless, nextTimeSlice, parseJson, whenClosed } from '../../http/index.js';
 import { carryOut } from './carry-out.js';
 import type { AnyService } from './independence.js';
 import type { Items } from './items.js';
@@ -33,10 +32,9 @@ export function importLines(items: Items, service: AnyService): Readable {
     try {
       for await (const read of lines.read(untilClosing(body, closing))) {
         items.received(read.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0));
+        await nextTimeSlice();
         const operations = read.map((line) => operationOf(line, bodyLimit));
         const answered = await carryOut(operations, items, service);
-        // Lines that are refused wait for nothing, and there are thousands of them in a chunk.
-        await nextTurn();
         yield answered.map((result, i) => textOf(read[i]?.number, result)).join('');
       }
     } catch (error) {

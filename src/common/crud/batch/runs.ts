@@ -24,17 +24,18 @@ export function* runsOf<Item extends Ordered>(
   let kind: ItemKind | undefined;
   const ids = new Set<string>();
   for (const item of items) {
-    if (item.kind !== 'malformed') {
-      const id = item.id?.toLowerCase();
-      const joins = kind === undefined || (kind === item.kind && isIndependent(kind) && !ids.has(id ?? ''));
-      if (!joins || run.length >= MAX_RUN) {
-        yield run;
-        run = [];
-        ids.clear();
-      }
-      kind = item.kind;
-      if (id !== undefined) ids.add(id);
+    const id = item.kind === 'malformed' ? undefined : item.id?.toLowerCase();
+    const joins =
+      item.kind === 'malformed' ||
+      kind === undefined ||
+      (kind === item.kind && isIndependent(kind) && !ids.has(id ?? ''));
+    if (!joins || run.length >= MAX_RUN) {
+      yield run;
+      run = [];
+      ids.clear();
     }
+    if (item.kind !== 'malformed') kind = item.kind;
+    if (id !== undefined) ids.add(id);
     run.push(item);
   }
   if (run.length > 0) yield run;
