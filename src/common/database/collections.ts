@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type Connection, mongo, type Schema } from 'mongoose';
+import { declaredIndexes } from './declared-indexes.js';
 
 const NAMESPACE_EXISTS = 48;
 
@@ -76,7 +77,7 @@ export async function prepareCollections(uri: string, models: Connection['models
     for (const model of Object.values(models)) {
       const { name } = model.collection;
       if (!names.has(name)) await database.createCollection(name).catch(ignoreExisting);
-      await createIndexes(database.collection(name), model.schema.indexes().map(toDescription));
+      await createIndexes(database.collection(name), declaredIndexes(model.schema));
       const declared = Object.values(models).filter(({ collection }) => collection.name === name);
       await dropReplaced(
         database.collection(name),
@@ -87,11 +88,6 @@ export async function prepareCollections(uri: string, models: Connection['models
   } finally {
     await client.close();
   }
-}
-
-function toDescription([key, options]: ReturnType<Schema['indexes']>[number]): mongo.IndexDescription {
-  const { background: _, ...rest } = options;
-  return { key, ...rest } as mongo.IndexDescription;
 }
 
 /**

@@ -4,6 +4,7 @@ import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
 import { DatabaseTooSlowError, DatabaseUnavailableError, OUTAGE, reasonOf } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections, refuseReservedCollections } from './collections.js';
+import { refuseConflictingIndexes } from './declared-indexes.js';
 import { DatabaseFigures } from './database-figures.js';
 import { DamagedDataError, DatabaseServer, NoEmbeddedDatabaseError } from './database-server.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
@@ -57,10 +58,12 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    *
    * @throws DamagedDataError if the files of the embedded database are damaged
    * @throws NoEmbeddedDatabaseError if its package is not installed
-   * @throws Error if a resource has the collection of one of the service's own models
+   * @throws Error if a resource has the collection of one of the service's own models, or a collection has
+   * indexes that exclude each other
    */
   async onApplicationBootstrap(): Promise<void> {
     refuseReservedCollections(this.connection.models);
+    refuseConflictingIndexes(this.connection.models);
     if (await this.tryOpen()) return;
     this.opening = this.keepTrying().catch((error: unknown) => {
       this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened');

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replaceIndex } from '../../database/index.js';
 import { entryTypeOf } from '../store/hide-fields.js';
@@ -31,8 +32,10 @@ export function addIndexes(schema: Schema, indexed: Indexed): void {
   const { visible, isolation, archive, orders } = indexed;
   limitUnique(schema, indexed);
   // An index can have the entries of one list only.
-  const index = (keys: Record<string, 1 | -1>, options?: IndexOptions) =>
-    schema.index(withOneList(schema, keys), options);
+  const index = (keys: Record<string, 1 | -1>, options?: IndexOptions) => {
+    const fitting = withOneList(schema, keys);
+    if (!hasIndex(schema, fitting, options)) schema.index(fitting, options);
+  };
   const fixed = Object.keys(visible);
   const live = archive ? [...fixed, archive.field] : fixed;
   const liveOrders = orders.filter((order) => !sortsBy(order, archive?.field));
@@ -75,6 +78,19 @@ export function withOneList(
 ): Record<string, 1 | -1> {
   const fits = (path: string) => path === list || !entryTypeOf(schema.path(path));
   return Object.fromEntries(Object.entries(keys).filter(([path]) => fits(path)));
+}
+
+/** Whether a schema has an index of its own that serves the same reads, whatever its name. */
+function hasIndex(schema: Schema, keys: Keys, { partialFilterExpression }: IndexOptions = {}): boolean {
+  return schema
+    .indexes()
+    .some(
+      ([own, options]) =>
+        isDeepStrictEqual(Object.entries(own), Object.entries(keys)) &&
+        isDeepStrictEqual(options.partialFilterExpression, partialFilterExpression) &&
+        !options.sparse &&
+        !options.collation,
+    );
 }
 
 /**
