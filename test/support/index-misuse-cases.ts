@@ -1,5 +1,6 @@
 import { Schema } from 'mongoose';
 import { schemaOf } from '../../src/common/fields/index.js';
+import { claim } from '../../src/common/tenancy/index.js';
 import { Note } from './misused-classes.js';
 
 type Index = Parameters<Schema['index']>;
@@ -40,6 +41,54 @@ export const INDEX_CASES: readonly (readonly [object, string])[] = [
     sentence('{"text":1}', 'ref1', 'ref'),
   ],
 ];
+
+const reader = { readers: claim('sub') };
+const writer = { writers: claim('sub') };
+const lists = (...index: Index) => {
+  const { schema } = indexed(...index);
+  const visits = new Schema({ notes: [String], tags: [String], at: Date });
+  schema.add({ readers: [String], writers: [String], tags: [String], visits: [visits] });
+  schema.add({ secret: { type: String, select: false } });
+  return schema;
+};
+const unstorable = (keys: string, one: string, other: string, remedy = 'Leave one of them out.') =>
+  `the index ${keys} has two lists, "${one}" and "${other}", and a record with both could not be stored. ${remedy}`;
+const limited = (...names: string[]) =>
+  `It begins with the isolation fields, since it is unique. Remove unique: true, or write globallyUnique: ${JSON.stringify(names)}.`;
+
+/** Indexes of two lists, in the form of `CASES`. */
+export const LIST_INDEX_CASES: readonly (readonly [object, string])[] = [
+  [{ schema: lists({ tags: 1, readers: -1 }) }, unstorable('{"tags":1,"readers":-1}', 'tags', 'readers')],
+  [
+    { schema: lists({ 'visits.notes': 1, 'visits.0.tags': 1 }) },
+    unstorable('{"visits.notes":1,"visits.0.tags":1}', 'visits.notes', 'visits.tags'),
+  ],
+  [
+    { schema: lists({ tags: 1 }, { unique: true }), isolationFields: { all: reader } },
+    unstorable('{"readers":1,"tags":1}', 'readers', 'tags', limited('tags')),
+  ],
+  [
+    { schema: lists({ text: 1 }, { unique: true }), isolationFields: { all: { ...reader, ...writer } } },
+    unstorable('{"readers":1,"writers":1,"text":1}', 'readers', 'writers', limited('text')),
+  ],
+  [
+    {
+      schema: lists({ secret: 1 }, { unique: true }),
+      isolationFields: { get: reader, create: { ...reader, ...writer } },
+    },
+    unstorable('{"readers":1,"writers":1,"secret":1}', 'readers', 'writers', limited('secret')),
+  ],
+];
+
+/** Indexes of one list at most. */
+export const GOOD_LIST_INDEXES: readonly (readonly [string, object])[] = (
+  [
+    [lists({ 'visits.at': 1, 'visits.notes': 1, visits: 1, text: 1 }), {}],
+    [lists({ readers: 'text', tags: 'text' }), {}],
+    [lists({ tags: 1 }, { unique: true }), { isolationFields: { all: reader }, globallyUnique: ['tags'] }],
+    [lists({ readers: 1, text: 1 }, { unique: true }), { isolationFields: { all: reader } }],
+  ] satisfies [Schema, object][]
+).map(([schema, change]) => [JSON.stringify(schema.indexes()), { schema, ...change }] as const);
 
 /** Indexes of fields that are there, or can be. */
 export const GOOD_INDEXES: readonly (readonly [string, object])[] = (

@@ -2,11 +2,16 @@ import { SchemaFactory } from '@nestjs/mongoose';
 import { CrudModule, type CrudOptions } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import { claim } from '../../../src/common/tenancy/index.js';
-import { GOOD_INDEXES, INDEX_CASES } from '../../support/index-misuse-cases.js';
+import {
+  GOOD_INDEXES,
+  GOOD_LIST_INDEXES,
+  INDEX_CASES,
+  LIST_INDEX_CASES,
+} from '../../support/index-misuse-cases.js';
 import { Note, Plain, Timeless, Textless, Listed, Owned } from '../../support/misused-classes.js';
 import { CASES, circle, notes } from '../../support/misuse-cases.js';
 
-describe.each(Object.entries({ ...CASES, indexes: INDEX_CASES }))(
+describe.each(Object.entries({ ...CASES, indexes: INDEX_CASES, 'indexes of lists': LIST_INDEX_CASES }))(
   'a wrong option stops the start with one sentence: %s',
   (_group, cases) => {
     it.each(cases.map(([change, sentence]) => [sentence, change] as const))('%s', (sentence, change) => {
@@ -18,7 +23,7 @@ describe.each(Object.entries({ ...CASES, indexes: INDEX_CASES }))(
   },
 );
 
-it.each(GOOD_INDEXES)(
+it.each([...GOOD_INDEXES, ...GOOD_LIST_INDEXES])(
   'an index of fields that are there, or can be, does not stop the start: %s',
   (_index, change) => {
     expect(() => CrudModule.forFeature({ ...notes, ...change })).not.toThrow();

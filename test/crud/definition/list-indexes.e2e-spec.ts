@@ -81,6 +81,31 @@ describe('a resource that isolates reads and writes by two lists', () => {
   });
 });
 
+it('a unique index of one list keeps values unique among those in that list', async () => {
+  const schema = schemaOf(Report).index({ readers: 1, text: 1 }, { unique: true });
+  const globallyUnique = ['readers', 'text'];
+  const app = await createResourceApp(
+    CrudModule.forFeature({
+      ...reports,
+      schema,
+      globallyUnique,
+      isolationFields: { all: { ...reader, ...writer } },
+    } as never),
+  );
+  try {
+    for (const [sub, status] of [
+      ['ada', 201],
+      ['bob', 201],
+      ['ada', 409],
+    ] as const) {
+      const answer = await app.post('/reports', { text: 'tea' }, { token: await tokenOf(ACME, { sub }) });
+      expect([sub, answer.status]).toEqual([sub, status]);
+    }
+  } finally {
+    await app.close();
+  }
+});
+
 describe('indexes that cannot be built together', () => {
   const index = () => schemaOf(Report);
   it.each([

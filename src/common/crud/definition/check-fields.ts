@@ -13,6 +13,7 @@ import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
+import { listsOn } from './lists.js';
 
 /** Fields that the generator sets itself. */
 export const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
@@ -122,7 +123,7 @@ export function checkFields(checked: Checked): void {
     if (onDelete === 'unset' && type.isRequired && type.instance !== 'Array') {
       fail(`references.${path}.onDelete cannot be "unset", since the schema requires the field.`);
     }
-    const list = listAround(path, schema);
+    const list = listsOn(schema, path).find((outer) => outer !== path);
     if (onDelete === 'unset' && list !== undefined) {
       fail(
         `references.${path}.onDelete cannot be "unset", since "${list}" is a list of objects. Write "restrict", "cascade" or "ignore".`,
@@ -178,13 +179,6 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly, 
       `the input field "${name}" is of the kind "${field.kind}", which a schema type ${type.instance} cannot hold.`,
     );
   }
-}
-
-/** The list of objects that a path leads into, if any. */
-function listAround(path: string, schema: Schema): string | undefined {
-  const names = path.split('.');
-  const prefixes = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));
-  return prefixes.find((prefix) => (schema.path(prefix) as SchemaType | undefined)?.instance === 'Array');
 }
 
 function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: readonly string[]): void {

@@ -3,6 +3,7 @@ import { isPlainObject } from '../../fields/index.js';
 import type { Fail } from '../options/fail.js';
 import { nearest } from '../options/option-names.js';
 import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
+import { listsOn } from './lists.js';
 
 /** Types whose values have no members. Every other one, such as Mixed, may have any. */
 const SINGLE = [
@@ -20,6 +21,34 @@ export function checkIndexes(schema: Schema, fail: Fail): void {
     fail(`the index ${JSON.stringify(keys)} names "${stray}", which the schema does not have.${hint}`);
   }
 }
+
+/**
+ * Checks that records can have all fields of an index, of which only one can be a list, or one in another.
+ *
+ * @param added the isolation fields that come before the keys of its author
+ */
+export function checkLists(
+  schema: Schema,
+  keys: IndexDefinition,
+  added: readonly string[],
+  fail: Fail,
+): void {
+  const whole = { ...Object.fromEntries(added.map((field) => [field, 1])), ...keys };
+  const paths = Object.entries(whole).filter(([, kind]) => typeof kind === 'number');
+  const lists = [...new Set(paths.flatMap(([path]) => listsOn(schema, path)))].sort(byLength);
+  const at = lists.findIndex((list, i) => i > 0 && !list.startsWith(`${lists[i - 1]}.`));
+  if (at === -1) return;
+  const names = JSON.stringify(Object.keys(keys));
+  const remedy =
+    added.length === 0
+      ? 'Leave one of them out.'
+      : `It begins with the isolation fields, since it is unique. Remove unique: true, or write globallyUnique: ${names}.`;
+  fail(
+    `the index ${JSON.stringify(whole)} has two lists, "${lists[at - 1]}" and "${lists[at]}", and a record with both could not be stored. ${remedy}`,
+  );
+}
+
+const byLength = (one: string, other: string) => one.split('.').length - other.split('.').length;
 
 /** The paths that an index names. */
 function namesIn(keys: IndexDefinition, options: IndexOptions): string[] {

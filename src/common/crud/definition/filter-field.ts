@@ -4,6 +4,7 @@ import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { type JsonSchema, parseTimestamp } from '../../fields/index.js';
 import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
 import type { FilterKind } from '../query/operators.js';
+import { listsOn } from './lists.js';
 
 /** A field that clients can filter by. */
 export interface FilterField {
@@ -40,7 +41,7 @@ export function filterFieldOf(
   if (!declared || isOpen(schema, path) || schemaOf(declared)) return undefined;
   const type = entryTypeOf(declared) ?? declared;
   const allowed = values ?? (type.options as { enum?: readonly (string | number)[] }).enum;
-  const within = listAround(schema, path);
+  const within = listsOn(schema, path).findLast((outer) => outer !== path);
   const isList = declared.instance === 'Array' || within !== undefined;
   const base = { path, isList, ...(within !== undefined && { within }) };
   if (Array.isArray(allowed) && allowed.length > 0) return { ...base, ...enumOf(allowed) };
@@ -150,11 +151,4 @@ function isOpen(schema: Schema, path: string): boolean {
   return prefixes.some((prefix) =>
     ['Map', 'Mixed'].includes((schema.path(prefix) as SchemaType | undefined)?.instance ?? ''),
   );
-}
-
-/** The innermost list of objects that a path leads into. */
-function listAround(schema: Schema, path: string): string | undefined {
-  const names = path.split('.');
-  const prefixes = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));
-  return prefixes.findLast((prefix) => (schema.path(prefix) as SchemaType | undefined)?.instance === 'Array');
 }

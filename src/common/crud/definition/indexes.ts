@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replaceIndex } from '../../database/index.js';
-import { entryTypeOf } from '../store/hide-fields.js';
+import type { Fail } from '../options/fail.js';
 import { archivedOnly, liveOnly } from './archive.js';
+import { checkLists } from './check-indexes.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isHidden } from './hidden-path.js';
+import { listsOn } from './lists.js';
 import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './order.js';
 
 type Keys = Readonly<Record<string, unknown>>;
@@ -28,9 +30,9 @@ export function scopesOf({
 }
 
 /** Adds the indexes that serve the reads of a resource to its schema, and limits those that are unique. */
-export function addIndexes(schema: Schema, indexed: Indexed): void {
+export function addIndexes(schema: Schema, indexed: Indexed, fail: Fail): void {
   const { visible, isolation, archive, orders } = indexed;
-  limitUnique(schema, indexed);
+  limitUnique(schema, indexed, fail);
   // An index can have the entries of one list only.
   const index = (keys: Record<string, 1 | -1>, options?: IndexOptions) => {
     const fitting = withOneList(schema, keys);
@@ -74,9 +76,9 @@ function addReadIndexes(
 export function withOneList(
   schema: Schema,
   keys: Record<string, 1 | -1>,
-  list = Object.keys(keys).find((path) => entryTypeOf(schema.path(path))),
+  list = Object.keys(keys).find((path) => listsOn(schema, path).length > 0),
 ): Record<string, 1 | -1> {
-  const fits = (path: string) => path === list || !entryTypeOf(schema.path(path));
+  const fits = (path: string) => path === list || listsOn(schema, path).length === 0;
   return Object.fromEntries(Object.entries(keys).filter(([path]) => fits(path)));
 }
 
@@ -97,20 +99,20 @@ function hasIndex(schema: Schema, keys: Keys, { partialFilterExpression }: Index
  * Makes unique values unique among the live records of one scope: the value of an archived record is free, and
  * nobody learns of a value, or is kept from one, by a record of others.
  */
-function limitUnique(schema: Schema, { isolation, archive, globallyUnique }: Indexed): void {
+function limitUnique(schema: Schema, { isolation, archive, globallyUnique }: Indexed, fail: Fail): void {
   const indexes = schema.indexes().map(([keys, options]) => {
-    if (!options.unique) return { keys, options };
     const isGlobal = Object.keys(keys).every((key) => globallyUnique.includes(key));
-    const added = isGlobal ? [] : missingFields(schema, keys, isolation);
+    const added = isGlobal || !options.unique ? [] : missingFields(schema, keys, isolation);
+    checkLists(schema, keys, added, fail);
     return { keys, added, options: limited(keys, added, options, archive?.field) };
   });
-  if (!indexes.some(({ added = [] }) => archive || added.length > 0)) return;
+  if (!indexes.some(({ added }) => archive || added.length > 0)) return;
   schema.clearIndexes();
   for (const type of Object.values(schema.paths)) {
     type.index(false);
     Object.assign(type.options, { excludeIndexes: true });
   }
-  for (const { keys, added = [], options } of indexes) {
+  for (const { keys, added, options } of indexes) {
     schema.index({ ...Object.fromEntries(added.map((field) => [field, 1] as const)), ...keys }, options);
     if (added.length > 0) replaceIndex(schema, keys);
   }
@@ -133,7 +135,7 @@ function limited(
   given: IndexOptions,
   archived: string | undefined,
 ): IndexOptions {
-  if (archived === undefined && added.length === 0) return given;
+  if (!given.unique || (archived === undefined && added.length === 0)) return given;
   const { sparse, name, partialFilterExpression, ...options } = given;
   const present = Object.keys(keys).map((key) => ({ [key]: { $exists: true } }));
   const partial = {
