@@ -1,4 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Schema } from 'mongoose';
+import { schemaOf } from '../../src/common/fields/index.js';
 import { Note } from './misused-classes.js';
 
 /** Shows every text in another form. */
@@ -8,6 +10,8 @@ class Masked {
     return '…';
   }
 }
+
+const lines = { schema: schemaOf(Note).add({ lines: [new Schema({ sku: String })] }) };
 
 /** Options of queries that are wrong, in the form of `CASES`. */
 export const QUERY_CASES: readonly (readonly [object, string])[] = [
@@ -79,6 +83,26 @@ export const QUERY_CASES: readonly (readonly [object, string])[] = [
   [
     { output: { from: () => ({}), hides: ['text'] }, query: { filter: ['text'] } },
     'query.filter names "text", which clients do not see: its values could be guessed. Leave it out.',
+  ],
+  ...(
+    [
+      ['filter', 'inner.a', 'inner.a'],
+      ['sort', 'inner.a', 'inner.a'],
+      ['search', 'inner.a', 'inner.a'],
+      ['filter', 'inner.a', 'inner'],
+      ['filter', 'lines.sku', 'lines.sku'],
+      ['search', 'lines', 'lines.sku'],
+    ] as const
+  ).map(
+    ([name, path, hidden]) =>
+      [
+        { ...lines, output: { from: () => ({}), hides: [hidden] }, query: { [name]: [path] } },
+        `query.${name} names "${path}", which clients do not see: its values could be guessed. Leave it out.`,
+      ] as const,
+  ),
+  [
+    { ...lines, output: { from: () => ({}), hides: ['lines.0.sku'] } },
+    'output.hides names "lines.0.sku", which the schema does not have.',
   ],
   [
     { output: Masked, query: { sort: ['text'] } },

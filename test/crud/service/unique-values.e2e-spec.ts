@@ -2,7 +2,7 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { mongo, Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsIdentifier, IsText, schemaOf } from '../../../src/common/fields/index.js';
+import { IsIdentifier, IsNested, IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { claim, currentTenant } from '../../../src/common/tenancy/index.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { createResourceApp, resourceRoot } from '../../support/resource-app.js';
@@ -144,6 +144,43 @@ describe('a unique value', () => {
     expect((await app.post('/publics', { slug: 'a' })).status).toBe(201);
     expect((await app.post('/publics', { slug: 'a' })).status).toBe(409);
   });
+});
+
+class Door {
+  @IsText({ max: 20 })
+  code!: string;
+}
+
+class GateInput {
+  @IsNested(() => Door)
+  door!: Door;
+}
+
+@Schema({ timestamps: true })
+class Gate extends GateInput {
+  @IsIdentifier()
+  tenant!: string;
+
+  @Prop()
+  owner?: string;
+}
+
+it('a unique value that the output hides tells only those of it who write the same records', async () => {
+  const owner = { owner: claim('sub') };
+  const gates = await createResourceApp(
+    CrudModule.forFeature({
+      entity: Gate,
+      input: GateInput,
+      name: 'gates',
+      schema: schemaOf(Gate).index({ 'door.code': 1 }, { unique: true }),
+      isolationFields: { all: tenant, create: owner, update: owner, del: owner },
+      output: { from: ({ _id }) => ({ _id }), hides: ['door.code'] },
+    }),
+  );
+  const post = async (token: string) =>
+    (await gates.post('/gates', { door: { code: '1234' } }, { token })).status;
+  expect([await post(ada), await post(bob), await post(ada)]).toEqual([201, 201, 409]);
+  await gates.close();
 });
 
 it('a unique index of an older version is replaced at the start, and its data stay', async () => {

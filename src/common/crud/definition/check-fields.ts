@@ -13,6 +13,7 @@ import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
+import { isDeclared } from './hidden-path.js';
 import { listsOn } from './lists.js';
 
 /** Fields that the generator sets itself. */
@@ -102,7 +103,7 @@ export function checkFields(checked: Checked): void {
   }
   const { output, parent } = options;
   const hides = (typeof output === 'object' ? output.hides : undefined) ?? [];
-  const strange = hides.find((name) => !schema.path(name) && schema.pathType(name) !== 'nested');
+  const strange = hides.find((path) => !isDeclared(schema, path));
   if (strange !== undefined) fail(`output.hides names "${strange}", which the schema does not have.`);
   if (parent && !schema.path(parent.field)) {
     fail(`parent.field names "${String(parent.field)}", which the schema does not have.`);

@@ -77,7 +77,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const described = { entity, schema, archive, output: options.output, scopes };
   const query = queryDefinition(options.query ?? {}, described, fail);
   const { globallyUnique = [] } = options as CrudOptions<Record<string, unknown>, object>;
-  addIndexes(schema, { visible, isolation, archive, globallyUnique, orders: query.indexed }, fail);
+  const { output } = options;
+  addIndexes(schema, { visible, isolation, archive, output, globallyUnique, orders: query.indexed }, fail);
   const references = referencesOf(options);
   return {
     options,

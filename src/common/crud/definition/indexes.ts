@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replaceIndex } from '../../database/index.js';
+import type { CrudOutput } from '../options/crud-options.js';
 import type { Fail } from '../options/fail.js';
 import { archivedOnly, liveOnly } from './archive.js';
 import { checkLists } from './check-indexes.js';
@@ -8,10 +9,13 @@ import type { CrudDefinition } from './crud-definition.js';
 import { isHidden } from './hidden-path.js';
 import { listsOn } from './lists.js';
 import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './order.js';
+import { showsStored } from './output.js';
 
 type Keys = Readonly<Record<string, unknown>>;
 
 type Indexed = Pick<CrudDefinition, 'visible' | 'isolation' | 'archive'> & {
+  /** What clients see of a record. */
+  readonly output: CrudOutput<object> | undefined;
   /** Fields whose unique indexes do not begin with the isolation fields. */
   readonly globallyUnique: readonly string[];
   /** The orders to serve. Each index also serves the reverse order. */
@@ -23,7 +27,7 @@ export function scopesOf({
   visible,
   isolation,
   archive,
-}: Omit<Indexed, 'orders' | 'globallyUnique'>): string[][] {
+}: Pick<Indexed, 'visible' | 'isolation' | 'archive'>): string[][] {
   const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
   const scopes = [isolation.get, isolation.count].map((fields) => [...live, ...Object.keys(fields)]);
   return [...new Map(scopes.map((fields) => [fields.toSorted().join(), fields])).values()];
@@ -99,10 +103,11 @@ function hasIndex(schema: Schema, keys: Keys, { partialFilterExpression }: Index
  * Makes unique values unique among the live records of one scope: the value of an archived record is free, and
  * nobody learns of a value, or is kept from one, by a record of others.
  */
-function limitUnique(schema: Schema, { isolation, archive, globallyUnique }: Indexed, fail: Fail): void {
+function limitUnique(schema: Schema, indexed: Indexed, fail: Fail): void {
+  const { archive, globallyUnique } = indexed;
   const indexes = schema.indexes().map(([keys, options]) => {
     const isGlobal = Object.keys(keys).every((key) => globallyUnique.includes(key));
-    const added = isGlobal || !options.unique ? [] : missingFields(schema, keys, isolation);
+    const added = isGlobal || !options.unique ? [] : missingFields(schema, keys, indexed);
     checkLists(schema, keys, added, fail);
     return { keys, added, options: limited(keys, added, options, archive?.field) };
   });
@@ -119,12 +124,14 @@ function limitUnique(schema: Schema, { isolation, archive, globallyUnique }: Ind
 }
 
 /** The isolation fields that a unique index lacks. */
-function missingFields(schema: Schema, keys: Keys, { create, get }: Indexed['isolation']): string[] {
+function missingFields(schema: Schema, keys: Keys, { isolation, output }: Indexed): string[] {
+  const { create, get } = isolation;
   const [read, all] = [Object.keys(get), [...new Set([...Object.keys(get), ...Object.keys(create)])]];
   const isNamed = (field: string) => field in keys;
   // Its author has said where the values are unique, and whoever meets one there may read its record.
   if (all.some(isNamed) && read.every(isNamed)) return [];
-  const isShown = read.length > 0 && !Object.keys(keys).some((key) => isHidden(schema, key));
+  const isSecret = (key: string) => isHidden(schema, key) || showsStored(output, key) === false;
+  const isShown = read.length > 0 && !Object.keys(keys).some(isSecret);
   return (isShown ? read : all).filter((field) => !isNamed(field));
 }
 

@@ -36,14 +36,19 @@ export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly
 /** What every record shows, and every function of an output should, too. */
 const KEPT_SHOWN = ['_id', 'createdAt', 'updatedAt'];
 
-/** Whether clients see a field as it is stored; `unknown` if a function decides that does not say. */
-export function showsStored(output: CrudOutput<object> | undefined, name: string): boolean | 'unknown' {
+/** Whether clients see a path as it is stored; `unknown` if a function decides that does not say. */
+export function showsStored(output: CrudOutput<object> | undefined, path: string): boolean | 'unknown' {
   const type = outputClassOf(output);
+  const [name = path] = path.split('.', 1);
   if (type && (!fieldNamesOf(type).includes(name) || isAccessor(type, name))) return false;
   if (output === undefined || output === type) return true;
   const hides = typeof output === 'object' ? (output.hides as readonly string[] | undefined) : undefined;
-  if (hides) return !hides.includes(name);
+  if (hides) return !hides.some((hidden) => isWithin(hidden, path) || isWithin(path, hidden));
   return KEPT_SHOWN.includes(name) || 'unknown';
+}
+
+function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`);
 }
 
 function fieldNamesOf(type: Type<object>): string[] {

@@ -7,7 +7,7 @@ import { type SearchDefinition, searchDefinition, WORDS } from '../search/search
 import { entryTypeOf } from '../store/hide-fields.js';
 import { type FilterField, filterFieldOf } from './filter-field.js';
 import type { ArchiveDefinition } from './archive.js';
-import { isHidden } from './hidden-path.js';
+import { isDeclared, isHidden } from './hidden-path.js';
 import { showsStored } from './output.js';
 import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';
 
@@ -117,11 +117,8 @@ function isText(schema: Schema, path: string): boolean {
 
 /** Clients must not be able to guess the values of hidden fields through filters and orders. */
 function requireShown(path: string, option: string, { schema, output }: Described, fail: Fail): void {
-  // Mongoose also accepts positions in lists.
-  const isPosition = path.split('.').some((name) => /^\d+$/.test(name));
-  const isKnown = !isPosition && (schema.path(path) !== undefined || schema.pathType(path) === 'nested');
-  if (!isKnown) fail(`${option} names "${path}", which the schema does not have.`);
-  const shows = showsStored(output, path.split('.', 1)[0] ?? path);
+  if (!isDeclared(schema, path)) fail(`${option} names "${path}", which the schema does not have.`);
+  const shows = showsStored(output, path);
   if (isHidden(schema, path) || shows === false) {
     fail(`${option} names "${path}", which clients do not see: its values could be guessed. Leave it out.`);
   }

@@ -24,12 +24,12 @@ export interface CrudOutputFunction<Entity> {
   type?: Type<object>;
   from: (record: Presented<Entity>, caller: TenantContext) => object;
   /**
-   * Every field that the function leaves out or changes, for some callers or for all; `[]` if there is none.
-   * Clients can query the other fields.
+   * Every field that the function leaves out or changes, for some callers or for all, such as `salary` or
+   * `contract.salary`; `[]` if there is none. Clients can query the other fields.
    *
    * @default any field may be hidden, so that clients can query only `_id`, `createdAt` and `updatedAt`
    */
-  hides?: readonly FieldOf<Entity>[];
+  hides?: readonly PathOf<Entity>[];
 }
 
 /** Another shape of the record for clients, hooks and events. */
