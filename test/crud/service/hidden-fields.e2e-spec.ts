@@ -74,6 +74,10 @@ const EDITS: Record<string, (draft: Draft) => void> = {
     draft.code = null;
     remove(draft, (holder) => (holder.code = null));
   },
+  'open with null': (draft) => {
+    Object.assign(draft, { code: null, maker: 'Acme' });
+    remove(draft, (holder) => (holder.code = null));
+  },
   copy: (draft) => (draft.spares = draft.spares?.map((key) => ({ ...key }))),
   'set and delete': (draft) => {
     draft.code = 'x';
@@ -104,8 +108,9 @@ describe('a hook that removes a field with select: false', () => {
   beforeEach(() => app.empty());
 
   const codes = async () => {
-    const { code, key, spares } = (await app.database.collection<Safe>('safes').findOne({})) ?? {};
-    return [code ?? null, key?.code ?? null, ...(spares ?? []).map((spare) => spare.code ?? null)];
+    const safe = await app.database.collection<Safe>('safes').findOne({});
+    const holders: object[] = [safe, safe?.key, ...(safe?.spares ?? [])].filter((holder) => !!holder);
+    return holders.map((holder) => ('code' in holder ? holder.code : 'none'));
   };
   const create = async (text = 'open') => {
     const body = { text, key: { name: 'a' }, spares: [{ name: 'b' }, { name: 'c' }] };
@@ -116,7 +121,12 @@ describe('a hook that removes a field with select: false', () => {
     const path = await create();
     expect(await codes()).toEqual(['1234', '56', '56', '56']);
     expect((await app.patch(path, { text })).status).toBe(200);
-    expect(await codes()).toEqual([null, null, null, null]);
+    expect(await codes()).toEqual(['none', 'none', 'none', 'none']);
+  });
+
+  it('stores nothing of what a create sets to null', async () => {
+    await create('open with null');
+    expect(await codes()).toEqual(['none', 'none', 'none', 'none']);
   });
 
   it.each(['copy', 'nothing'])('keeps it otherwise: %s', async (text) => {

@@ -9,7 +9,7 @@ import { valueAt } from './changes.js';
 
 type Fields = Record<string, unknown>;
 
-/** A path and its new value; undefined if it has none any more. */
+/** A path and its new value; undefined or null if it has none any more. */
 export type PathChange = [path: string, value: unknown];
 
 /** A record as a hook sees it. */
@@ -180,10 +180,8 @@ function hidesAt(schema: Schema, path: string): boolean {
 
 /** An object with the changes of its members; it is not changed itself. */
 export function withChanges(object: object, changes: readonly PathChange[]): object {
-  const [set, unset] = [
-    changes.filter(([, value]) => value !== undefined),
-    changes.filter(([, value]) => value === undefined),
-  ];
+  const isRemoved = ([, value]: PathChange) => value === undefined || value === null;
+  const [set, unset] = [changes.filter((change) => !isRemoved(change)), changes.filter(isRemoved)];
   const change = { $set: Object.fromEntries(set), $unset: Object.fromEntries(unset) };
   return applyChange(object as Stored<object>, change);
 }

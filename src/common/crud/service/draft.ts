@@ -66,7 +66,7 @@ export async function changeOfDraft<Entity extends object>(
     const above = Object.keys(change.set).find((known) => path.startsWith(`${known}.`));
     if (above !== undefined) {
       // The update sets the object as a whole, since there was none.
-      const member: PathChange = [path.slice(above.length + 1), value ?? undefined];
+      const member: PathChange = [path.slice(above.length + 1), value];
       change.set[above] = withChanges(change.set[above] as object, [member]);
       continue;
     }
