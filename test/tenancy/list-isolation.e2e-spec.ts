@@ -150,6 +150,21 @@ describe('isolation by a list', () => {
     expect((await app.get(`/messages/${id}`, { token: ada })).body.participants).toEqual(['ada', 'eve']);
   });
 
+  it('rejects a create whose list is full without the caller, as any list that is too long', async () => {
+    const eight = Array.from({ length: 8 }, (_, i) => `person ${i}`);
+    const id = await create({ text: 'tea', participants: [...eight, 'ada'] });
+    expect(await create({ text: 'tea', participants: eight })).toBeDefined();
+    const long = { participants: [...eight, 'bob', 'ada'] };
+    const { body } = await app.patch(`/messages/${id}`, long, { token: ada });
+    expect(body.errors).toMatchObject([{ pointer: '/participants' }]);
+    const full = { text: 'tea', participants: [...eight, 'bob'] };
+    const created = await app.post('/messages', full, { token: ada });
+    expect([created.status, created.body.errors]).toEqual([400, body.errors]);
+    const bulk = await app.post('/messages/bulk', { operations: [{ create: full }] }, { token: ada });
+    expect(bulk.body.results).toMatchObject([{ status: 400 }]);
+    expect(await app.database.collection('messages').countDocuments()).toBe(2);
+  });
+
   it('works in bulk, and in code', async () => {
     const operations = [{ create: { text: 'tea', participants: ['bob'] } }];
     const { body } = await app.post('/messages/bulk', { operations }, { token: ada });

@@ -1,12 +1,17 @@
 import { Types } from 'mongoose';
 import { reservationOf } from '../../idempotency/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
+import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
 import { differences, requireTexts } from './changes.js';
 import { keepIsolation, recordOfDraft } from './draft.js';
 import { placeOf } from './turns.js';
 import { WriteSteps } from './write-steps.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0);
 
 /** A record that a create has stored, with what its hooks and event need. */
 interface Made<Entity> {
@@ -57,7 +62,9 @@ export class Creates<Entity extends object, Create extends object, Update extend
     const { access, definition, hooks, references, store } = this.resource;
     const fields = access.fields('create', scope);
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
-    const values = access.isolated(scope, Object.fromEntries(entries));
+    const given = Object.fromEntries(entries);
+    const values = access.isolated(scope, given);
+    await this.checkRoom(given, values);
     // Before the hook, which may look up the referenced records, and again after it, for references that it
     // set.
     await references.check('create', scope, values);
@@ -81,6 +88,18 @@ export class Creates<Entity extends object, Create extends object, Update extend
     // Audit records are stored in the order in which they begin, and the records after them.
     const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
     return { stored, entry };
+  }
+
+  /** @throws ValidationError if a list has no room for the caller */
+  private async checkRoom(given: Fields, isolated: Fields): Promise<void> {
+    const { createReader } = this.resource.definition;
+    const full = createReader.fields.filter(({ name, schema: { maxItems = Infinity } }) => {
+      const length = lengthOf(isolated[name]);
+      return length > maxItems && length > lengthOf(given[name]);
+    });
+    if (full.length === 0) return;
+    const lists = Object.fromEntries(full.map(({ name }) => [name, plain(isolated[name])]));
+    await createReader.check(lists as Partial<Create>);
   }
 
   private async announce(
