@@ -14,19 +14,22 @@ const DATE = '2026-12-31T12:00:00.000Z';
 
 /** Claims that Mongoose would cast to one type or another. */
 const TEXTS = ['1', '1.5', '1.50', '-9', '0x1', '01', 'true', 'abcdefghijkl', DATE, UUID, ACME];
-const CLAIMS = [...TEXTS, 1, -1.5, 0, true, false];
+/** The last safe integer, and integers beside which another one reads as the same number. */
+const LAST = Number.MAX_SAFE_INTEGER;
+const INEXACT = [LAST + 1, -LAST - 1, 1e300];
+const CLAIMS = [...TEXTS, 1, -1.5, 0, LAST, ...INEXACT, true, false];
 
 /** For each type of a field: which of the claims are its values, and what a path may and may not say. */
 const TYPES = {
   String: { type: String, claims: TEXTS, paths: ['1', '0x1'], badPaths: [] },
   Number: {
     type: Number,
-    claims: [1, -1.5, 0],
+    claims: [1, -1.5, 0, LAST],
     paths: ['1', '-1.5'],
     badPaths: ['0x1', '01', '1.0', '1e0', 'x'],
   },
   Int32: { type: Types.Int32, claims: [1, 0], paths: ['1'], badPaths: ['0x1', '1.5', 'true'] },
-  Double: { type: Types.Double, claims: [1, -1.5, 0], paths: ['1', '1.5'], badPaths: ['0x1', '1.50'] },
+  Double: { type: Types.Double, claims: [1, -1.5, 0, LAST], paths: ['1', '1.5'], badPaths: ['0x1', '1.50'] },
   Boolean: { type: Boolean, claims: [true, false], paths: ['true', 'false'], badPaths: ['1', 'yes', 'TRUE'] },
   Date: { type: Date, claims: [DATE], paths: [DATE], badPaths: ['2026', '0', '2026-12-31T12:00:00Z'] },
   ObjectId: { type: Types.ObjectId, claims: [ACME], paths: [ACME], badPaths: ['abcdefghijkl', '1'] },

@@ -23,7 +23,9 @@ const SHORTEST_DECIMAL = /^(?!-0$)-?\d+(?:\.\d*[1-9])?$/;
 /** A value in the type of a field; undefined if it has another type, however it could be converted. */
 export function ofType(type: SchemaType, value: unknown): unknown {
   const { instance } = type;
-  if (typeof value === OF_JSON[instance]) return Number.isNaN(value) ? undefined : cast(type, value);
+  // Beyond these limits, different numbers of a token are one number by now.
+  if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return undefined;
+  if (typeof value === OF_JSON[instance]) return cast(type, value);
   // A tenant is an ObjectId, and a field may hold identifiers as texts.
   if (instance in OF_JSON)
     return instance === 'String' && value instanceof Types.ObjectId ? value.toHexString() : undefined;
