@@ -13,7 +13,9 @@ const UUID = '8f14e45f-ceea-4a7b-9d3c-1f0d3c2b1a00';
 const DATE = '2026-12-31T12:00:00.000Z';
 
 /** Claims that Mongoose would cast to one type or another. */
-const TEXTS = ['1', '1.5', '1.50', '-9', '0x1', '01', 'true', 'abcdefghijkl', DATE, UUID, ACME];
+const TEXTS = ['1', '1.5', '1.50', '-9', '0x1', '01', 'true', 'abcdefghijkl', DATE, UUID, ACME].concat(
+  [UUID, ACME].map((text) => text.toUpperCase()),
+);
 /** The last safe integer, and integers beside which another one reads as the same number. */
 const LAST = Number.MAX_SAFE_INTEGER;
 const INEXACT = [LAST + 1, -LAST - 1, 1e300];
@@ -33,7 +35,12 @@ const TYPES = {
   Boolean: { type: Boolean, claims: [true, false], paths: ['true', 'false'], badPaths: ['1', 'yes', 'TRUE'] },
   Date: { type: Date, claims: [DATE], paths: [DATE], badPaths: ['2026', '0', '2026-12-31T12:00:00Z'] },
   ObjectId: { type: Types.ObjectId, claims: [ACME], paths: [ACME], badPaths: ['abcdefghijkl', '1'] },
-  UUID: { type: Types.UUID, claims: [UUID], paths: [UUID], badPaths: [UUID.replaceAll('-', ''), '1'] },
+  UUID: {
+    type: Types.UUID,
+    claims: [UUID],
+    paths: [UUID],
+    badPaths: [UUID.toUpperCase(), UUID.replaceAll('-', ''), '1'],
+  },
   Decimal128: {
     type: Types.Decimal128,
     claims: ['1', '1.5', '-9'],
@@ -130,4 +137,10 @@ describe.each(NAMES)('an isolation field of the type %s', (name) => {
     }
     expect(await app.database.collection(`${name}Pages`).countDocuments()).toBe(paths.length);
   });
+});
+
+it('takes an ObjectId of a path in either case, as every identifier in a path', async () => {
+  await app.post(`/accounts/${ACME}/ObjectIdPages`, { text: 'x' });
+  const { status, body } = await app.get(`/accounts/${ACME.toUpperCase()}/ObjectIdPages`);
+  expect([status, body[0]?.account]).toEqual([200, ACME]);
 });

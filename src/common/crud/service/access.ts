@@ -17,7 +17,7 @@ import { predicatesOf } from '../query/filter-of.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import { entryTypeOf } from '../store/hide-fields.js';
-import { ofText, ofType } from './typed-value.js';
+import { ofPath, ofType } from './typed-value.js';
 
 /** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {
@@ -120,7 +120,7 @@ export class Access {
     const declared = this.definition.schema.path(field);
     const type = entryTypeOf(declared) ?? declared;
     const found =
-      param !== undefined && typeof value === 'string' ? ofText(type, value) : ofType(type, value);
+      param !== undefined && typeof value === 'string' ? ofPath(type, value) : ofType(type, value);
     if (found !== undefined) return found;
     if (param === undefined) throw new ClaimRequiredError(claim ?? field);
     if (type.instance === 'ObjectId') throw new InvalidIdError(param);

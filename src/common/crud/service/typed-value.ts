@@ -36,18 +36,19 @@ export function ofType(type: SchemaType, value: unknown): unknown {
   return isOne ? cast(type, value) : undefined;
 }
 
+/** The value of a field that a text in a path spells; undefined if there is none. */
+export function ofPath(type: SchemaType, text: string): unknown {
+  // A path may have an identifier in either case.
+  return ofText(type, type.instance === 'ObjectId' ? text.toLowerCase() : text);
+}
+
 /** The value of a field that a text spells as the service does; undefined if there is none. */
-export function ofText(type: SchemaType, text: string): unknown {
+function ofText(type: SchemaType, text: string): unknown {
   const found = cast(type, text);
   if (found === undefined || found === null) return undefined;
   if (type.instance === 'Decimal128' && !SHORTEST_DECIMAL.test(text)) return undefined;
-
-  const shown = found instanceof Date ? found.toISOString() : String(found);
-  return shown === (ANY_CASE.has(type.instance) ? text.toLowerCase() : text) ? found : undefined;
+  return (found instanceof Date ? found.toISOString() : String(found)) === text ? found : undefined;
 }
-
-/** Their hexadecimal digits may be upper or lower case. */
-const ANY_CASE = new Set(['ObjectId', 'UUID']);
 
 function cast(type: SchemaType, value: unknown): unknown {
   try {
