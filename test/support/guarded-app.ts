@@ -33,7 +33,7 @@ export class AdminGuard implements CanActivate {
 
 /** Lets administrators and the person of the record itself pass. */
 @Injectable()
-class SelfGuard implements CanActivate {
+export class SelfGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { params } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { id?: string } }>>();
     const { claims, subject } = callerOf(context);

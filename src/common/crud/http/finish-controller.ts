@@ -34,7 +34,6 @@ import {
   generatedRoutesOf,
   hasGenerated,
   ignoresBody,
-  inheritsGuards,
   isBatch,
   isolationOfHandler,
   offers,
@@ -43,7 +42,7 @@ import {
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { DIRECT_HANDLERS } from './direct-lane.js';
 import { NoBodyInterceptor } from './no-body.interceptor.js';
-import { RestoreGuard } from './route-guards.js';
+import { InheritedGuard, inheritsGuards } from './route-guards.js';
 import {
   definitionOf,
   type DirectHandlerName,
@@ -82,6 +81,8 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   const directKeys = generatedKeysOf(controller, generated);
   keepDirectKeys(controller, directKeys);
   const classes = createClasses(definition);
+  // Found before the generator's own decorators are on the methods.
+  const inheriting = new Set(routes.filter((route) => inheritsGuards(controller, route)));
   for (const declared of routes) {
     // An override may set another status with @HttpCode.
     const route = { ...declared, status: statusOf(controller, declared) };
@@ -101,7 +102,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
       ...(ignoresBody(route) ? [UseInterceptors(NoBodyInterceptor)] : []),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
-      ...(inheritsGuards(definition, route.handler) ? [UseGuards(RestoreGuard)] : []),
+      ...(inheriting.has(declared) ? [UseGuards(InheritedGuard)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
       ...documentRoute(route, resourceOf(controller), classes),
     ]);

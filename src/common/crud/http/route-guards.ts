@@ -10,9 +10,9 @@ import {
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CarriedAnswer } from '../../http/index.js';
-import { TenantGuard, type TenantScope } from '../../tenancy/index.js';
+import { handlerName, TenantGuard, type TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
-import { itemRouteOf, type Route } from '../routes/routes.js';
+import { guardedBy, itemRouteOf, type Route } from '../routes/routes.js';
 import type { RecordGuards } from '../service/readable-records.js';
 import { resourceOf } from './resource-metadata.js';
 
@@ -82,6 +82,16 @@ async function refusalOf(
   return answer.status < 400 ? CLOSED : answer;
 }
 
+/** Path parameters without an identifier, which tell when a guard looks for one. */
+function withoutId(params: Params, onLook: () => void): Params {
+  const get = () => {
+    onLook();
+    return undefined;
+  };
+  // Not enumerable, since Nest itself looks at all that are.
+  return Object.defineProperty({ ...params }, 'id', { get }) as Params;
+}
+
 /** Decides by the guards of the route that gets one record. */
 export class GetGuards implements RecordGuards {
   /** Decisions that hold for all records, because no guard has looked at which one it is. */
@@ -135,17 +145,44 @@ export class GetGuards implements RecordGuards {
   }
 }
 
-/** Lets those restore a record who may update and delete it. */
+/**
+ * Whether the guards of other routes have to be asked about a route. Guards of the class and the application
+ * see a list themselves, so they are asked again only if the route of the record declares something of its
+ * own, such as roles.
+ */
+export function inheritsGuards(controller: Type<object>, { handler }: Route): boolean {
+  const { definition, routes } = resourceOf(controller);
+  const methods = controller.prototype as Record<string, object>;
+  return guardedBy(definition, handler).some((kind) => {
+    const route = itemRouteOf(routes.values(), kind);
+    if (!route || handler === 'restore') return route !== undefined;
+    const { guards = [], decorators = [] } = definition.routes[kind] ?? {};
+    return (
+      guards.length + decorators.length + Reflect.getMetadataKeys(methods[route.handler] ?? {}).length > 0
+    );
+  });
+}
+
+/**
+ * Lets those use a route whom the guards of other routes let: those who may get a record may list and count,
+ * and those who may update and delete it may restore it.
+ */
 @Injectable()
-export class RestoreGuard implements CanActivate {
+export class InheritedGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
     const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
     const controller = context.getClass();
-    for (const kind of ['update', 'del'] as const) {
-      const route = itemRouteOf(resourceOf(controller).routes.values(), kind);
+    const { definition, routes } = resourceOf(controller);
+    const params = request.params as Params;
+    for (const kind of guardedBy(definition, handlerName(context))) {
+      const route = itemRouteOf(routes.values(), kind);
       if (!route || !isGuarded(controller, route, request)) continue;
-      const refusal = await refusalOf(route, request.params as Params, request, reply);
+      let isAboutRecord = false;
+      const told = 'id' in params ? params : withoutId(params, () => (isAboutRecord = true));
+      const answer = await refusalOf(route, told, request, reply);
+      // Guards that decide record by record cannot decide about all of them.
+      const refusal = isAboutRecord ? CLOSED : answer;
       if (refusal) throw new HttpException(refusal.body as object, refusal.status);
     }
     return true;

@@ -204,14 +204,24 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
   });
 }
 
-/** Whether the guards of the update and the delete guard the restore, too. */
-export const inheritsGuards = ({ routes }: CrudDefinition, handler: string) =>
-  handler === 'restore' && routes.restore?.guards === undefined;
+/** The routes for one record whose guards guard another route, too, unless that one has its own. */
+const GUARDED_BY: Readonly<Partial<Record<string, readonly (ItemKind | 'get')[]>>> = {
+  list: ['get'],
+  count: ['get'],
+  restore: ['update', 'del'],
+};
+
+/** The routes for one record whose guards guard a generated route, too. */
+export function guardedBy({ routes }: CrudDefinition, handler: string): readonly (ItemKind | 'get')[] {
+  return routes[handler as CrudHandler]?.guards === undefined ? (GUARDED_BY[handler] ?? []) : [];
+}
 
 function errorsOf(definition: CrudDefinition, handler: CrudHandler | CrudBatchHandler) {
   const { routes } = definition;
-  const inherited = inheritsGuards(definition, handler) ? [routes.update, routes.del] : [];
-  return [...inherited, routes[handler]].flatMap((route) => route?.errors ?? []);
+  const inherited = guardedBy(definition, handler).flatMap((kind) => routes[kind]?.errors ?? []);
+  // A list finds what a get may miss.
+  const refusals = handler === 'restore' ? inherited : inherited.filter((error) => error === 403);
+  return [...refusals, ...(routes[handler]?.errors ?? [])];
 }
 
 /** The hidden fields of the entity that the response to a create shows once. */
