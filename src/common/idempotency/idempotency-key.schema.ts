@@ -7,6 +7,8 @@ export interface KeptAnswer {
   /** The headers that the handler added. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
+  /** SHA-256 of the claims of the token, without those that every token has anew. */
+  readonly claims?: string;
   /** How the stored body is compressed; absent if it is not. */
   readonly coding?: 'gzip';
 }

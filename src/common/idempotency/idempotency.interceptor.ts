@@ -58,12 +58,20 @@ export class IdempotencyInterceptor implements NestInterceptor {
     }
     const outcome = await this.reserve(await this.identify(context, key), request, reply);
     const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
-    request.idempotentExchange = new IdempotentExchange(this.keys, outcome, reply, unkept);
+    request.idempotentExchange = new IdempotentExchange(this.keys, outcome, reply, {
+      unkept,
+      permitted: (answer) => this.permitted(answer, context),
+    });
     // The stored answer replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
     request.reservation = outcome;
     if (request.tenantScope) bindReservation(request.tenantScope, outcome);
     return next.handle();
+  }
+
+  /** The part of a stored answer that the sender of a repeated request may have. */
+  protected permitted(answer: KeptAnswer, _context: ExecutionContext): Promise<KeptAnswer> {
+    return Promise.resolve(answer);
   }
 
   /** The owner of a key: the caller (everybody, if no token is required), the scope, and the target. */

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
 import type { KeptAnswer } from './idempotency-key.schema.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
@@ -31,18 +32,25 @@ declare module 'fastify' {
   }
 }
 
+/** How the answers to a route are stored and replayed. */
+interface Keeping {
+  /** Members of the answer that a replay leaves out. */
+  readonly unkept: readonly string[];
+  /** The part of a stored answer that the sender may have. */
+  readonly permitted: (answer: KeptAnswer) => Promise<KeptAnswer>;
+}
+
 /** One request with a key, from its reservation to its answer. */
 export class IdempotentExchange {
   private readonly headersBefore: Readonly<Record<string, unknown>>;
   private heartbeat?: NodeJS.Timeout;
   private isForgotten = false;
 
-  /** @param unkept members of the answer that a replay leaves out */
   constructor(
     private readonly keys: IdempotencyKeys,
     private readonly outcome: Reservation | KeptAnswer,
     private readonly reply: FastifyReply,
-    private readonly unkept: readonly string[],
+    private readonly keeping: Keeping,
   ) {
     this.headersBefore = { ...reply.getHeaders() };
     if (!('status' in outcome)) this.keepAlive(outcome);
@@ -63,9 +71,9 @@ export class IdempotentExchange {
       return relay(payload, MAX_KEPT, (body) => this.keepStream(outcome, body));
     }
     clearInterval(this.heartbeat);
-    if ('status' in outcome) return this.replace(outcome, true);
+    if ('status' in outcome) return this.replace(await this.keeping.permitted(outcome), true);
     const other = await this.keep(outcome, this.answerOf(payload));
-    return other ? this.replace(other, true) : payload;
+    return other ? this.replace(await this.keeping.permitted(other), true) : payload;
   }
 
   /** Does not store an answer that contains a failure, since repeating the request may succeed. */
@@ -119,8 +127,9 @@ export class IdempotentExchange {
     if (status >= 500 || this.isForgotten) return undefined;
     if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
       return undefined;
-    const body = without(Buffer.from(payload ?? ''), this.unkept);
-    return body.length > MAX_KEPT ? undefined : { status, headers: this.headersSince(), body };
+    const body = without(Buffer.from(payload ?? ''), this.keeping.unkept);
+    const claims = claimsHashOf(this.reply.request);
+    return body.length > MAX_KEPT ? undefined : { status, headers: this.headersSince(), body, claims };
   }
 
   /** The headers that the handler added to those of every response. */
@@ -129,6 +138,20 @@ export class IdempotentExchange {
       .filter(([name, value]) => !UNKEPT_HEADERS.has(name) && this.headersBefore[name] !== value)
       .map(([name, value]) => [name, String(value)]);
   }
+}
+
+/** Claims that every token has anew, whatever its bearer may do. */
+const OF_ONE_TOKEN = new Set(['auth_time', 'exp', 'iat', 'jti', 'nbf']);
+
+function claimsHashOf({ tenantContext }: FastifyRequest): string {
+  const claims = Object.entries(tenantContext?.claims ?? {}).filter(([name]) => !OF_ONE_TOKEN.has(name));
+  claims.sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(claims)).digest('hex');
+}
+
+/** Whether a request has the same claims as the one that an answer was stored for. */
+export function isOfSameClaims({ claims }: KeptAnswer, request: FastifyRequest): boolean {
+  return claims === claimsHashOf(request);
 }
 
 /**

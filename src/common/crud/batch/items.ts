@@ -51,6 +51,15 @@ export class Items {
     }
   }
 
+  /** The result of an item that the guards of its route refuse; undefined if they let it pass. */
+  async refusalOf(item: Item): Promise<ItemResult | undefined> {
+    const guardCheck = { isPassed: false };
+    const answer = await this.carry(this.requestOf(item, 0, undefined, guardCheck));
+    if (guardCheck.isPassed) return undefined;
+    // A filter may have turned the refusal into something else.
+    return answer.status < 400 ? { status: 403, code: 'FORBIDDEN' } : resultOf(item.kind, answer);
+  }
+
   /** Counts a part of the request. */
   received(bytes: number): void {
     this.room += PROBLEM_TIMES * bytes;
@@ -69,7 +78,12 @@ export class Items {
     return toProblem(error, { path, id: this.request.id });
   }
 
-  private requestOf(item: Item, number: number, place: CreatePlace | undefined): CarriedRequest {
+  private requestOf(
+    item: Item,
+    number: number,
+    place: CreatePlace | undefined,
+    guardCheck?: FastifyRequest['guardCheck'],
+  ): CarriedRequest {
     const { method, path } = GENERATED_ROUTES[item.kind];
     const params = this.request.params as Record<string, string>;
     const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
@@ -86,6 +100,7 @@ export class Items {
         tenantScope: undefined,
         crudQuery: undefined,
         crudPlace: place,
+        guardCheck,
         idempotentExchange: undefined,
         reservation: this.request.reservation?.ofItem(number),
       },

@@ -19,6 +19,11 @@ export function presentBy(
     plain(view(presenter.present(record) as Presented<object>, caller)) as Presented<object>;
 }
 
+/** Whether a record may look different to different callers. */
+export function isShownByCaller(output: unknown): boolean {
+  return output !== undefined && output !== outputClassOf(output as CrudOutput<object>);
+}
+
 /** The documented class of an output, if any. */
 export function outputClassOf(output: CrudOutput<object> | undefined): Type<object> | undefined {
   if (typeof output === 'object') return output.type;

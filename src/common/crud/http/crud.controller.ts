@@ -1,5 +1,4 @@
 import { Body, Inject, Param, type Type, UseInterceptors } from '@nestjs/common';
-import { IdempotencyInterceptor } from '../../idempotency/index.js';
 import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
 import { carryOut } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
@@ -16,6 +15,7 @@ import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import type { CrudService } from '../service/crud.service.js';
 import { CurrentQuery } from './current-query.js';
 import { CrudInterceptor } from './crud.interceptor.js';
+import { ReplayInterceptor } from './replay.interceptor.js';
 import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
 
 /** The handlers of a generated controller. Your own controller overrides them by ordinary inheritance. */
@@ -71,7 +71,7 @@ export function CrudController<
 
   // On the class, because decorators of an override replace those of the method but are added to these. The
   // last runs first.
-  @UseInterceptors(IdempotencyInterceptor, CrudInterceptor)
+  @UseInterceptors(ReplayInterceptor, CrudInterceptor)
   @Isolated(
     (handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query),
     (handler, controller) => isolationOfItems(resourceOf(controller), handler),

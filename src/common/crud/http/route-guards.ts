@@ -31,7 +31,7 @@ type Params = Readonly<Record<string, string>>;
 const CLOSED: CarriedAnswer = { status: 403, body: 'Forbidden resource' };
 
 /** Whether anything but the generator's own guard decides who may use a route. */
-function isGuarded(controller: Type<object>, { handler }: Route, { server }: FastifyRequest): boolean {
+export function isGuarded(controller: Type<object>, { handler }: Route, { server }: FastifyRequest): boolean {
   if (!server.directRoutes.permitted()) return true;
   const method = (controller.prototype as Record<string, object>)[handler];
   return [controller, method].some((guarded) => {

@@ -10,15 +10,15 @@ import {
   RENDER_METADATA,
   VERSION_METADATA,
 } from '@nestjs/common/constants.js';
-import { IdempotencyInterceptor } from '../../idempotency/index.js';
 import { TenantGuard, TenantInterceptor } from '../../tenancy/index.js';
 import { CrudInterceptor } from './crud.interceptor.js';
+import { ReplayInterceptor } from './replay.interceptor.js';
 
 /** The guards and interceptors of generated controllers. */
 const GENERATED: ReadonlySet<unknown> = new Set([
   TenantGuard,
   TenantInterceptor,
-  IdempotencyInterceptor,
+  ReplayInterceptor,
   CrudInterceptor,
 ]);
 
