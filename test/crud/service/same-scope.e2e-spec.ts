@@ -25,22 +25,15 @@ class Essay extends EssayInput {
   tenant?: Types.ObjectId;
 }
 
+const tenant = { tenant: currentTenant };
+const isolationFields = { create: tenant, update: tenant, del: tenant };
+const topics = { entity: Topic, input: NoteInput, name: 'topics', isolationFields };
+const essays = { entity: Essay, input: EssayInput, name: 'essays', isolationFields };
+
 it('a reference with sameScope must be to a record of the same tenant, even if everybody may read the others', async () => {
-  const tenant = { tenant: currentTenant };
   const app = await createResourceApp(
-    CrudModule.forFeature({
-      entity: Topic,
-      input: NoteInput,
-      name: 'topics',
-      isolationFields: { create: tenant, update: tenant, del: tenant },
-    }),
-    CrudModule.forFeature({
-      entity: Essay,
-      input: EssayInput,
-      name: 'essays',
-      isolationFields: { create: tenant, update: tenant, del: tenant },
-      references: { topic: { to: Topic, check: 'sameScope' } },
-    }),
+    CrudModule.forFeature(topics),
+    CrudModule.forFeature({ ...essays, references: { topic: { to: Topic, check: 'sameScope' } } }),
   );
   const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
   const topic = (await app.post('/topics', { text: 'A' }, { token: acme })).body._id as string;
@@ -50,3 +43,27 @@ it('a reference with sameScope must be to a record of the same tenant, even if e
   expect([status, body.errors?.[0]?.pointer]).toEqual([400, '/topic']);
   await app.close();
 });
+
+it.each([
+  ['exists', 201],
+  ['sameScope', 400],
+] as const)(
+  'a cascade with the check %s deletes the records of other tenants that could refer',
+  async (check, status) => {
+    const app = await createResourceApp(
+      CrudModule.forFeature(topics),
+      CrudModule.forFeature({ ...essays, references: { topic: { to: Topic, check, onDelete: 'cascade' } } }),
+    );
+    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    const [first, second] = await Promise.all(
+      [acme, globex].map(
+        async (token) => (await app.post('/topics', { text: 'A' }, { token })).body._id as string,
+      ),
+    );
+    expect((await app.post('/essays', { topic: first }, { token: globex })).status).toBe(status);
+    expect((await app.post('/essays', { topic: second }, { token: globex })).status).toBe(201);
+    expect((await app.del(`/topics/${first}`, { token: acme })).status).toBe(200);
+    expect((await app.get('/essays/count')).body).toEqual({ count: 1 });
+    await app.close();
+  },
+);
