@@ -1,3 +1,4 @@
+/** @mongodb */
 import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import type { FastifyRequest } from 'fastify';
