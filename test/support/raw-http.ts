@@ -33,7 +33,7 @@ export function sendBytes(url: string, bytes: string | Uint8Array): Promise<Test
   return new Promise((resolve, reject) => {
     const received: Buffer[] = [];
     const socket = connect(Number(new URL(url).port), new URL(url).hostname, () => socket.write(bytes));
-    socket.setTimeout(10_000, () => socket.destroy(new Error('No answer, or no end of it, within 10 s')));
+    socket.setTimeout(60_000, () => socket.destroy(new Error('No answer, or no end of it, within 60 s')));
     socket.on('data', (chunk) => received.push(chunk));
     socket.on('error', (error) => (received.length > 0 ? resolve(parse(received)) : reject(error)));
     socket.on('end', () => resolve(parse(received)));
