@@ -13,7 +13,10 @@ const RESUMED_MS = 2_000;
 /** How long the service runs normally after the pause. Unit: milliseconds. */
 const AFTER_MS = 5_000;
 
-/** Pauses the database for a while, with its connections open, while requests arrive at a constant rate. */
+/**
+ * Pauses the database for a while, with its connections open, while requests arrive at a constant rate. The short form does
+ * not compare times, which depend on the machine.
+ */
 export default async function databasePause({ short, begin }) {
   if (!Mongod.available)
     return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };
@@ -54,7 +57,7 @@ export default async function databasePause({ short, begin }) {
       'errors from 2 s after it went on': later.length,
       'requests without an answer': load.broken,
     };
-    if (slowest > MAX_ANSWER_MS) failures.push(`an answer took longer than ${MAX_ANSWER_MS} ms`);
+    if (!short && slowest > MAX_ANSWER_MS) failures.push(`an answer took longer than ${MAX_ANSWER_MS} ms`);
     if (most - before > MAX_GROWTH_MIB) failures.push(`memory grew by more than ${MAX_GROWTH_MIB} MiB`);
     if (later.length > 0) failures.push(`errors later than 2 s after the database went on`);
     if (load.broken > 0) failures.push(`${load.broken} requests without an answer`);
@@ -68,7 +71,7 @@ export default async function databasePause({ short, begin }) {
 
 const timesOf = (answers) => answers.map(({ ms }) => ms);
 
-/** Sends requests at a constant rate, however long the answers take: half reads, half creates. */
+/** Sends requests at a constant rate, however long the answers take: reads, creates and the readiness in turn. */
 class OpenLoop {
   answers = [];
   broken = 0;
@@ -83,6 +86,7 @@ class OpenLoop {
     this.requests = [
       requestOf('GET', '/todos?limit=5'),
       requestOf('POST', '/posts/api', { token, body: { title: 'Release notes' } }),
+      requestOf('GET', '/health/ready'),
     ];
   }
 
@@ -103,7 +107,7 @@ class OpenLoop {
   send() {
     const connection = this.idle.pop() ?? new Connection(this.url);
     const at = performance.now();
-    const answered = connection.send(this.requests[this.sent++ % 2]).then(
+    const answered = connection.send(this.requests[this.sent++ % this.requests.length]).then(
       ({ status, ms }) => {
         this.answers.push({ at, status, ms });
         this.idle.push(connection);

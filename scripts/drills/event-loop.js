@@ -25,12 +25,14 @@ export default async function eventLoop({ short, begin }) {
     for (let i = 0; i < 100; i++)
       await client.send('POST', '/posts/api', { title: `Post ${i}`, tags: ['large'], content });
     await longestDelay(client);
-    for (const [name, { method = 'GET', path, body, statuses = [200] }] of Object.entries(heavyRequests())) {
+    for (const [name, { method = 'GET', path, body, headers, statuses = [200] }] of Object.entries(
+      heavyRequests(),
+    )) {
       begin(name);
       const answered = [];
       // The first time compiles the code for it.
       for (let time = 0; time <= TIMES; time++) {
-        const answer = await client.send(method, path, body);
+        const answer = await client.send(method, path, body, headers);
         const ms = await longestDelay(client);
         if (!statuses.includes(answer.status))
           failures.push(`${name}: ${answer.status} ${answer.text.slice(0, 200)}`);
@@ -70,6 +72,8 @@ function heavyRequests() {
       statuses: [200, 503],
     },
     'a bulk of 1,000': { method: 'POST', path: '/todos/bulk', body: { operations } },
+    'a query of 10,000 characters': { path: `/todos?${'a=&'.repeat(3_333)}`, statuses: [400, 414] },
+    'a long Accept header': { path: '/todos?limit=1', headers: { Accept: '"'.repeat(12_000) } },
     'a post of a megabyte': {
       method: 'POST',
       path: '/posts/api',

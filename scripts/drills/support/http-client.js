@@ -14,16 +14,17 @@ export class HttpClient {
   /**
    * Sends one request.
    *
+   * @param headers besides those of every request
    * @returns status, headers and text of the answer, and how long it took (unit: milliseconds); rejects without an answer
    */
-  send(method, path, body) {
+  send(method, path, body, headers = {}) {
     const begun = performance.now();
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
     return new Promise((resolve, reject) => {
       const sent = request(this.url + path, {
         method,
         agent: this.agent,
-        headers: { ...type, ...this.headers },
+        headers: { ...type, ...this.headers, ...headers },
       });
       sent.on('error', reject).on('response', (answer) => {
         let text = '';
