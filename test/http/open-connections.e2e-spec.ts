@@ -12,7 +12,7 @@ import { createTestApp } from '../support/test-app.js';
 async function statusOf(url: string, localAddress: string, body?: object): Promise<number | undefined> {
   const headers = { 'Content-Type': 'application/json' };
   const method = body ? 'POST' : 'GET';
-  const sent = request(url, { method, headers, localAddress, agent: false, timeout: 10_000 });
+  const sent = request(url, { method, headers, localAddress, agent: false, timeout: 60_000 });
   sent.on('timeout', () => sent.destroy());
   sent.end(body && JSON.stringify(body));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];

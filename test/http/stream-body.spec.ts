@@ -26,7 +26,7 @@ describe('a body as a stream', () => {
 
   async function send(bytes: number): Promise<string> {
     const { port } = server.address() as AddressInfo;
-    const sent = request({ port, host: '127.0.0.1', method: 'POST', agent, timeout: 2_000 });
+    const sent = request({ port, host: '127.0.0.1', method: 'POST', agent, timeout: 60_000 });
     sent.on('timeout', () => sent.destroy(new Error('No answer')));
     sent.end('x'.repeat(bytes));
     const [response] = await once(sent, 'response');

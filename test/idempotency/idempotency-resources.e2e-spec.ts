@@ -1,5 +1,4 @@
 /** @mongodb */
-import { setTimeout as pause } from 'node:timers/promises';
 import { ImATeapotException } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
@@ -175,9 +174,8 @@ describe('Idempotency-Key of your own resource', () => {
       });
     const first = await send();
     expect(first.status).toBe(200);
-    const meanwhile = await Promise.race([send().then(({ status }) => status), pause(2_000)]);
+    expect((await send()).status).toBe(409);
     open();
-    expect(meanwhile).toBe(409);
     const results = await first.text();
     expect(JSON.parse(results)).toEqual({
       results: [{ status: 201, _id: expect.any(String) }, { status: 200 }],

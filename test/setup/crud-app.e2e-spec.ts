@@ -179,7 +179,7 @@ describe('shutDownOnSignal', () => {
     await app.listen(0);
     process.emit('SIGTERM', 'SIGTERM');
     process.emit('SIGTERM', 'SIGTERM');
-    await eventually(() => expect(exit.mock.calls).toEqual([[0]]), 10_000);
+    await eventually(() => expect(exit.mock.calls).toEqual([[0]]));
     expect(app.get(Own, { strict: false }).signal).toBe('SIGTERM');
     expect(meanwhile).toHaveBeenCalledTimes(1);
   });
@@ -192,7 +192,7 @@ describe('shutDownOnSignal', () => {
     shutDownOnSignal(app, { meanwhile: () => Promise.reject(new Error('stuck')) });
     await app.listen(0);
     process.emit('SIGINT', 'SIGINT');
-    await eventually(() => expect(ends).toEqual([[1, 'SIGINT']]), 10_000);
+    await eventually(() => expect(ends).toEqual([[1, 'SIGINT']]));
   });
 
   it('reports that it is called too late', async () => {

@@ -141,7 +141,7 @@ async function start(folder: string, env: Record<string, string>) {
     folder,
   );
   const url = `http://localhost:${port}`;
-  await eventually(() => fetch(url), 20_000);
+  await eventually(() => fetch(url));
   return { process: process_, url };
 }
 

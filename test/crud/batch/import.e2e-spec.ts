@@ -1,7 +1,6 @@
 /** @mongodb */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
@@ -208,13 +207,20 @@ describe('an import of todos', () => {
 
   it('leaves others their turns while it refuses many lines', async () => {
     const COUNT = 8_000;
-    const delays = monitorEventLoopDelay({ resolution: 5 });
-    const begun = performance.now();
-    delays.enable();
-    const { body } = await importAll(app, '/todos', '{"a":1}\n'.repeat(COUNT));
-    delays.disable();
-    expect(body).toHaveLength(COUNT);
-    expect(delays.max / 1e6).toBeLessThan((performance.now() - begun) / 4);
+    const body = '{"a":1}\n'.repeat(COUNT);
+    await fetch(`${app.url}/health/live`);
+    const imported = fetch(`${app.url}/todos/import`, { method: 'POST', headers: NDJSON, body }).then(
+      (answer) => answer.text(),
+    );
+    let isOver = false;
+    void imported.finally(() => (isOver = true));
+    let answered = 0;
+    while (!isOver) {
+      expect((await fetch(`${app.url}/health/live`)).status).toBe(200);
+      answered += 1;
+    }
+    expect((await imported).match(/\n/g)).toHaveLength(COUNT);
+    expect(answered).toBeGreaterThan(10);
   });
 
   it('only accepts POST', async () => {

@@ -1,5 +1,4 @@
 /** @mongodb */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Random } from '../../support/random.js';
 import { sendRaw } from '../../support/raw-http.js';
 import { createTestApp, type TestApp, type TestResponse } from '../../support/test-app.js';
@@ -7,8 +6,6 @@ import { createTestApp, type TestApp, type TestResponse } from '../../support/te
 const SEED = Number(process.env.QUERY_SEED ?? 1);
 /** Random query strings. */
 const QUERIES = Number(process.env.QUERIES ?? 200);
-/** Longest that a query may keep the process from others, on a busy machine. Unit: milliseconds. */
-const MAX_DELAY_MS = 250;
 
 /** Query strings that the list of todos refuses, and the parameter that the answer names. */
 const REFUSED: readonly (readonly [query: string, parameter: string])[] = [
@@ -113,15 +110,6 @@ describe('hostile queries', () => {
     expect(text.length).toBeLessThan(20_000);
   }
 
-  /** The longest time for which nothing else ran meanwhile. Unit: milliseconds. */
-  async function delayOf(run: () => Promise<unknown>): Promise<number> {
-    const histogram = monitorEventLoopDelay({ resolution: 5 });
-    histogram.enable();
-    await run();
-    histogram.disable();
-    return histogram.max / 1e6;
-  }
-
   it.each(REFUSED)('%.80s is a 400 that names the parameter', async (query, parameter) => {
     const response = await raw(encodeURI(query).replaceAll('%25', '%'));
     expectProblem(response, 400);
@@ -133,8 +121,7 @@ describe('hostile queries', () => {
   });
 
   it.each(UNREADABLE)('%s is refused', async (_name, query) => {
-    const delay = await delayOf(async () => expectProblem(await raw(query), 400, 414, 431));
-    expect(delay).toBeLessThan(MAX_DELAY_MS);
+    expectProblem(await raw(query), 400, 414, 431);
   });
 
   it('accepts at most 20 conditions, and as many values as are allowed', async () => {
@@ -170,7 +157,7 @@ describe('hostile queries', () => {
     expect((await app.get(`/todos/count?${query}`)).body).toEqual({ count });
   });
 
-  it('never answers random bytes with a 500, and never keeps others waiting', async () => {
+  it('never answers random bytes with a 500', async () => {
     const random = new Random(SEED);
     const parts = [
       'title',
@@ -206,14 +193,11 @@ describe('hostile queries', () => {
       '*',
       '(',
     ];
-    const delay = await delayOf(async () => {
-      for (let i = 0; i < QUERIES; i++) {
-        const query = random.draw(parts, random.below(30)).join('');
-        const path = random.pick(['/todos', '/posts/api', '/todos/count']);
-        const { status } = await fetch(`${app.url}${path}?${query}`);
-        expect({ query, isKnown: [200, 400].includes(status) }).toEqual({ query, isKnown: true });
-      }
-    });
-    expect(delay).toBeLessThan(MAX_DELAY_MS);
+    for (let i = 0; i < QUERIES; i++) {
+      const query = random.draw(parts, random.below(30)).join('');
+      const path = random.pick(['/todos', '/posts/api', '/todos/count']);
+      const { status } = await fetch(`${app.url}${path}?${query}`);
+      expect({ query, isKnown: [200, 400].includes(status) }).toEqual({ query, isKnown: true });
+    }
   });
 });

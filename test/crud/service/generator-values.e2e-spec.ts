@@ -273,7 +273,7 @@ describe('hooks of a provider', () => {
 
   it('are told exactly what each of many updates replaced', async () => {
     const id = await create('/hookeds', { name: 'start', counter: 0 });
-    const updates = Array.from({ length: 50 }, (_, i) => app.patch(`/hookeds/${id}`, { counter: i + 1 }));
+    const updates = Array.from({ length: 10 }, (_, i) => app.patch(`/hookeds/${id}`, { counter: i + 1 }));
     const counts = (await Promise.all(updates)).map(({ status }) => status);
     const pairs = seen.filter(({ hook }) => hook === 'afterUpdate') as unknown as Replaced[];
     const done = counts.filter((status) => status === 200).length;

@@ -1,9 +1,9 @@
-import { mock } from 'node:test';
 import { Controller, type DynamicModule, Get, Headers, Module } from '@nestjs/common';
 import { AppModule } from '../../../src/app.module.js';
 import type { DatabaseServer } from '../../../src/common/database/index.js';
 import type { Environment, Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
+import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 import { inSeconds } from '../../support/tokens.js';
@@ -28,25 +28,16 @@ class GateModule {
 }
 
 let app: TestApp;
-/** Whether time passes only when the test says so. */
-let hasOwnClock = false;
 async function start(env: Variables): Promise<void> {
   app = await createTestApp({ env, root: GateModule.forRoot });
 }
 afterEach(async () => {
-  letTimePass();
+  releaseClock();
   jest.restoreAllMocks();
   waiting.forEach(({ open }) => open());
   waiting = [];
   await app.close();
 });
-
-/** Ends what waits for the clock of the test, and goes on with the real one. */
-function letTimePass(): void {
-  if (hasOwnClock) mock.timers.runAll();
-  hasOwnClock = false;
-  mock.timers.reset();
-}
 
 const send = (path: string, headers: Record<string, string> = {}) => fetch(app.url + path, { headers });
 const hold = (name: string, headers: Record<string, string> = {}) =>
@@ -114,10 +105,10 @@ describe('a limit of requests per minute', () => {
 
   it('of a tenant is not spent by a token that has expired, on a public route either', async () => {
     await start({ RATE_LIMIT_TENANT: '3' });
-    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    stopClock('Date');
     const expiring = await tokenOf(ACME, { exp: inSeconds(60) });
     expect((await create(expiring)).status).toBe(201);
-    mock.timers.tick(61_000);
+    passTime(61_000);
     for (let i = 0; i < 10; i++) {
       expect((await send('/todos', { Authorization: `Bearer ${expiring}` })).status).toBe(200);
     }
@@ -142,8 +133,7 @@ describe('a process at full capacity', () => {
   /** Starts with a clock of the test's own, so that no request is given up before the test says so. */
   async function startAt(env: Variables = {}): Promise<void> {
     await start({ MAX_RUNNING_REQUESTS: String(FULL), MAX_WAIT_MS: '4000', ...env });
-    mock.timers.enable({ apis: ['setTimeout'] });
-    hasOwnClock = true;
+    stopClock('setTimeout');
   }
 
   it('refuses more at once, and serves again when its work is done', async () => {
@@ -216,7 +206,7 @@ describe('a process at full capacity', () => {
     await startAt();
     const slow = hold('slow');
     await eventually(() => expect(held()).toEqual(['slow']));
-    mock.timers.tick(5_000);
+    passTime(5_000);
     await expectRefused(await slow, 503, 'DEADLINE_EXCEEDED');
     waiting.forEach(({ open }) => open());
     expect((await send('/todos')).status).toBe(200);
@@ -233,12 +223,12 @@ describe('a process at full capacity', () => {
     await eventually(async () =>
       expect(await (await send('/metrics')).text()).toMatch(/^http_requests_waiting 1$/m),
     );
-    mock.timers.tick(3_000);
+    passTime(3_000);
     expect(held()).not.toContain('last');
     waiting.splice(0).forEach(({ open }) => open());
     expect(await statusesOf(first)).toEqual(first.map(() => 200));
     await eventually(() => expect(held()).toEqual(['last']));
-    mock.timers.tick(2_000);
+    passTime(2_000);
     await expectRefused(await last, 503, 'DEADLINE_EXCEEDED');
   });
 });

@@ -4,6 +4,7 @@ import { EventLog } from '../../../src/notifications/log/event-log.js';
 import { EventClient } from '../../support/event-client.js';
 import { eventually } from '../../support/eventually.js';
 import { eventRecord } from '../../support/logged-events.js';
+import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
 import { expectProblem } from '../../support/problems.js';
 import { appendIn, createStreamApp } from '../../support/stream-app.js';
 import type { TestApp } from '../../support/test-app.js';
@@ -102,12 +103,12 @@ describe('a client that does not keep up', () => {
       ids.push((await appendIn(app, eventRecord(ACME, seq, LONG)))._id);
       await eventually(() => expect(quick.ids).toHaveLength(seq));
     }
-    await eventually(() => expect(app.logLines).toContainEqual(goneAway()), 20_000);
+    await eventually(() => expect(app.logLines).toContainEqual(goneAway()));
     slow.response.resume();
     await eventually(() => expect(slow.end).toBe('broken'));
     expect(slow.ids.length).toBeLessThan(ids.length);
     const resumed = await open(app.url, acme, slow.lastEventId);
-    await eventually(() => expect([...slow.ids, ...resumed.ids]).toEqual(ids), 15_000);
+    await eventually(() => expect([...slow.ids, ...resumed.ids]).toEqual(ids));
     expect(quick.end).toBeUndefined();
   });
 
@@ -118,7 +119,7 @@ describe('a client that does not keep up', () => {
     await eventually(() => expect(slow.lastEventId).not.toBe(''));
     slow.response.pause();
     for (let seq = 1; seq <= 60; seq++) await appendIn(app, eventRecord(ACME, seq, LONG));
-    await eventually(() => expect(app.logLines).toContainEqual(goneAway()), 20_000);
+    await eventually(() => expect(app.logLines).toContainEqual(goneAway()));
   });
 
   it('keeps up with a burst that is larger than what may wait for it', async () => {
@@ -127,7 +128,7 @@ describe('a client that does not keep up', () => {
     await eventually(() => expect(client.lastEventId).not.toBe(''));
     const events = Array.from({ length: 20 }, (_, i) => eventRecord(ACME, i + 1, LONG));
     await app.database.collection('events').insertMany(events as never[]);
-    await eventually(() => expect(client.ids).toEqual(events.map(({ _id }) => _id)), 15_000);
+    await eventually(() => expect(client.ids).toEqual(events.map(({ _id }) => _id)));
     expect(client.end).toBeUndefined();
   });
 
@@ -156,7 +157,7 @@ describe('a client that does not keep up', () => {
     for (let seq = 1; seq <= 60; seq++) ids.push((await appendIn(app, eventRecord(ACME, seq, LONG)))._id);
     const slow = await open(app.url, acme, start);
     slow.response.pause();
-    await eventually(() => expect(app.logLines).toContainEqual(goneAway()), 20_000);
+    await eventually(() => expect(app.logLines).toContainEqual(goneAway()));
     slow.response.resume();
     await eventually(() => expect(slow.end).toBe('broken'));
     expect(ids.slice(0, slow.ids.length)).toEqual(slow.ids);
@@ -205,17 +206,21 @@ describe('the number of streams', () => {
 
 it('streams whose tokens expire one after another each end in time', async () => {
   const app = await streamApp();
-  const clients = await Promise.all(
-    [2, 2, 3, 900].map(async (later) => open(app.url, await tokenOf(ACME, { exp: inSeconds(later) }))),
-  );
-  await eventually(() =>
-    expect(clients.map(({ end }) => end)).toEqual(['ended', 'ended', undefined, undefined]),
-  );
-  await eventually(() =>
-    expect(clients.map(({ end }) => end)).toEqual(['ended', 'ended', 'ended', undefined]),
-  );
-  const event = await appendIn(app, eventRecord(ACME, 1));
-  await eventually(() => expect(clients.at(-1)?.ids).toEqual([event._id]));
+  stopClock('Date', 'setTimeout');
+  try {
+    const clients = await Promise.all(
+      [2, 2, 3, 900].map(async (later) => open(app.url, await tokenOf(ACME, { exp: inSeconds(later) }))),
+    );
+    const ends = () => clients.map(({ end }) => end);
+    passTime(2_000);
+    await eventually(() => expect(ends()).toEqual(['ended', 'ended', undefined, undefined]));
+    passTime(1_000);
+    await eventually(() => expect(ends()).toEqual(['ended', 'ended', 'ended', undefined]));
+    const event = await appendIn(app, eventRecord(ACME, 1));
+    await eventually(() => expect(clients.at(-1)?.ids).toEqual([event._id]));
+  } finally {
+    releaseClock();
+  }
 });
 
 it('the client of docs/events.md follows, and resumes', async () => {
@@ -246,12 +251,12 @@ it('the client of docs/events.md follows, and resumes', async () => {
   );
   const titles = ['one', 'two\nlines: \u2028 id: x', 'three', 'four'];
   for (const [i, title] of titles.entries()) {
-    await eventually(() => expect(told).toHaveLength(i), 10_000);
+    await eventually(() => expect(told).toHaveLength(i));
     // What happens before the first answer is not for this client.
     if (i === 0) await eventually(() => expect(answered).toHaveLength(1));
     if (i === 2) app.app.getHttpServer().closeAllConnections();
     await appendIn(app, eventRecord(ACME, i + 1, title));
   }
-  await eventually(() => expect(told).toEqual(titles.map((title) => ['posts.created', title])), 10_000);
+  await eventually(() => expect(told).toEqual(titles.map((title) => ['posts.created', title])));
   stopped = true;
 });

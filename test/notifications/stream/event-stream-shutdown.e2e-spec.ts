@@ -20,11 +20,9 @@ it('SIGTERM ends streams properly, even those of clients that do not read', asyn
     const log = new LoggedEvents(client.db());
     await log.append(ACME);
     await eventually(() => expect(clients.map(({ ids }) => ids)).toEqual(clients.map(() => log.idsOf(ACME))));
-    const begun = performance.now();
     service.signal('SIGTERM');
     const { code } = await service.ended();
     expect(code).toBe(0);
-    expect(performance.now() - begun).toBeLessThan(10_000);
     await eventually(() => {
       for (const { end, comments } of clients)
         expect([end, comments.at(-1)]).toEqual(['ended', 'shutting down']);

@@ -152,7 +152,7 @@ describe('a receiver that', () => {
   it('switches protocols has not answered', async () => {
     const treat = (socket: Socket) =>
       void socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
-    expect(await sendTo(treat, QUICK)).toEqual({ error: 'The answer switches protocols.' });
+    expect(await sendTo(treat)).toEqual({ error: 'The answer switches protocols.' });
   });
 
   it('does not speak HTTP has not answered', async () => {

@@ -200,9 +200,8 @@ describe('a worker', () => {
 
   it('works through a backlog of one subscription', async () => {
     await announce(await subscribe(), 60);
-    await eventually(
-      async () => expect(await queue.stats()).toMatchObject({ waiting: 0, inFlight: 0, dead: 0 }),
-      20_000,
+    await eventually(async () =>
+      expect(await queue.stats()).toMatchObject({ waiting: 0, inFlight: 0, dead: 0 }),
     );
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
     expect(receiver.received).toHaveLength(60);
@@ -212,10 +211,7 @@ describe('a worker', () => {
     const second = await start();
     const subscriptions = await Promise.all(Array.from({ length: 10 }, () => subscribe()));
     await Promise.all(subscriptions.map((to) => announce(to, 30)));
-    await eventually(
-      async () => expect(await queue.stats()).toMatchObject({ waiting: 0, inFlight: 0 }),
-      20_000,
-    );
+    await eventually(async () => expect(await queue.stats()).toMatchObject({ waiting: 0, inFlight: 0 }));
     expect(receiver.received).toHaveLength(300);
     await second.leave();
   });
@@ -234,13 +230,11 @@ describe('a worker', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('returns attempts that do not end within five seconds to the queue', async () => {
+  it('returns attempts that do not end to the queue when it stops, before they are given up', async () => {
     const hanging = await RawReceiver.start(() => undefined);
     await announce(await subscribe(hanging.url));
     await eventually(() => expect(hanging.open).toBe(1));
-    const began = Date.now();
     await app.app.get(DeliveryWorker, { strict: false }).stop();
-    expect(Date.now() - began).toBeLessThan(7_000);
     const left = await only();
     expect(left).toMatchObject({ status: 'pending', attempts: [], tries: 0 });
     expect(left.lease).toBeUndefined();
@@ -261,7 +255,7 @@ describe('a worker', () => {
     answer();
     await eventually(async () => expect(await attemptsThat('delivered')).toBe(1));
     await proxy.turn('pass');
-    await eventually(async () => expect(await only()).toMatchObject({ status: 'delivered' }), 20_000);
+    await eventually(async () => expect(await only()).toMatchObject({ status: 'delivered' }));
     expect(receiver.received).toHaveLength(1);
     await app.leave();
     app = await start();
