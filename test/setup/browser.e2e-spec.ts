@@ -1,3 +1,4 @@
+/** @slow */
 import { ChromiumPage, describeInChromium } from '../support/chromium.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 import { createTestApp, type TestApp } from '../support/test-app.js';

@@ -1,4 +1,7 @@
-/** @mongodb */
+/**
+ * @mongodb
+ * @slow
+ */
 import fc from 'fast-check';
 import mongoose from 'mongoose';
 import { ContractModel, type ModelRecord, type Prediction, present } from '../../support/contract-model.js';
