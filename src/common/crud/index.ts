@@ -46,6 +46,7 @@ export {
   crudOptions,
   type CrudOptions,
   type CrudOutput,
+  type CrudOutputFunction,
   type CrudParent,
   type CrudQueryOptions,
   type CrudReference,
@@ -70,3 +71,4 @@ export type {
   WriteOptions,
 } from './service/verb-options.js';
 export type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './store/crud.store.js';
+export type { Hold, ReferenceHolds } from './store/reference-holds.js';
