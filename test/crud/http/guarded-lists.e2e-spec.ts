@@ -3,7 +3,6 @@ import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '
 import { Schema } from '@nestjs/mongoose';
 import type { FastifyRequest } from 'fastify';
 import { CrudController, CrudModule, type CrudOptions, crudOptions } from '../../../src/common/crud/index.js';
-import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
 import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
 import {
   AdminGuard,
@@ -12,33 +11,24 @@ import {
   RolesGuard,
   SelfGuard,
 } from '../../support/guarded-app.js';
+import { FileInput, OwnedFile } from '../../support/owned-files.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
-
-class FileInput {
-  @IsText({ max: 100 })
-  name!: string;
-}
-
-class Owned extends FileInput {
-  @IsIdentifier()
-  tenant!: string;
-}
 
 const shared = {
   input: FileInput,
   isolationFields: { all: { tenant: currentTenant } },
   query: { filter: ['name'], search: ['name'] },
-} satisfies Partial<CrudOptions<Owned, FileInput>>;
+} satisfies Partial<CrudOptions<OwnedFile, FileInput>>;
 const forbidden = { errors: [403] };
 const adminsOnly = { guards: [AdminGuard], ...forbidden };
 
 @Schema({ timestamps: true })
-class Report extends Owned {}
+class Report extends OwnedFile {}
 
 @Schema({ timestamps: true })
-class Ledger extends Owned {}
+class Ledger extends OwnedFile {}
 const ledgers = crudOptions({
   ...shared,
   entity: Ledger,
@@ -50,7 +40,7 @@ const ledgers = crudOptions({
 class LedgersController extends CrudController(ledgers) {}
 
 @Schema({ timestamps: true })
-class Invoice extends Owned {}
+class Invoice extends OwnedFile {}
 const invoices = crudOptions({ ...shared, entity: Invoice, name: 'invoices', routes: { get: forbidden } });
 
 class InvoicesController extends CrudController(invoices) {
@@ -61,7 +51,7 @@ class InvoicesController extends CrudController(invoices) {
 }
 
 @Schema({ timestamps: true })
-class Person extends Owned {}
+class Person extends OwnedFile {}
 
 /** Hides one record from everybody. */
 @Injectable()
@@ -73,16 +63,16 @@ class VaultGuard implements CanActivate {
 }
 
 @Schema({ timestamps: true })
-class Vault extends Owned {}
+class Vault extends OwnedFile {}
 
 @Schema({ timestamps: true })
-class Poster extends Owned {}
+class Poster extends OwnedFile {}
 
 @Schema({ timestamps: true })
-class Survey extends Owned {}
+class Survey extends OwnedFile {}
 
 @Schema({ timestamps: true })
-class Memo extends Owned {}
+class Memo extends OwnedFile {}
 const memos = crudOptions({
   ...shared,
   entity: Memo,

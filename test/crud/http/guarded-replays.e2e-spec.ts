@@ -1,41 +1,31 @@
 /** @mongodb */
 import { Schema } from '@nestjs/mongoose';
 import { CrudModule, type CrudOptions } from '../../../src/common/crud/index.js';
-import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { AdminGuard, createGloballyGuardedApp, SelfGuard } from '../../support/guarded-app.js';
+import { FileInput, OwnedFile } from '../../support/owned-files.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
-
-class FileInput {
-  @IsText({ max: 100 })
-  name!: string;
-}
-
-class Owned extends FileInput {
-  @IsIdentifier()
-  tenant!: string;
-}
 
 const shared = {
   input: FileInput,
   isolationFields: { all: { tenant: currentTenant } },
   bulk: true,
-} satisfies Partial<CrudOptions<Owned, FileInput>>;
+} satisfies Partial<CrudOptions<OwnedFile, FileInput>>;
 const adminsOnly = { guards: [AdminGuard], errors: [403] };
 
 @Schema({ timestamps: true })
-class Report extends Owned {}
+class Report extends OwnedFile {}
 
 @Schema({ timestamps: true })
-class Person extends Owned {}
+class Person extends OwnedFile {}
 
 @Schema({ timestamps: true })
-class Poster extends Owned {}
+class Poster extends OwnedFile {}
 
 @Schema({ timestamps: true })
-class Salary extends Owned {}
+class Salary extends OwnedFile {}
 
 let app: TestApp;
 let admin: string;

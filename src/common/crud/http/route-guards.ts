@@ -92,11 +92,8 @@ function withoutId(params: Params, onLook: () => void): Params {
   return Object.defineProperty({ ...params }, 'id', { get }) as Params;
 }
 
-/** Decides by the guards of the route that gets one record. */
+/** Decides by the guards of the route that gets one record, which are asked about each. */
 export class GetGuards implements RecordGuards {
-  /** Decisions that hold for all records, because no guard has looked at which one it is. */
-  private readonly decided = new WeakMap<TenantScope, boolean>();
-
   constructor(private readonly controller: Type<object>) {}
 
   async permitted<T extends Stored<object>>(
@@ -114,34 +111,14 @@ export class GetGuards implements RecordGuards {
     const { parent } = definition;
     const permitted: T[] = [];
     for (const record of records) {
+      // There may be thousands of records.
+      await nextTurn();
       const values = record as unknown as Record<string, unknown>;
       const above = parent && { [parent.param]: String(values[parent.field as string]) };
       const params = { ...scope.params, ...above, id: String(record._id) };
-      if (this.decided.get(scope) ?? (await this.ask(route, params, scope, request))) permitted.push(record);
+      if (!(await refusalOf(route, params, request, request.crudReply))) permitted.push(record);
     }
     return permitted;
-  }
-
-  private async ask(
-    route: Route,
-    params: Params,
-    scope: TenantScope,
-    request: FastifyRequest,
-  ): Promise<boolean> {
-    // There may be thousands of records.
-    await nextTurn();
-    let isAboutRecord = false;
-    const watched = Object.entries(params).map(([name, value]) => {
-      const get = () => {
-        isAboutRecord = true;
-        return value;
-      };
-      return [name, { get, enumerable: true }] as const;
-    });
-    const told = Object.defineProperties({}, Object.fromEntries(watched)) as Params;
-    const isPermitted = (await refusalOf(route, told, request, request.crudReply)) === undefined;
-    if (!isAboutRecord) this.decided.set(scope, isPermitted);
-    return isPermitted;
   }
 }
 
