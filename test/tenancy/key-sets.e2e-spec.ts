@@ -1,3 +1,4 @@
+/** @slow */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import { type IssuerKey, issuerKey, issuerToken, KeyServer } from '../support/key-server.js';

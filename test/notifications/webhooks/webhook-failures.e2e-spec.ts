@@ -1,3 +1,4 @@
+/** @slow */
 import { resolve } from 'node:path';
 import { constants } from 'node:os';
 import mongoose from 'mongoose';
