@@ -2,7 +2,7 @@
  * Measures the cost and speed of notifications. Starts the built service, its workers and receivers, and
  * prints the time from the answer of a create to its first delivery (`latency`), how fast a backlog is
  * processed (`backlog`), how long a create takes with and without subscriptions (`creates`), the effect of
- * hostile receivers on others and on the worker's memory (`hostile`), the effect of a tenant with all its
+ * hostile receivers on others and on the worker's memory (`hostile`), the effect of tenants with all their
  * subscriptions and many posts on another one (`flood`), and how many commands idle processes send (`idle`).
  * Linux only (/proc).
  *
@@ -26,6 +26,12 @@ const PER_MINUTE = 1_000;
 const SECONDS = 60;
 const BACKLOG = { tenants: 10, subscriptions: 20, posts: 100 };
 const FLOOD = { subscriptions: 100, posts: 200, seconds: 30 };
+const FLOODS = [
+  { kind: 'answer', tenants: 1 },
+  { kind: 'hang, but for one', tenants: 1 },
+  { kind: 'hang, but for one', tenants: 8 },
+  { kind: 'hang, but for one', tenants: 60 },
+];
 /** Time after which a delivery counts as missing. Unit: milliseconds. */
 const PATIENCE_MS = 300_000;
 
@@ -148,21 +154,27 @@ async function hostile() {
 }
 
 async function flood() {
-  for (const kind of ['answer', 'hang, but for one']) {
+  for (const { kind, tenants } of FLOODS) {
     await withInstallation('inline', async (installation, service) => {
       const hanging = await startHostileReceivers();
       const counts = { own: 0, good: 0 };
       const own = await startGoodReceiver((_id, _at, path) => counts[path === '/good' ? 'good' : 'own']++);
-      for (let n = 1; n < FLOOD.subscriptions; n++) {
-        const hangs = `${hanging.url}/${HOSTILE_KINDS.indexOf('no answer')}?${n}`;
-        await installation.subscribe(tenantOf(1), kind === 'answer' ? `${own.url}/${n}` : hangs);
-      }
-      await installation.subscribe(tenantOf(1), `${own.url}/good`);
+      const flooders = Array.from({ length: tenants }, (_, n) => tenantOf(10 + n));
+      const urls = Array.from({ length: FLOOD.subscriptions - 1 }, (_, n) =>
+        kind === 'answer' ? `${own.url}/${n}` : `${hanging.url}/${HOSTILE_KINDS.indexOf('no answer')}?${n}`,
+      );
+      const subscribe = async (tenant) => {
+        for (const url of [...urls, `${own.url}/good`]) await installation.subscribe(tenant, url);
+      };
+      for (let n = 0; n < tenants; n += 8) await Promise.all(flooders.slice(n, n + 8).map(subscribe));
       const memory = watchMemory(service);
       const received = new Map();
       const victim = await startGoodReceiver((id, at) => received.set(id, at));
       await installation.subscribe(tenantOf(2), victim.url);
-      const flooding = timesOfCreates(installation, tenantOf(1), FLOOD.posts, 16);
+      const posts = Math.ceil(FLOOD.posts / tenants);
+      const flooding = Promise.all(
+        flooders.map((tenant) => timesOfCreates(installation, tenant, posts, tenants > 1 ? 1 : 16)),
+      );
       const answered = new Map();
       for (let n = 0; n < FLOOD.seconds * 2; n++) {
         const { _id } = await installation.post('/posts/api', tenantOf(2), { title: 'Victim' });
@@ -172,9 +184,11 @@ async function flood() {
       await flooding;
       await until(() => received.size >= answered.size);
       const waits = [...answered].map(([id, at]) => received.get(id) - at);
-      console.log(`  ${FLOOD.subscriptions} subscriptions that ${kind}, ${FLOOD.posts} posts at once:`);
+      console.log(
+        `  ${tenants} × ${FLOOD.subscriptions} subscriptions that ${kind}, ${posts * tenants} posts at once:`,
+      );
       console.log(`    another tenant's ${waits.length} webhooks: ${percentiles(waits)}`);
-      console.log(`    its own: ${counts.own + counts.good}; of its good subscription ${counts.good}`);
+      console.log(`    their own: ${counts.own + counts.good}; of their good subscriptions ${counts.good}`);
       console.log(`    the API and worker: RSS ${memory.end()}`);
       for (const one of [own, victim, hanging]) one.stop();
     });

@@ -10,9 +10,9 @@ import { OUTAGE } from '../../common/errors/index.js';
 import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { NotificationCounters } from '../metrics/notification-counters.js';
 import { WebhookSender } from '../webhooks/webhook-sender.js';
-import { DueDeliveries } from './due-deliveries.js';
+import { DueDeliveries, type Placed } from './due-deliveries.js';
 import { type Receiver, Receivers, secretsOf } from './receivers.js';
-import { Slots } from './slots.js';
+import { type Slot, Slots } from './slots.js';
 
 /** How often to look for the deliveries of other processes. Unit: milliseconds. */
 const POLL_MS = 200;
@@ -28,7 +28,7 @@ const WRITE_MS = 1_000;
 
 const GONE = 410;
 
-const LIMITS = { perSubscription: 8, total: 320 };
+const LIMITS = { perSubscription: 8, proven: 160, unproven: 240 };
 
 /** Makes the deliveries that are due. Any number of workers may run. */
 @Injectable()
@@ -54,7 +54,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     private readonly database: Database,
     private readonly counters: NotificationCounters,
   ) {
-    this.due = new DueDeliveries(queue, this.slots);
+    this.due = new DueDeliveries(queue, this.slots, receivers);
     // Each running attempt adds a listener.
     setMaxListeners(0, this.cuttingOff.signal, this.givingUp.signal);
   }
@@ -107,7 +107,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     this.waking.abort();
   }
 
-  private async claim(): Promise<ClaimedDelivery[]> {
+  private async claim(): Promise<Placed<ClaimedDelivery>[]> {
     try {
       return await this.due.claim();
     } catch (error) {
@@ -118,45 +118,51 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   }
 
   /** Starts the attempts of a batch; resolves as soon as they have started. */
-  private async attemptAll(claimed: readonly ClaimedDelivery[]): Promise<void> {
+  private async attemptAll(claimed: readonly Placed<ClaimedDelivery>[]): Promise<void> {
     try {
       const [receivers, bodies] = await Promise.all([
-        this.receivers.find(claimed.map(({ subscription }) => subscription)),
-        this.receivers.bodies(claimed.map(({ event }) => event)),
+        this.receivers.find(claimed.map(({ delivery }) => delivery.subscription)),
+        this.receivers.bodies(claimed.map(({ delivery }) => delivery.event)),
       ]);
-      for (const delivery of claimed) {
-        const receiver = receivers.get(String(delivery.subscription));
-        this.begin(delivery, this.attempt(delivery, receiver, bodies.get(delivery.event)));
+      for (const placed of claimed) {
+        const { subscription, event } = placed.delivery;
+        this.begin(placed, this.attempt(placed, receivers.get(String(subscription)), bodies.get(event)));
       }
     } catch (error) {
       this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be read; giving them back');
-      for (const delivery of claimed) {
+      for (const placed of claimed) {
+        const { delivery } = placed;
         this.begin(
-          delivery,
+          placed,
           this.write(delivery, () => this.queue.release(delivery)),
         );
       }
     }
   }
 
-  private begin(delivery: ClaimedDelivery, work: Promise<void>): void {
+  private begin({ delivery, slot }: Placed<ClaimedDelivery>, work: Promise<void>): void {
     const done = work
       .catch((error: unknown) => this.logger.error({ error, delivery: delivery._id }, 'An attempt broke off'))
       .finally(() => {
         this.running.delete(done);
-        this.leave(delivery);
+        this.leave(slot);
       });
     this.running.add(done);
   }
 
-  private leave(delivery: ClaimedDelivery): void {
-    this.slots.leave(delivery);
+  private leave(slot: Slot): void {
+    slot.leave();
     if (this.due.isWaiting) this.wake();
   }
 
-  private async attempt(delivery: ClaimedDelivery, receiver?: Receiver, body?: string): Promise<void> {
+  private async attempt(
+    { delivery, slot }: Placed<ClaimedDelivery>,
+    receiver?: Receiver,
+    body?: string,
+  ): Promise<void> {
+    const subscription = String(delivery.subscription);
     if (!receiver) {
-      this.slots.record(delivery, false);
+      this.slots.record(subscription, false);
       return this.write(delivery, () => this.queue.remove(delivery));
     }
     if (!receiver.enabled) return this.end(delivery, 'The subscription is disabled.');
@@ -166,9 +172,9 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
     if (!result) return this.write(delivery, () => this.queue.release(delivery));
     this.counters.attempted(result);
-    this.slots.record(delivery, result.error !== undefined);
+    this.slots.record(subscription, result.error !== undefined);
     // The receiver is free again: storing the outcome does not involve it.
-    this.leave(delivery);
+    this.leave(slot);
     const isGone = result.status === GONE;
     if (isGone) await this.write(delivery, () => this.receivers.disable(receiver));
     await this.finish(delivery, { at, ...result, final: isGone });

@@ -1,6 +1,8 @@
 import { Logger } from '@nestjs/common';
+import { Types } from 'mongoose';
 import type { ClaimedDelivery, DeliveryQueue, DueDelivery } from '../deliveries/delivery-queue.js';
-import type { Slots, Target } from './slots.js';
+import type { Receivers } from './receivers.js';
+import type { Slot, Slots, Target } from './slots.js';
 
 /** How far the clocks of processes may differ before a delivery waits for the next survey. Unit: milliseconds. */
 const CLOCK_MARGIN_MS = 10_000;
@@ -13,119 +15,185 @@ const SURVEY_MS = 60_000;
 /** How soon a failed survey is repeated. Unit: milliseconds. */
 const SURVEY_AGAIN_MS = 5_000;
 
-/** Maximum number of subscriptions with a backlog that are excluded by name when new deliveries are read. */
-const MAX_NAMED = 500;
+/** Maximum number of waiting subscriptions to exclude by name when new deliveries are read. */
+const MAX_NAMED = 10_000;
 
-/** Maximum number of subscriptions with a backlog to read at a time. */
-const MAX_ASKED = 50;
+/** Maximum number of waiting subscriptions to read at a time. */
+const MAX_READ = 50;
+
+/** Stands for the tenant of deleted subscriptions, whose deliveries are only removed. */
+const DELETED = 'deleted';
+
+/** A delivery in a slot. */
+export interface Placed<T extends DueDelivery> {
+  readonly delivery: T;
+  readonly slot: Slot;
+}
+
+/** Due deliveries of new subscriptions, by subscription: as many as may get a slot, and one more. */
+type NewDeliveries = ReadonlyMap<string, readonly DueDelivery[]>;
 
 /**
- * Finds due deliveries that have a slot. Deliveries that have become due since the last round are read in
- * order. A subscription that has more due deliveries than slots is remembered, and read separately when it
- * has slots again. So the worker never reads through a backlog, however long it is.
+ * Finds due deliveries that have a slot. Those that have become due since the last round are read in order. A
+ * subscription that gets fewer slots than it has due deliveries is remembered, and read separately when it has
+ * slots again: so the worker never reads through a backlog, however long it is. Tenants take turns, those with
+ * the fewest deliveries in flight first, and so do the subscriptions of a tenant.
  */
 export class DueDeliveries {
   private readonly logger = new Logger('DeliveryWorker');
-  private readonly backlogs = new Map<string, Target>();
+  /** Subscriptions with due deliveries, by tenant, those that have waited longest first. */
+  private readonly waiting = new Map<string, Map<string, Target>>();
   private readUntil = Date.now();
   private surveyAt = 0;
 
   constructor(
     private readonly queue: DeliveryQueue,
     private readonly slots: Slots,
+    private readonly receivers: Receivers,
   ) {}
 
   /** Whether a free slot is being waited for. */
   get isWaiting(): boolean {
-    return this.slots.areFull || this.backlogs.size > 0;
+    return this.waiting.size > 0;
   }
 
   /** Claims deliveries that have a slot. */
-  async claim(): Promise<ClaimedDelivery[]> {
-    const chosen = new Map<string, DueDelivery>();
+  async claim(): Promise<Placed<ClaimedDelivery>[]> {
+    // Surveyed last: what a survey finds has waited anyway.
+    const found = await this.readNew();
+    await this.survey();
+    const placed = await this.place(found);
+    const claimed = new Map<string, ClaimedDelivery>();
     try {
-      // New deliveries come first: a backlog has waited anyway.
-      await this.chooseNew(chosen);
-      await this.survey();
-      await this.chooseOfBacklogs(chosen);
-      const claimed = await this.queue.claim([...chosen.values()]);
-      for (const { _id } of claimed) chosen.delete(String(_id));
-      return claimed;
+      const all = await this.queue.claim(placed.map(({ delivery }) => delivery));
+      for (const delivery of all) claimed.set(String(delivery._id), delivery);
     } finally {
       // Another worker was faster, or the database could not be reached: then they are still due.
-      for (const delivery of chosen.values()) {
-        this.slots.leave(delivery);
-        this.remember(delivery);
+      for (const { delivery, slot } of placed.filter(({ delivery: { _id } }) => !claimed.has(String(_id)))) {
+        slot.leave();
+        this.remember(targetOf(delivery));
       }
     }
+    return placed.flatMap(({ delivery, slot }) => {
+      const own = claimed.get(String(delivery._id));
+      return own ? [{ delivery: own, slot }] : [];
+    });
   }
 
-  private async chooseNew(chosen: Map<string, DueDelivery>): Promise<void> {
+  /** The identifiers of the waiting subscriptions. */
+  private known(): Set<string> {
+    return new Set([...this.waiting.values()].flatMap((line) => [...line.keys()]));
+  }
+
+  private async readNew(): Promise<NewDeliveries> {
     const started = Date.now();
-    const except = [...this.backlogs.values()].slice(0, MAX_NAMED).map(({ subscription }) => subscription);
+    const found = new Map<string, DueDelivery[]>();
+    const known = this.known();
+    const except = [...known].slice(0, MAX_NAMED).map((subscription) => new Types.ObjectId(subscription));
     for await (const delivery of this.queue.due(new Date(this.readUntil - CLOCK_MARGIN_MS), { except })) {
-      if (this.slots.areFull) return;
-      this.choose(delivery, chosen);
+      const target = targetOf(delivery);
+      if (known.has(target.subscription)) continue;
+      const due = found.get(target.subscription);
+      if (!due) {
+        found.set(target.subscription, [delivery]);
+        this.remember(target);
+      } else if (due.length <= this.slots.limits.perSubscription) due.push(delivery);
     }
     this.readUntil = started;
+    return found;
   }
 
   /** Remembers what is due for other reasons. If it fails, again soon: known deliveries must not wait for it. */
   private async survey(): Promise<void> {
     if (Date.now() < this.surveyAt) return;
     this.surveyAt = Date.now() + SURVEY_AGAIN_MS;
-    const found = await this.queue.subscriptionsWithDue().catch((error: unknown) => this.warn(error));
-    if (found) this.surveyAt = Date.now() + SURVEY_MS;
-    for (const subscription of found ?? []) this.remember({ subscription });
-  }
-
-  private async chooseOfBacklogs(chosen: Map<string, DueDelivery>): Promise<void> {
-    const asked: [target: Target, room: number][] = [];
-    const ofTenants = new Map<string, number>();
-    let planned = 0;
-    for (const target of this.backlogs.values()) {
-      const ofTenant = ofTenants.get(String(target.tenant)) ?? 0;
-      const room = this.slots.roomOf(target, planned, ofTenant);
-      if (room > 0) asked.push([target, room]);
-      ofTenants.set(String(target.tenant), ofTenant + room);
-      planned += room;
-      if (asked.length === MAX_ASKED) break;
-    }
-    // Chosen after all have been read: a slot taken for a claim that fails meanwhile would never be released.
-    const read = await Promise.all(asked.map(([target, room]) => this.readOf(target, room, chosen)));
-    for (const { target, due, goesOn, hasFailed } of read) {
-      const waiting = due.filter(({ _id }) => !chosen.has(String(_id)));
-      const served = waiting.filter((delivery) => this.choose(delivery, chosen));
-      // Adding it again moves it to the end of the line, so that all take turns. Without a slot it has had none.
-      if (hasFailed || waiting.length === 0 || served.length > 0)
-        this.backlogs.delete(String(target.subscription));
-      if (goesOn || served.length < waiting.length) this.remember(due[0] ?? target);
+    try {
+      const subscriptions = await this.queue.subscriptionsWithDue();
+      const receivers = await this.receivers.find(subscriptions);
+      const known = this.known();
+      for (const subscription of subscriptions.map(String).filter((id) => !known.has(id))) {
+        const tenant = String(receivers.get(subscription)?.tenant ?? DELETED);
+        this.remember({ subscription, tenant });
+      }
+      this.surveyAt = Date.now() + SURVEY_MS;
+    } catch (error) {
+      this.warn(error);
     }
   }
 
-  private async readOf(target: Target, room: number, chosen: ReadonlyMap<string, DueDelivery>) {
-    const { subscription } = target;
-    const inHand = [...chosen.values()].filter((one) => one.subscription.equals(subscription)).length;
-    // One more than there are slots tells whether the backlog continues, even if slots become free meanwhile.
-    const limit = inHand + room + 1;
-    const due = await this.queue.dueOf(subscription, limit).catch((error: unknown) => this.warn(error));
-    const hasFailed = due === undefined;
-    return { target, due: due ?? [], goesOn: hasFailed || due.length === limit, hasFailed };
+  /** Gives the slots to deliveries of the subscriptions whose turn it is. */
+  private async place(found: NewDeliveries): Promise<Placed<DueDelivery>[]> {
+    const asked: [target: Target, slots: readonly Slot[]][] = [];
+    let read = 0;
+    for (const target of this.inTurns()) {
+      const due = found.get(target.subscription);
+      if (!due && read === MAX_READ) continue;
+      const slots = this.slots.take(target, due?.length);
+      if (slots.length === 0) continue;
+      asked.push([target, slots]);
+      if (!due) read++;
+    }
+    const placed = await Promise.all(asked.map(([target, slots]) => this.placeOf(target, slots, found)));
+    return placed.flat();
   }
 
-  /** Whether there is a slot for a delivery; otherwise it is remembered. */
-  private choose(delivery: DueDelivery, chosen: Map<string, DueDelivery>): boolean {
-    const hasSlot = this.slots.take(delivery);
-    if (hasSlot) chosen.set(String(delivery._id), delivery);
-    else this.remember(delivery);
-    return hasSlot;
+  private async placeOf(
+    target: Target,
+    slots: readonly Slot[],
+    found: NewDeliveries,
+  ): Promise<Placed<DueDelivery>[]> {
+    const due = found.get(target.subscription) ?? (await this.readOf(target, slots.length));
+    this.forget(target);
+    // At the end of the line, so that all take turns.
+    if (!due || due.length > slots.length) this.remember(target);
+    for (const slot of slots.slice(due?.length ?? 0)) slot.leave();
+    return slots.flatMap((slot, i) => (due?.[i] ? [{ delivery: due[i], slot }] : []));
+  }
+
+  /** The deliveries of a subscription for the slots, and one more, which tells that more are due. */
+  private readOf({ subscription }: Target, slots: number): Promise<DueDelivery[] | undefined> {
+    return this.queue
+      .dueOf(new Types.ObjectId(subscription), slots + 1)
+      .catch((error: unknown) => this.warn(error));
+  }
+
+  /** The waiting subscriptions: one of each tenant, then the next of each. */
+  private *inTurns(): Generator<Target> {
+    const inFlight = ([tenant]: readonly [string, unknown]) => this.slots.inFlightOf(tenant);
+    const tenants = [...this.waiting].sort((a, b) => inFlight(a) - inFlight(b));
+    let lines = tenants.map(([, line]) => [...line.values()].values());
+    while (lines.length > 0) {
+      const next: typeof lines = [];
+      for (const line of lines) {
+        const { value, done } = line.next();
+        if (done) continue;
+        yield value;
+        next.push(line);
+      }
+      lines = next;
+    }
   }
 
   private warn(error: unknown): undefined {
     this.logger.warn({ error }, 'Some due deliveries cannot be found; trying again');
   }
 
-  private remember({ subscription, tenant }: Target): void {
-    this.backlogs.set(String(subscription), { subscription, tenant });
+  /** Moves the subscription, and its tenant, to the end of the line. */
+  private remember(target: Target): void {
+    const line = this.waiting.get(target.tenant) ?? new Map<string, Target>();
+    line.delete(target.subscription);
+    line.set(target.subscription, target);
+    this.waiting.delete(target.tenant);
+    this.waiting.set(target.tenant, line);
   }
+
+  private forget({ tenant, subscription }: Target): void {
+    const line = this.waiting.get(tenant);
+    line?.delete(subscription);
+    if (line?.size === 0) this.waiting.delete(tenant);
+  }
+}
+
+function targetOf({ subscription, tenant }: DueDelivery): Target {
+  return { subscription: String(subscription), tenant: String(tenant) };
 }

@@ -7,6 +7,7 @@ import type { EventRecord } from '../log/event-record.schema.js';
 /** The part of a subscription that deliveries need. */
 export interface Receiver {
   readonly _id: Types.ObjectId;
+  readonly tenant: Types.ObjectId;
   readonly url: string;
   readonly enabled: boolean;
   readonly secret: string;
@@ -14,7 +15,7 @@ export interface Receiver {
   readonly previousSecrets?: readonly { readonly secret: string; readonly until: Date }[];
 }
 
-const RECEIVER = { url: 1, enabled: 1, secret: 1, previousSecrets: 1 } as const;
+const RECEIVER = { tenant: 1, url: 1, enabled: 1, secret: 1, previousSecrets: 1 } as const;
 
 /** The secrets that currently sign messages to a receiver, newest first. */
 export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] {

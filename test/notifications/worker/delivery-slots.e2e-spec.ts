@@ -114,12 +114,12 @@ describe('the concurrent attempts of a worker', () => {
     expect([arrived(), owed.length]).toEqual([99, 99]);
   });
 
-  it('are limited to 320 in all', async () => {
+  it('are limited to 400 in all', async () => {
     await announce(50, 4, 12);
     await haveArrived(200);
     for (let left = 200; left > 0; left--) answer(1, 204);
     await eventually(() => expect(arrived()).toBeGreaterThan(450), WITHIN_MS);
-    expect(app.app.get(DeliveryWorker, { strict: false }).inFlight).toBeLessThanOrEqual(320);
-    expect(owed.length).toBeLessThanOrEqual(320);
+    expect(app.app.get(DeliveryWorker, { strict: false }).inFlight).toBeLessThanOrEqual(400);
+    expect(owed.length).toBeLessThanOrEqual(400);
   });
 });

@@ -1,74 +1,78 @@
-import { Types } from 'mongoose';
-import { Slots } from '../../../src/notifications/worker/slots.js';
+import { type Slot, Slots, type Target } from '../../../src/notifications/worker/slots.js';
 
-const LIMITS = { perSubscription: 8, total: 320 };
+const LIMITS = { perSubscription: 8, proven: 160, unproven: 240 };
 
 describe('the slots of a worker', () => {
-  const deliveryOf = (tenant = new Types.ObjectId(), subscription = new Types.ObjectId()) => ({
-    _id: new Types.ObjectId(),
+  let ids = 0;
+  const newTarget = (tenant = `tenant ${ids++}`): Target => ({
     tenant,
-    subscription,
+    subscription: `subscription ${ids++}`,
   });
-  /** Takes slots for subscriptions of one tenant that never answer; returns how many were there to take. */
-  const hang = (slots: Slots, subscriptions: number, tenant = new Types.ObjectId()) =>
-    Array.from({ length: subscriptions }, () => slots.take(deliveryOf(tenant))).filter(Boolean).length;
-  /** As many deliveries as a subscription gets. */
-  const fill = (slots: Slots, { tenant, subscription } = deliveryOf()) => {
-    let count = 0;
-    while (slots.take(deliveryOf(tenant, subscription))) count++;
-    return count;
+  /** Takes slots for subscriptions of one tenant that never answer. */
+  const hang = (slots: Slots, subscriptions: number, tenant?: string): Slot[] => {
+    const { tenant: owner } = newTarget(tenant);
+    return Array.from({ length: subscriptions }, () => slots.take(newTarget(owner))).flat();
+  };
+  const succeeded = (slots: Slots, tenant?: string): Target => {
+    const target = newTarget(tenant);
+    slots.record(target.subscription, false);
+    return target;
   };
 
   it('are one for a subscription until an attempt succeeds, and again when one fails', () => {
     const slots = new Slots(LIMITS);
-    const one = deliveryOf();
-    expect(slots.roomOf(one)).toBe(1);
-    slots.record(one, false);
-    expect([slots.roomOf(one), slots.roomOf(deliveryOf())]).toEqual([8, 1]);
-    slots.record(one, true);
-    expect(slots.roomOf(one)).toBe(1);
+    const one = newTarget();
+    expect(slots.take(one)).toHaveLength(1);
+    expect(slots.take(one)).toHaveLength(0);
+    slots.record(one.subscription, false);
+    const taken = slots.take(one);
+    expect(taken).toHaveLength(7);
+    slots.record(one.subscription, true);
+    for (const slot of taken) slot.leave();
+    expect(slots.take(one)).toHaveLength(0);
   });
 
-  it('are left to the good subscription of a tenant by all its others that hang', () => {
-    const [slots, tenant, good] = [new Slots(LIMITS), new Types.ObjectId(), new Types.ObjectId()];
-    expect(hang(slots, 99, tenant)).toBe(99);
-    expect(fill(slots, deliveryOf(tenant, good))).toBe(1);
-    slots.record({ subscription: good }, false);
-    expect(fill(slots, deliveryOf(tenant, good))).toBe(7);
-  });
-
-  it('are left to good subscriptions of a tenant even by more of them than may be registered today', () => {
-    const [slots, tenant, good] = [new Slots(LIMITS), new Types.ObjectId(), new Types.ObjectId()];
-    expect(hang(slots, 6_000, tenant)).toBe(107);
-    slots.record({ subscription: good }, false);
-    expect(fill(slots, deliveryOf(tenant, good))).toBe(8);
-  });
-
-  it.each([1, 5, 10])('are left to another tenant by %d whose subscriptions all hang', (tenants) => {
+  it('are free again when they are left, once each', () => {
     const slots = new Slots(LIMITS);
-    for (let i = 0; i < tenants; i++) expect(hang(slots, 100)).toBeGreaterThan(0);
-    expect(fill(slots)).toBe(1);
+    const [one] = slots.take(newTarget());
+    slots.take(newTarget());
+    one?.leave();
+    one?.leave();
+    expect(slots.inFlight).toBe(1);
+  });
+
+  it('are no more than there are deliveries', () => {
+    const slots = new Slots(LIMITS);
+    expect(slots.take(succeeded(slots), 3)).toHaveLength(3);
+  });
+
+  it('are there for each subscription that a tenant may have', () => {
+    expect(hang(new Slots(LIMITS), 100)).toHaveLength(100);
+  });
+
+  it.each([1, 5, 60])('are left to good subscriptions by %d tenants whose others all hang', (tenants) => {
+    const slots = new Slots(LIMITS);
+    const tenant = newTarget().tenant;
+    for (let i = 1; i < tenants; i++) hang(slots, 100);
+    hang(slots, 100, tenant);
+    expect(slots.take(succeeded(slots, tenant))).toHaveLength(8);
+    expect(slots.take(succeeded(slots))).toHaveLength(8);
   });
 
   it.each([1, 3, 6])('are left to another tenant by %d whose subscriptions are all busy', (tenants) => {
     const slots = new Slots(LIMITS);
     for (let i = 0; i < tenants; i++) {
-      const tenant = new Types.ObjectId();
-      for (let n = 0; n < 100; n++) {
-        const one = deliveryOf(tenant);
-        slots.record(one, false);
-        fill(slots, one);
-      }
+      const { tenant } = newTarget();
+      for (let n = 0; n < 100; n++) slots.take(succeeded(slots, tenant));
     }
-    const next = deliveryOf();
-    slots.record(next, false);
-    expect(fill(slots, next)).toBeGreaterThan(0);
+    expect(slots.take(succeeded(slots)).length).toBeGreaterThan(0);
+    expect(slots.take(newTarget())).toHaveLength(1);
   });
 
   it('remember a limited number of subscriptions, the latest', () => {
     const slots = new Slots(LIMITS);
-    const all = Array.from({ length: 10_001 }, () => deliveryOf());
-    for (const one of all) slots.record(one, false);
-    expect([all[0], all[1], all.at(-1)].map((one) => slots.roomOf(one ?? deliveryOf()))).toEqual([1, 8, 8]);
+    const all = Array.from({ length: 10_001 }, () => succeeded(slots));
+    const rooms = [all[0], all[1], all.at(-1)].map((one) => slots.take(one ?? newTarget()).length);
+    expect(rooms).toEqual([1, 8, 8]);
   });
 });

@@ -1,4 +1,4 @@
-import { BSONRegExp } from 'bson';
+import { BSONRegExp, ObjectId } from 'bson';
 import { type BsonValue, isDocument } from '../bson/types.js';
 import { badValue } from '../errors.js';
 import { condition, type Condition } from './condition.js';
@@ -34,9 +34,14 @@ export function membership(operator: '$in' | '$nin', argument: BsonValue): Condi
 
 /** Many strings or ids are common in `$in`; they are found with one look-up. */
 function oneOf(values: readonly BsonValue[], tests: readonly Test[]): Test {
-  if (values.length > 8 && values.every((each) => typeof each === 'string')) {
-    const known = new Set<BsonValue | undefined>(values);
-    return (value) => known.has(value);
-  }
-  return (value) => tests.some((test) => test(value));
+  const keys = values.length > 8 ? values.map(keyOf) : [undefined];
+  if (keys.includes(undefined)) return (value) => tests.some((test) => test(value));
+  const known = new Set(keys);
+  return (value) => known.has(keyOf(value) ?? '');
+}
+
+/** Strings and ids have a key that equal values share. */
+function keyOf(value: BsonValue | undefined): string | undefined {
+  if (typeof value === 'string') return `string ${value}`;
+  return value instanceof ObjectId ? `id ${value.toHexString()}` : undefined;
 }
