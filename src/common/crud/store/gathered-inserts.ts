@@ -23,8 +23,6 @@ interface NewRecord {
   readonly make: MakeRecord;
   /** Number of its words to index. */
   readonly words: number;
-  /** Called when it is made, before records that come later. @default nothing */
-  readonly begun?: () => void;
 }
 
 /** A record that waits for its command. */
@@ -123,7 +121,6 @@ export class GatheredInserts {
 async function prepare(waiting: Waiting): Promise<Ready | undefined> {
   try {
     const record = await waiting.make();
-    waiting.begun?.();
     return { record, stored: () => waiting.stored(record), failed: waiting.failed };
   } catch (error) {
     waiting.failed(error);

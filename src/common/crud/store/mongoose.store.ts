@@ -1,18 +1,18 @@
 import { type Model, Types } from 'mongoose';
-import { Batches, CALL_DEADLINE_MS, type Database, OPERATION_LIMITS } from '../../database/index.js';
+import { type Database, OPERATION_LIMITS } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
-import { DatabaseTooSlowError } from '../../errors/index.js';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import type { StoredWords } from '../search/stored-words.js';
 import { applyChange } from './apply-change.js';
 import { counted } from './counted.js';
 import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
-import { type Fields, GatheredInserts, type MakeRecord, recordOfDocument } from './gathered-inserts.js';
+import { GatheredInserts, recordOfDocument } from './gathered-inserts.js';
 import { GatheredUpdates } from './gathered-updates.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { OrderedReads } from './ordered-reads.js';
 import { checkMapNames } from './map-names.js';
+import { LargeWrites } from './large-writes.js';
 import { hasMiddleware } from './own-code.js';
 import { OUTBOX, type OutboxEntry } from './outbox-entry.js';
 import { type PlainRecord, PlainRecords } from './plain-records.js';
@@ -20,9 +20,6 @@ import { type Lookup, ReadBatches } from './read-batches.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
 import { schemaRefusal } from './schema-refusal.js';
 import { WordKeeper } from './word-keeper.js';
-
-/** Number of words of a record from which on its write takes so long that others should not wait for it. */
-const MANY_WORDS = 1_000;
 
 /** Members that only the store knows. */
 const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
@@ -44,11 +41,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly reads: ReadBatches<Entity>;
   private readonly plain?: PlainRecords;
   readonly holds: ReferenceHolds;
-  /** Writes with many words, of which one is under way. */
-  private readonly large = new Batches<() => Promise<unknown>, unknown>(
-    ([write]) => Promise.all([write?.()]),
-    { max: 1 },
-  );
+  private readonly large = new LargeWrites();
 
   /**
    * @param search definition of the search, if the model's schema has the words for it
@@ -96,12 +89,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     entry: OutboxEntry | undefined,
     begun: () => void,
   ): Promise<Stored<Entity>> {
-    const words = this.addWords(record, (member) => Object.assign(record, member));
     if (this.hasOutbox && entry) record[OUTBOX] = [entry];
     // Held right before the command, so that records are still stored in the order of arrival.
-    await this.references.holding(record, (hold) =>
-      this.write(() => this.storeNew(() => hold().then(stamp), words, begun)),
-    );
+    await this.insertInTurn(record, (hold) => {
+      const words = this.addWords(record, (member) => Object.assign(record, member));
+      begun();
+      return this.inserts.insert({ make: () => hold().then(stamp), words });
+    });
     return this.shown(record as Stored<Entity>);
   }
 
@@ -121,13 +115,22 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
         await document.save();
       } else {
         const make = recordOfDocument(document);
-        const record = await this.storeNew(() => hold().then(make), words, begun);
+        begun();
+        const record = await this.inserts.insert({ make: () => hold().then(make), words });
         // Nobody else has the record: unless the schema shows records in another form, it needs no copy.
         if (!this.transforms) return this.shown(record as Stored<Entity>);
       }
       return this.shown(document.toObject<Stored<Entity>>());
     };
-    return this.references.holding(record, (hold) => this.write(() => store(hold)));
+    return this.insertInTurn(record, store);
+  }
+
+  /** @param store stores the record; it is to `hold` what the record refers to right before its command */
+  private insertInTurn<T>(record: object, store: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
+    const length = this.words?.lengthOf(record) ?? 0;
+    return this.references.holding(record, (hold) =>
+      this.write(() => this.large.inTurn(length, () => store(hold))),
+    );
   }
 
   /** Adds the words of a new record to it, and returns their number. */
@@ -136,23 +139,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const words = this.words.ofRecord(record);
     add(words);
     return this.words.count(Object.values(words[WORDS]).flat());
-  }
-
-  private storeNew(make: MakeRecord, words: number, begun: () => void): Promise<Fields> {
-    if (words > MANY_WORDS) return this.oneAtATime(() => this.inserts.insert({ make, words, begun }));
-    begun();
-    return this.inserts.insert({ make, words });
-  }
-
-  /** Carries out a write with many words after others that have many, so that writes with few overtake them. */
-  private async oneAtATime<T>(write: () => Promise<T>): Promise<T> {
-    const since = performance.now();
-    const result = await this.large.add('', () => {
-      // Its caller has been told so already.
-      if (performance.now() - since > CALL_DEADLINE_MS) throw new DatabaseTooSlowError();
-      return write();
-    });
-    return result as T;
   }
 
   async findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined> {
@@ -269,9 +255,11 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       .findOneAndUpdate(filter, change, { ...options, returnDocument: 'before' })
       .select(this.projectionOf(undefined) ?? {})
       .lean();
-    const words = this.words?.ofChange({ set, unset }, query);
-    if (words) query.set(words);
-    const previous = (await this.change(set, words, () => query.exec())) as Stored<Entity> | null;
+    const previous = (await this.change(set, () => {
+      const words = this.wordsOf({ set, unset }, query);
+      if (words) query.set(words);
+      return query.exec();
+    })) as Stored<Entity> | null;
     // Mongoose has cast the change by now, and added updatedAt to it.
     if (!previous) return undefined;
     const record = applyChange(previous, query.getUpdate() as Record<string, object>);
@@ -281,24 +269,28 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   async updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean> {
     const plain = this.plain?.update(filter, change);
     if (!plain) return (await this.update(filter, change, entry)) !== undefined;
-    const words = this.words?.ofChange(change, undefined);
-    Object.assign(plain.update.$set, words);
     const $push = this.hasOutbox && entry ? { [OUTBOX]: entry } : undefined;
     const update = { ...plain.update, ...($push && { $push }) };
-    return this.change(change.set, words, () => this.updates.update({ ...plain, update }));
+    return this.change(change.set, () => {
+      Object.assign(plain.update.$set, this.wordsOf(change, undefined));
+      return this.updates.update({ ...plain, update });
+    });
   }
 
-  /** Carries out an update that sets values, which have words. */
-  private change<T>(
-    set: object = {},
-    words: Record<string, StoredWords> = {},
-    update: () => Promise<T>,
-  ): Promise<T> {
-    const isLarge = (this.words?.count(words) ?? 0) > MANY_WORDS;
+  /** The stored words that a change affects, by path. @throws ValidationError if there are too many */
+  private wordsOf(change: StoreChange, context: unknown): Record<string, StoredWords> | undefined {
+    const words = this.words?.ofChange(change, context);
+    if (words) this.words?.count(words);
+    return words;
+  }
+
+  /** Carries out an update that sets values. */
+  private change<T>(set: object = {}, update: () => Promise<T>): Promise<T> {
+    const length = this.words?.lengthOf(set) ?? 0;
     return this.references.holding(set, (hold) =>
       this.write(async () => {
         await hold();
-        return isLarge ? this.oneAtATime(update) : update();
+        return this.large.inTurn(length, update);
       }),
     );
   }

@@ -56,10 +56,24 @@ export class WordKeeper {
         const change = changes.find(([at]) => touches(at, field));
         if (!change) return [];
         const [at, value] = change;
-        const rest = field === at ? [] : field.slice(at.length + 1).split('.');
-        return [[`${path}.${i}`, storedWords(textsAt(this.cast(at, value, context), rest).map(wordsOf))]];
+        const texts = textsAt(this.cast(at, value, context), restOf(field, at));
+        return [[`${path}.${i}`, storedWords(texts.map(wordsOf))]];
       }),
     );
+  }
+
+  /**
+   * Length of the texts of searched fields, before setters change them. Unit: UTF-16 code units.
+   *
+   * @param values by their paths
+   */
+  lengthOf(values: object): number {
+    const texts = Object.entries(values).flatMap(([at, value]) =>
+      this.search.fields
+        .filter((field) => isWithin(field, at))
+        .flatMap((field) => textsAt(value, restOf(field, at))),
+    );
+    return texts.reduce((sum, text) => sum + text.length, 0);
   }
 
   /**
@@ -108,6 +122,11 @@ function touches(at: string, field: string): boolean {
 
 function isWithin(path: string, outer: string): boolean {
   return path === outer || path.startsWith(`${outer}.`);
+}
+
+/** The part of a field's path below another one. */
+function restOf(field: string, at: string): string[] {
+  return field === at ? [] : field.slice(at.length + 1).split('.');
 }
 
 /** The texts at a path inside a value, walking into lists on the way. */
