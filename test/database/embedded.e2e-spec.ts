@@ -98,6 +98,22 @@ describe('without MONGODB_URI, the service', () => {
     ]);
   });
 
+  it('ends with one line if the disk has no room for its data, also for data that are there', async () => {
+    const { service, url } = await start();
+    await create(url, 'Water the plants');
+    service.signal('SIGTERM');
+    await service.ended();
+    for (const dir of [folder, join(folder, 'new')]) {
+      const env = { DATA_DIR: dir, JWT_SECRET: TEST_SECRET, PORT: '0' };
+      const { code, stderr } = await ServiceProcess.spawn(env, undefined, '-f 0').ended();
+      const sentence = expect.stringMatching(
+        /^There is no room for the data \(\w+\)\. Free some space on .*\n$/,
+      );
+      expect([code, stderr]).toEqual([1, sentence]);
+    }
+    expect(await titles((await start()).url)).toEqual(['Water the plants']);
+  });
+
   it('ends with one line if a byte of the journal is wrong, and goes on without a record that was cut short', async () => {
     const { service, url } = await start();
     await create(url, 'Water the plants');

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { errorCodes } from './errors.js';
 import { Lock } from './lock.js';
 import { damagedFiles, damagedFilesCode } from './storage/data-file.js';
 import type { ServerOptions } from './server.js';
@@ -40,11 +41,12 @@ export interface EmbeddedMongodb {
 const maxSocketPath = 100;
 
 /**
- * Whether a start failed because data files are damaged or missing, or their folder cannot be used: another
- * attempt would fail in the same way.
+ * Whether a start failed because data files are damaged or missing, their folder cannot be used, or there is no
+ * room: another attempt would fail in the same way until somebody does something about it.
  */
 export function isDamage(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === damagedFilesCode;
+  if (!(error instanceof Error && 'code' in error)) return false;
+  return error.code === damagedFilesCode || error.code === errorCodes.OutOfDiskSpace;
 }
 
 /**
