@@ -1,8 +1,10 @@
 import { MalformedRequestError } from '../../src/common/errors/index.js';
 import { parseJson } from '../../src/common/http/index.js';
 
-describe('a body that is nested extremely deep', () => {
+describe('a body that would take long to parse', () => {
   const levels = 100_000;
+  const object = (names: number) =>
+    Object.fromEntries(Array.from({ length: names }, (_, i) => [`n${i}`, ':']));
 
   afterEach(() => jest.restoreAllMocks());
 
@@ -10,6 +12,7 @@ describe('a body that is nested extremely deep', () => {
     ['lists', '['.repeat(levels) + ']'.repeat(levels)],
     ['objects', '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)],
     ['lists that do not end', '['.repeat(levels)],
+    ['more than 10,000 names in an object', JSON.stringify({ a: [object(10_001)] })],
   ])('is refused before it is parsed: %s', (_, text) => {
     const parse = jest.spyOn(JSON, 'parse');
     expect(() => parseJson(Buffer.from(text))).toThrow(MalformedRequestError);
@@ -18,6 +21,11 @@ describe('a body that is nested extremely deep', () => {
 
   it('is told apart from a text with as many brackets', () => {
     const body = { title: '[{'.repeat(levels), note: '\\"['.repeat(levels) };
+    expect(parseJson(Buffer.from(JSON.stringify(body)))).toEqual(body);
+  });
+
+  it('may have 10,000 names in each of its objects', () => {
+    const body = [object(10_000), object(10_000)];
     expect(parseJson(Buffer.from(JSON.stringify(body)))).toEqual(body);
   });
 });

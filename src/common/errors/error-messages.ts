@@ -46,7 +46,8 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 export const errorMessages = {
   notAnObject: 'The body must be a JSON object.',
   malformedJson: 'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
-  harmfulJson: 'The body is nested too deeply, or has a nested field named "constructor" or "_bsontype".',
+  harmfulJson:
+    'The body is nested too deeply, or has an object with more than 10,000 names or a nested field named "constructor" or "_bsontype".',
   operations: (max: number) => `"operations" must be a list of 1 to ${max} operations.`,
   oneOperation: 'An operation must have exactly one of "create", "update" and "del".',
   malformedUrl: 'The URL is not valid. Percent-encode its special characters in UTF-8.',

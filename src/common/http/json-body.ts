@@ -9,6 +9,9 @@ const MAX_DEPTH = 32;
 /** Nesting from which on a text is not parsed at all, since that takes long. Unit: levels. */
 const UNPARSED_DEPTH = 10_000;
 
+/** Maximum number of names in one object of a body: parsing many more takes long. */
+const MAX_NAMES = 10_000;
+
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -26,7 +29,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw malformed();
   }
-  if (isTooDeep(text)) throw new MalformedRequestError(errorMessages.harmfulJson);
+  if (isExcessive(text)) throw new MalformedRequestError(errorMessages.harmfulJson);
   try {
     value = JSON.parse(text);
   } catch {
@@ -38,15 +41,17 @@ export function parseJson(bytes: Uint8Array): unknown {
   throw new ValidationError([{ pointer: toPointer(repeated), detail }]);
 }
 
-/** Whether a text nests so deep that it is not parsed. It need not be JSON. */
-function isTooDeep(text: string): boolean {
-  let depth = 0;
+/** Whether a text nests so deep, or has so many names in one object, that it is not parsed. It need not be JSON. */
+function isExcessive(text: string): boolean {
+  /** Number of names of the objects around. A list has none. */
+  const names: number[] = [];
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) i = endOfString(text, i);
-    else if (code === 0x7b || code === 0x5b) depth += 1;
-    else if (code === 0x7d || code === 0x5d) depth -= 1;
-    if (depth > UNPARSED_DEPTH) return true;
+    else if (code === 0x7b || code === 0x5b) names.push(0);
+    else if (code === 0x7d || code === 0x5d) names.pop();
+    else if (code === 0x3a && (names[names.length - 1] = (names.at(-1) ?? 0) + 1) > MAX_NAMES) return true;
+    if (names.length > UNPARSED_DEPTH) return true;
   }
   return false;
 }

@@ -28,7 +28,8 @@ class SettingInput extends Shelf {
 @Schema({ timestamps: true })
 class Setting extends SettingInput {}
 
-const HARMFUL = 'The body is nested too deeply, or has a nested field named "constructor" or "_bsontype".';
+const HARMFUL =
+  'The body is nested too deeply, or has an object with more than 10,000 names or a nested field named "constructor" or "_bsontype".';
 
 describe('names that clients choose', () => {
   let app: TestApp;
