@@ -1,6 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { type INestApplication, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { useLivePage } from './app.live.js';
 import { PathNotFoundError, sendProblem } from './common/errors/index.js';
 import { type ApiDescription, useExplorer } from './common/setup/index.js';
 import type { Environment } from './config/index.js';
@@ -48,4 +48,23 @@ function leadToExplorer(app: INestApplication): void {
     if (request.headers.accept?.includes('text/html')) void reply.redirect('/docs');
     else sendProblem(new PathNotFoundError(), request, reply, logger);
   });
+}
+
+/** Next to the folder of this module, in the sources as well as in each build. */
+const FOLDER = new URL('../public/live/', import.meta.url);
+
+/** The files of the page, by path. */
+const FILES = [
+  { path: '/docs/live', name: 'index.html', type: 'text/html; charset=utf-8' },
+  { path: '/docs/live/script.js', name: 'script.js', type: 'text/javascript; charset=utf-8' },
+];
+
+/** Serves a page at /docs/live that shows the stream of events as they arrive. */
+function useLivePage(app: INestApplication): void {
+  for (const { path, name, type } of FILES) {
+    app.getHttpAdapter().get(path, async (_request: FastifyRequest, reply: FastifyReply) => {
+      const file = await readFile(new URL(name, FOLDER));
+      return reply.type(type).send(file);
+    });
+  }
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import { DomainError, type ProblemCode, type Violation } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
-import { toViolation } from './validation-message.js';
+import { toPointer } from './json-pointer.js';
 
 /** The stable word of an error, as in `code`. */
 const CODE = /^[A-Z][A-Z0-9_]*$/;
@@ -90,4 +90,23 @@ function headersOf(response: string | object, status: number): Record<string, st
 function memberOf(response: unknown, name: string): unknown {
   if (typeof response !== 'object' || response === null || response instanceof Error) return undefined;
   return (response as Record<string, unknown>)[name];
+}
+
+/**
+ * The beginning of a class-validator message: parent names with dots, as Nest's ValidationPipe prepends them,
+ * some words, and the field's name. `items.0.each value in tags must be a string` is about `items.0.tags`.
+ */
+const MESSAGE =
+  /^((?:[\w$-]+\.)*)(?:each value in )?(?:nested )?(?:property )?(?:"([^"]+)"|([\w$-]+)) (?:must|should|is not)\b/;
+
+/**
+ * One message of a ValidationPipe as a fault of the field that it names, or of the whole body if it names
+ * none.
+ */
+function toViolation(message: string): Violation {
+  const [, parents = '', quoted, plain = ''] = MESSAGE.exec(message) ?? [];
+  const segments = [...parents.split('.').filter(Boolean), ...((quoted ?? plain) ? [quoted ?? plain] : [])];
+  // A custom sentence may begin with a capital: "You must accept the terms".
+  const isPath = quoted !== undefined || !/^[A-Z]/.test(segments[0] ?? '');
+  return { pointer: isPath ? toPointer(segments) : '', detail: message };
 }

@@ -1,5 +1,4 @@
 import { Schema, Types } from 'mongoose';
-import { compareDecimals } from './decimal.js';
 import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
 import { rangeShape } from './number-range.js';
 
@@ -50,4 +49,23 @@ export function IsDecimal(options: DecimalOptions): FieldDecorator {
 
 function exampleOf({ example, min, scale }: DecimalOptions): string {
   return example ?? (min === undefined ? `12${scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''}` : String(min));
+}
+
+/**
+ * Compares two decimal strings, such as "12.50" and "-3", exactly: negative, zero or positive, as a sort
+ * expects.
+ */
+function compareDecimals(left: string, right: string): number {
+  const scale = Math.max(fractionOf(left).length, fractionOf(right).length);
+  const difference = unscaled(left, scale) - unscaled(right, scale);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+function fractionOf(text: string): string {
+  return text.split('.')[1] ?? '';
+}
+
+function unscaled(text: string, scale: number): bigint {
+  const digits = `${text.split('.')[0] ?? ''}${fractionOf(text).padEnd(scale, '0')}`;
+  return BigInt(digits);
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { MalformedRequestError, sendProblem, ServerRefusalError } from '../errors/index.js';
+import { MalformedRequestError, sendProblem, ServerRefusalError, errorMessages } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
 import { useBodyTimeout } from './body-timeout.js';
 import { BrokenRequests } from './broken-requests.js';
@@ -16,10 +17,8 @@ import { KnownPaths } from './known-paths.js';
 import { useMadeOnce } from './made-once.js';
 import { parseQueryString } from './query-string.js';
 import { boundQueuedResponses } from './queued-responses.js';
-import { headFault } from './request-head.js';
 import { AnswerLog, useRequestLog } from './request-log.js';
 import { leaveRest, useStagedClose } from './staged-close.js';
-import { closeStalledConnections } from './stalled-connections.js';
 import { type TransferLimits, Transfers } from './transfers.js';
 
 /** Settings of the HTTP server. */
@@ -131,4 +130,57 @@ class HttpAdapter extends FastifyAdapter {
       ? error
       : new ServerRefusalError(mapped.getStatus(), error);
   }
+}
+
+/** A host as RFC 3986, section 3.2.2 writes it, with a port; no user information, no path. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
+
+/**
+ * Headers that may be sent only once, since a proxy in front of the service could use another one than the
+ * service does.
+ */
+const SINGLE = ['host', 'authorization'];
+
+/** A sentence about a fault in the head of a request that Node has accepted, if there is one (RFC 9112). */
+function headFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  const { host, 'transfer-encoding': coding } = headers;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return errorMessages.malformedHttp;
+  if (host === undefined ? httpVersion === '1.1' : !HOST.test(host)) return errorMessages.malformedHttp;
+  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
+    return errorMessages.unknownTransferCoding;
+  const repeated = SINGLE.find((name) => headers[name] !== undefined && isRepeated(rawHeaders, name));
+  return repeated && errorMessages.repeatedHeader(repeated);
+}
+
+/** Whether a header is repeated: Node only returns its first value. */
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i];
+    if (raw?.length === name.length && raw.toLowerCase() === name) count += 1;
+  }
+  return count > 1;
+}
+
+/**
+ * Closes connections on which a request or an answer has made no progress for some time. Node's own time-out
+ * is not enough: a send that has begun gets it twice, since the system took some of its bytes during the
+ * first. So a connection gets half of it at a time.
+ *
+ * @param stallMs the longest time without progress. Unit: milliseconds.
+ */
+function closeStalledConnections(server: Server, stallMs: number): void {
+  const halfMs = stallMs / 2;
+  const moved = new WeakMap<Socket, number>();
+  server.setTimeout(halfMs, (socket) => {
+    const bytes = socket.bytesRead + socket.bytesWritten;
+    // A different time-out is that of an idle connection, which ends.
+    const isOver = socket.timeout !== halfMs || socket.writableLength > 0 || moved.get(socket) === bytes;
+    if (isOver) {
+      socket.destroy();
+      return;
+    }
+    moved.set(socket, bytes);
+    socket.setTimeout(halfMs);
+  });
 }

@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
-import type PinoPretty from 'pino-pretty';
+import PinoPretty from 'pino-pretty';
 import { describeError, escapeControls } from '../errors/index.js';
-import { LogLines } from './log-lines.js';
 import { Outages } from './outages.js';
 
 /** Names under which Nest itself logs every module and route at the start. */
@@ -105,5 +104,29 @@ export class PinoLogger implements LoggerService {
     }
     const stack = rest.length > 1 ? rest[0] : undefined;
     this.log_[level]({ context, stack, error: first instanceof Error ? first : undefined }, String(first));
+  }
+}
+
+/**
+ * Writes the log lines of one turn of the event loop together: under load, a system call per line costs more
+ * than the line. Lines that still wait when the process exits are written then.
+ */
+class LogLines {
+  private waiting = '';
+
+  constructor(private readonly out: NodeJS.WritableStream) {
+    process.on('exit', () => this.flush());
+  }
+
+  /** Takes a complete line, including its line break. */
+  write(line: string): void {
+    if (this.waiting === '') setImmediate(() => this.flush());
+    this.waiting += line;
+  }
+
+  private flush(): void {
+    if (this.waiting === '') return;
+    this.out.write(this.waiting);
+    this.waiting = '';
   }
 }

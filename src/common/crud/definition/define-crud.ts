@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { Schema } from 'mongoose';
+import type { Schema, SchemaType } from 'mongoose';
 import { InputReader, schemaOf } from '../../fields/index.js';
 import { type IsolationFields, routeParam } from '../../tenancy/index.js';
 import { checkOptions } from '../options/check-options.js';
@@ -12,18 +12,17 @@ import type {
   CrudOutput,
 } from '../options/crud-options.js';
 import { ACTIONS, BATCH_HANDLERS } from '../options/option-names.js';
+import { OUTBOX } from '../store/outbox-entry.js';
 import { archiveOf } from './archive.js';
 import { checkArchive } from './check-archive.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import { checkIndexes } from './check-indexes.js';
-import { checkOutbox } from './check-outbox.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { isHidden } from './hidden-path.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { outputClassOf, outputFieldsOf, presentBy } from './output.js';
 import { Presenter } from './presenter.js';
 import { queryDefinition } from './query-definition.js';
-import { refuseCoercionInMaps } from './strict-maps.js';
 
 /** Default of the maximum number of records per page. Unit: records. */
 const MAX_LIMIT = 100;
@@ -172,4 +171,55 @@ function expandableOf(
     ({ path }) => shown.includes(path.split('.', 1)[0] ?? '') && !isHidden(schema, path),
   );
   return new Map(seen.map((reference) => [reference.path, reference]));
+}
+
+/** Checks the option `outbox`: a deleted record would take its events with it. */
+function checkOutbox(
+  { outbox = false, archive, disable = [], references = {} }: AnyCrudOptions,
+  schema: Schema,
+  fail: Fail,
+): void {
+  if (typeof outbox !== 'boolean') fail('outbox must be true or false.');
+  if (!outbox) return;
+  if (!archive && !disable.includes('del')) {
+    fail(
+      "outbox keeps events in the record, which DELETE removes. Add archive: { field }, or disable: ['del'].",
+    );
+  }
+  const cascading = Object.entries(references).find(([, { onDelete }]) => onDelete === 'cascade');
+  if (cascading) {
+    fail(
+      `outbox keeps events in the record, which references.${cascading[0]} deletes with another. Choose another onDelete.`,
+    );
+  }
+  if (schema.path(OUTBOX) || schema.pathType(OUTBOX) === 'nested') {
+    fail(`the schema has "${OUTBOX}", where events are kept. Rename the field.`);
+  }
+}
+
+/** Mongoose types that convert other JSON values, such as 12 to "12". */
+const COERCING = ['String', 'Number', 'Boolean'];
+
+interface Composite {
+  schema?: Schema;
+  $__schemaType?: SchemaType;
+  castFunction(caster: false): unknown;
+}
+
+/**
+ * Makes the maps of a schema reject entries of another type. The entries of a map are the one part of a body
+ * that the input class does not validate, and Mongoose would convert them.
+ */
+function refuseCoercionInMaps(schema: Schema, seen = new Set<Schema>()): Schema {
+  // A schema may contain itself.
+  if (seen.has(schema)) return schema;
+  seen.add(schema);
+  for (const [path, type] of Object.entries(schema.paths)) {
+    const { schema: nested, $__schemaType: entries } = type as SchemaType & Composite;
+    if (nested) refuseCoercionInMaps(nested, seen);
+    for (const entry of [entries, path.endsWith('.$*') ? type : undefined]) {
+      if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & Composite).castFunction(false);
+    }
+  }
+  return schema;
 }

@@ -1,21 +1,23 @@
 import type { FastifyRequest } from 'fastify';
+import type { Type } from '@nestjs/common';
 import { toDomainError } from '../../errors/index.js';
 import { bindOrigin } from '../audit/audit-origin.js';
 import type { AuditTrails } from '../audit/audit-trails.js';
-import { markUnread } from '../definition/checked-bodies.js';
+import { markUnread, markChecked } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readEntityTags } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
 import { readQuery } from '../query/read-query.js';
-import { isBatch, type Route } from '../routes/routes.js';
+import { isBatch, type Route, type BodyKind } from '../routes/routes.js';
 import type { CrudRegistry } from '../service/crud.registry.js';
 import { Expansion } from '../service/expansion.js';
 import { isReadable } from '../service/readable-records.js';
 import { requireTags } from '../service/preconditions.js';
 import { placeCreate } from '../service/turns.js';
+import { InputReader } from '../../fields/index.js';
+import { readOperations } from '../batch/operation.js';
 import { answer } from './answers.js';
-import { BodyReaders } from './body-readers.js';
 import { checkId } from './id.pipe.js';
 import { reservePage } from './page-memory.js';
 import type { ResourceRequest } from './resource-request.js';
@@ -92,5 +94,21 @@ export class Exchange {
     } else if (request.body !== undefined && request.body !== null && request.tenantScope) {
       markUnread(request.tenantScope);
     }
+  }
+}
+
+/** Reads the bodies of routes, strictly; see {@link InputReader}. */
+class BodyReaders {
+  private readonly own = new Map<Type<object>, InputReader<object>>();
+
+  /** @throws ValidationError that names every fault */
+  async read(body: unknown, { createReader, updateReader }: CrudDefinition, kind: BodyKind): Promise<object> {
+    if (kind === 'create') return markChecked(await createReader.read(body), createReader);
+    if (kind === 'update') return markChecked(await updateReader.readPatch(body), updateReader);
+    if (kind === 'operations') return readOperations(body);
+    if (kind === 'lines') return body as object;
+    const reader = this.own.get(kind) ?? new InputReader(kind);
+    this.own.set(kind, reader);
+    return reader.read(body);
   }
 }

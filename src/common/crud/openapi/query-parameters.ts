@@ -8,7 +8,8 @@ import type { ReadKind } from '../query/list-query.js';
 import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from '../query/operators.js';
 import { needsOperator } from '../query/read-conditions.js';
 import { filtersOf, parametersOf } from '../query/read-query.js';
-import { ApiSearch } from './api-search.js';
+import { MAX_SEARCH_LENGTH } from '../search/search.js';
+import type { SearchDefinition } from '../search/search-definition.js';
 import { ApiPaging } from './decorators.js';
 import { ApiCursors } from './page-parameters.js';
 
@@ -116,3 +117,18 @@ const MEANINGS: Readonly<Record<Operator, string>> = {
   contains: 'Contains the text, ignoring case',
   startsWith: 'Starts with the text, ignoring case',
 };
+
+/** Documents `q`. */
+function ApiSearch({ fields }: SearchDefinition): MethodDecorator {
+  return ApiQuery({
+    name: 'q',
+    required: false,
+    description: [
+      `Words to find in ${fields.map((field) => `\`${field}\``).join(', ')}, all of them, without regard to case and accents.`,
+      'Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it, as in',
+      '`tea "green leaves" -milk`.',
+    ].join(' '),
+    // No example: the explorer would send it with every list.
+    schema: { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
+  });
+}

@@ -1,10 +1,8 @@
-import { isProblem } from '../../errors/index.js';
 import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
+import { isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { AnyCrudOptions } from './crud-options.js';
-import { checkAudit } from './check-audit.js';
-import { checkBatches } from './check-batches.js';
 import { checkNames } from './check-names.js';
 import { checkQuery } from './check-query.js';
 import { checkUnkept } from './check-unkept.js';
@@ -248,4 +246,28 @@ function checkOutput(output: unknown, fail: Fail): void {
 
 function oneOf(value: unknown, where: string, allowed: readonly unknown[], fail: Fail): void {
   if (!allowed.includes(value)) fail(`${where} must be one of ${allowed.map(String).join(', ')}.`);
+}
+
+/** A hundred years. Unit: days. */
+const MAX_DAYS = 36_500;
+
+/** Checks the option `audit`. */
+function checkAudit(audit: unknown, fail: Fail): void {
+  if (audit === undefined || typeof audit === 'boolean') return;
+  if (!isPlainObject(audit)) fail('audit must be true, false or { keptDays }.');
+  checkNames(audit, 'audit', OPTION_NAMES.audit, fail);
+  const { keptDays = 1 } = audit as { keptDays?: unknown };
+  const isFitting = Number.isInteger(keptDays) && Number(keptDays) >= 1 && Number(keptDays) <= MAX_DAYS;
+  if (!isFitting) fail(`audit.keptDays must be a whole number from 1 to ${MAX_DAYS}.`);
+}
+
+/** Checks `bulk` and `import`, and that options for their routes are only given if the routes exist. */
+function checkBatches(options: Readonly<Record<string, unknown>>, fail: Fail): void {
+  for (const name of BATCH_HANDLERS) {
+    const value = options[name] ?? false;
+    if (typeof value !== 'boolean') fail(`${name} must be true or false.`);
+    if (!value && Object.hasOwn((options.routes ?? {}) as object, name)) {
+      fail(`routes.${name} changes a route that is not there. Write ${name}: true, or leave it out.`);
+    }
+  }
 }

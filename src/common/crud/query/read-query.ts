@@ -1,9 +1,8 @@
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { Offered } from '../definition/query-definition.js';
-import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from './archived.js';
-import { readExpand } from './read-expand.js';
 import { readSearch } from '../search/read-search.js';
+import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from './archived.js';
 import { readFields } from './read-fields.js';
 import type { ListQuery, ReadKind } from './list-query.js';
 import { filterNamed, needsOperator, readConditions } from './read-conditions.js';
@@ -103,4 +102,19 @@ function readPlain(kind: ReadKind, query: PlainQuery, { list }: CrudDefinition):
 /** The filters by the names that clients use. */
 function namesOf(filters: Offered['filters']): string[] {
   return [...filters.keys()].map((path) => (needsOperator(path) ? `${path}[…]` : path));
+}
+
+/** Reads the parameter `expand`: comma-separated paths of references that clients see. */
+function readExpand(
+  text: string | undefined,
+  { expandable }: CrudDefinition,
+  violations: Violation[],
+): ReferenceDefinition[] {
+  if (text === undefined) return [];
+  const paths = [...new Set(text.split(','))];
+  const stray = paths.find((path) => !expandable.has(path));
+  if (stray === undefined) return paths.flatMap((path) => expandable.get(path) ?? []);
+  const detail = errorMessages.notExpandable(stray, [...expandable.keys()]);
+  violations.push({ parameter: 'expand', detail });
+  return [];
 }

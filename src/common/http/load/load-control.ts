@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
@@ -7,7 +8,6 @@ import {
   TooManyRequestsError,
 } from '../../errors/index.js';
 import { networkOf } from '../client-of.js';
-import { EventLoopDelay } from './event-loop-delay.js';
 import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
 import { KnownTenants } from './known-tenants.js';
 import { type RateLimitOptions, RateLimits } from './rate-limits.js';
@@ -211,4 +211,37 @@ function giveUp(request: FastifyRequest, reply: FastifyReply): void {
     if (typeof destroy === 'function') destroy.call(payload);
     return reply;
   };
+}
+
+/** Time over which the delay is averaged. Unit: milliseconds. */
+const SAMPLE_MS = 1_000;
+/** How often the event loop is measured, which counts as part of its delay. Unit: milliseconds. */
+const RESOLUTION_MS = 10;
+
+/** The average delay of the event loop over the last second. */
+class EventLoopDelay {
+  private readonly histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  private readonly timer = setInterval(() => this.sample(), SAMPLE_MS).unref();
+  private average = 0;
+
+  constructor() {
+    this.histogram.enable();
+  }
+
+  /** Unit: milliseconds. */
+  get ms(): number {
+    return this.average;
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.histogram.disable();
+  }
+
+  private sample(): void {
+    const { mean } = this.histogram;
+    // Without one measurement in a second, it was blocked all the time.
+    this.average = Number.isNaN(mean) ? Infinity : Math.max(0, mean / 1e6 - RESOLUTION_MS);
+    this.histogram.reset();
+  }
 }
