@@ -5,12 +5,12 @@ import { errorMessages } from '../errors/index.js';
 import { type FaultList, pointerTo, shorten } from './fault-list.js';
 import { fieldMessages } from './field-messages.js';
 import { type FieldSource, sourcesOf } from './field-source.js';
-import { openValueFaults } from './open-value.js';
 import { plainLeaf } from './plain-leaf.js';
 import { isPlainObject } from './plain-object.js';
 import { parseTimestamp } from './parse-timestamp.js';
+import { isWellFormed } from './well-formed.js';
 
-/** Maximum nesting of a body. Unit: levels of nested classes. */
+/** Maximum nesting of classes in a body, and of objects and lists in a value without a class. Unit: levels. */
 const MAX_DEPTH = 32;
 
 /** How an object of a body is read, and its position. */
@@ -153,4 +153,48 @@ function convertEntry(source: FieldSource, raw: unknown, context: ReadContext): 
   }
   context.faults.add(context.at, fieldMessages.tooDeep(name));
   return undefined;
+}
+
+/** Names with a special meaning for libraries that copy objects. */
+const HARMFUL = new Set(['__proto__', 'constructor', 'prototype']);
+
+interface OpenContext {
+  /** Name of the field, for sentences. */
+  readonly name: string;
+  /** Whether null removes a member of an object. */
+  readonly patch: boolean;
+  readonly faults: FaultList;
+  readonly at: string;
+}
+
+/**
+ * Searches a value whose members no class declares for null, for values that the store or JSON cannot hold,
+ * and for harmful names, and checks its depth.
+ */
+function openValueFaults(value: unknown, context: OpenContext, depth = 0): void {
+  const { faults, name, at, patch } = context;
+  if (faults.isFull) return;
+  const isLost = typeof value === 'number' && !Number.isFinite(value);
+  if (isLost) return faults.add(at, fieldMessages.notFinite(name));
+  const isChanged = typeof value === 'string' && !isWellFormed(value);
+  if (isChanged) return faults.add(at, fieldMessages.malformedText(name));
+  if (typeof value !== 'object' || value === null) return;
+  if (depth >= MAX_DEPTH) return faults.add(at, fieldMessages.tooDeep(name));
+  if (Array.isArray(value)) {
+    Array.from(value as unknown[]).forEach((entry, index) => {
+      const inside = { ...context, patch: false, at: pointerTo(at, index) };
+      if (entry === null) faults.add(inside.at, fieldMessages.nullInList(name));
+      else openValueFaults(entry, inside, depth + 1);
+    });
+  } else if (isPlainObject(value)) {
+    for (const [member, child] of Object.entries(value)) {
+      const inside = { ...context, at: pointerTo(at, member) };
+      if (HARMFUL.has(member)) faults.add(inside.at, fieldMessages.harmfulName(member));
+      // A name in BSON ends there.
+      else if (member.includes('\0')) faults.add(at, fieldMessages.nulInName(name));
+      else if (!isWellFormed(member)) faults.add(at, fieldMessages.malformedText(name));
+      else if (child === null && !patch) faults.add(inside.at, errorMessages.nullOnCreate(shorten(member)));
+      else openValueFaults(child, inside, depth + 1);
+    }
+  }
 }
