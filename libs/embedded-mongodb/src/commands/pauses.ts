@@ -11,6 +11,33 @@ export interface Pausable {
   resume(): void;
 }
 
+/** A scan that waits for its turn. */
+interface Waiting {
+  readonly deadline: number;
+  readonly proceed: () => void;
+}
+
+/** The scans that wait, the longest first. */
+let waiting: Waiting[] = [];
+
+/**
+ * Resolves when a scan may go on: one in each turn of the event loop, so that a short command does not wait for all
+ * of them, or when its deadline has passed.
+ */
+function nextTurn(deadline: number): Promise<void> {
+  return new Promise((proceed) => {
+    if (waiting.push({ deadline, proceed }) === 1) setImmediate(giveTurn);
+  });
+}
+
+function giveTurn(): void {
+  const now = performance.now();
+  const going = waiting.filter(({ deadline }, i) => i === 0 || deadline < now);
+  waiting = waiting.filter((one) => !going.includes(one));
+  if (waiting.length > 0) setImmediate(giveTurn);
+  for (const { proceed } of going) proceed();
+}
+
 /**
  * Runs generators that yield `undefined` as an opportunity to pause, so that a long scan does not block other
  * connections.
@@ -31,12 +58,17 @@ export class Pauses {
    * in the pause
    */
   async breathe(scan: Pausable): Promise<void> {
+    if (this.checkDeadline() < this.turnEnds) return;
+    scan.release();
+    await nextTurn(this.deadline);
+    this.turnEnds = this.checkDeadline() + turnMs;
+    scan.resume();
+  }
+
+  /** Returns the time. @throws CommandError MaxTimeMSExpired (50) */
+  private checkDeadline(): number {
     const now = performance.now();
     if (now > this.deadline) throw failure('MaxTimeMSExpired', 'operation exceeded time limit');
-    if (now < this.turnEnds) return;
-    scan.release();
-    await new Promise((resolve) => setImmediate(resolve));
-    this.turnEnds = performance.now() + turnMs;
-    scan.resume();
+    return now;
   }
 }
