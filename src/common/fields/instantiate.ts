@@ -134,7 +134,9 @@ function readField(
 function convert(source: FieldSource, raw: unknown, context: ReadContext): unknown {
   if (!source.list) return convertEntry(source, raw, context);
   if (!Array.isArray(raw)) return raw;
-  return Array.from(raw as unknown[], (entry, index) =>
+  // One entry too many is enough to reject the list: there may be hundreds of thousands.
+  const entries = raw.slice(0, (source.schema.maxItems ?? Infinity) + 1) as unknown[];
+  return Array.from(entries, (entry, index) =>
     // A list is replaced as a whole: its entries are not patches.
     convertEntry(source, entry, { ...context, patch: false, at: pointerTo(context.at, index) }),
   );
