@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { BodyTooLargeError, errorMessages, MalformedRequestError } from '../errors/index.js';
+import { BodyTooLargeError, errorMessages, MalformedRequestError, OverloadedError } from '../errors/index.js';
 
 /** Number of chunks that a body may have whatever their size. */
 const FREE_CHUNKS = 4_096;
@@ -13,6 +13,19 @@ const MIN_CHUNK = 16;
  * more.
  */
 const MAX_PARTS = 256;
+
+/** Maximum total size of bodies that have not arrived as a whole. Unit: bytes. */
+const MAX_UNFINISHED = 64 * 1_048_576;
+
+/** A body that is arriving. */
+interface Unfinished {
+  length: number;
+  readonly giveUp: (error: Error) => void;
+}
+
+/** The bodies that are arriving, the longest first, and their total size. */
+const unfinished = new Set<Unfinished>();
+let unfinishedBytes = 0;
 
 /** Gathers chunks of bytes in few buffers, however small the chunks are. */
 class Gathered {
@@ -49,11 +62,12 @@ class Gathered {
 }
 
 /**
- * Reads a body to its end.
+ * Reads a body to its end. When too many bytes wait for the rest of their bodies, the body that has been under way
+ * longest gives way.
  *
  * @param limit maximum size of the body. Unit: bytes.
- * @param done is called once, with the bytes, or with a BodyTooLargeError or MalformedRequestError as soon as
- * it is known
+ * @param done is called once, with the bytes, or with a BodyTooLargeError, MalformedRequestError or
+ * OverloadedError as soon as it is known
  */
 export function readBody(
   payload: IncomingMessage,
@@ -61,22 +75,38 @@ export function readBody(
   done: (error: Error | null, body?: Buffer) => void,
 ): void {
   const gathered = new Gathered();
+  const giveUp = (error: Error) => {
+    stopReading(payload);
+    end(error);
+  };
+  const own: Unfinished = { length: 0, giveUp };
   const onData = (chunk: Buffer) => {
     try {
       gathered.add(chunk);
       if (gathered.length > limit) throw new BodyTooLargeError(limit);
+      grow(own, chunk.length);
     } catch (error) {
-      stopReading(payload);
-      end(error as Error);
+      giveUp(error as Error);
     }
   };
   const onEnd = () => end(null, gathered.take());
   function end(error: Error | null, body?: Buffer): void {
     payload.off('data', onData).off('end', onEnd).off('error', end);
+    if (unfinished.delete(own)) unfinishedBytes -= own.length;
     done(error, body);
   }
-  if (Number(payload.headers['content-length']) > limit) done(new BodyTooLargeError(limit));
-  else payload.on('data', onData).on('end', onEnd).on('error', end);
+  if (Number(payload.headers['content-length']) > limit) return done(new BodyTooLargeError(limit));
+  payload.on('data', onData).on('end', onEnd).on('error', end);
+}
+
+function grow(own: Unfinished, bytes: number): void {
+  unfinished.add(own);
+  own.length += bytes;
+  unfinishedBytes += bytes;
+  for (const { giveUp } of unfinished) {
+    if (unfinishedBytes <= MAX_UNFINISHED) return;
+    giveUp(new OverloadedError());
+  }
 }
 
 /**
