@@ -228,9 +228,9 @@ it.each(['read', 'readPatch'] as const)(
 
 it('a list of far too many entries is refused by its length and the faults of its first ones', async () => {
   const parts = Array.from({ length: 100_000 }, () => ({ unknown: 1 }));
-  const pointers = (await faultsOf(READERS.declared.read({ parts }))).map(({ pointer }) => pointer);
-  expect(pointers).toContain('/parts/0/unknown');
-  expect(pointers).not.toContain('/parts/3/unknown');
+  const faults = JSON.stringify(await faultsOf(READERS.declared.read({ parts })));
+  expect(faults).toContain('"/parts/0/unknown"');
+  expect(faults).not.toContain('"/parts/3/unknown"');
 });
 
 it('a body nested too deeply is refused, however deep', async () => {

@@ -1,9 +1,11 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Batches } from '../../common/database/index.js';
 import { ShuttingDownError, TooManyStreamsError } from '../../common/errors/index.js';
 import { FairSlots } from '../../common/http/index.js';
 import { EventLog } from '../log/event-log.js';
+import type { EventRecord } from '../log/event-record.schema.js';
 import { EventFeed } from './event-feed.js';
 import { openingFrame } from './event-frames.js';
 import { EventStream } from './event-stream.js';
@@ -38,6 +40,12 @@ export class EventStreams implements OnModuleInit {
   private readonly expiries = new ExpirySchedule();
   private heartbeat?: NodeJS.Timeout;
   private closing = false;
+
+  /** Reads of the log by streams that catch up: one of a tenant at a time, however many streams it has. */
+  private readonly pages = new Batches<() => Promise<EventRecord[]>, EventRecord[]>(
+    ([read]) => Promise.all(read ? [read()] : []),
+    { max: 1 },
+  );
 
   constructor(
     private readonly feed: EventFeed,
@@ -75,7 +83,8 @@ export class EventStreams implements OnModuleInit {
     // Also emitted after an error response.
     response.once('close', leaveSlot);
     const start = await this.startOf(request);
-    const read = (after: number, limit: number) => this.log.read(after, { tenants: [tenant], limit });
+    const read = (after: number, limit: number) =>
+      this.pages.add(tenant, () => this.log.read(after, { tenants: [tenant], limit }));
     const stream = new EventStream(response, start.seq, read, this.options);
     const leave = await this.feed.follow(tenant, stream);
     if (response.destroyed) return leave();

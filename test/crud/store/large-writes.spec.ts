@@ -56,6 +56,17 @@ describe('writes of long texts', () => {
     await Promise.all(all);
   });
 
+  it('are rejected at once if others will keep them waiting for too long', async () => {
+    const first = write('first', LARGE, 1_000);
+    await pass(1);
+    const waiting = [write('second', LARGE), write('third', LARGE)];
+    await expect(write('fourth', LARGE)).rejects.toThrow();
+    await pass(2_000);
+    await pass(1);
+    await Promise.all([first, ...waiting]);
+    expect(done).toEqual(['first', 'second', 'third']);
+  });
+
   it('are given up when they have waited for too long', async () => {
     const first = write('first', LARGE, 3_000);
     const second = write('second', LARGE);

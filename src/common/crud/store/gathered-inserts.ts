@@ -6,7 +6,7 @@ import { causeOf, refusedBy } from './bulk-errors.js';
 const MAX_BATCH = 1_000;
 
 /** Maximum number of words to index by one command that stores several records. Unit: words. */
-const MAX_BATCH_WORDS = 4_000;
+const MAX_BATCH_WORDS = 20_000;
 
 export type Fields = Record<string, unknown>;
 

@@ -3,7 +3,7 @@ import { Batches, CALL_DEADLINE_MS } from '../../database/index.js';
 import { DatabaseTooSlowError } from '../../errors/index.js';
 
 /** Length of searched text from which on a write takes so long that others should not wait for it. Unit: UTF-16 code units. */
-const LARGE = 8_192;
+const LARGE = 4_096;
 
 /** Duration of a write from which on it leaves time to others, and how many times its own. Unit: milliseconds. */
 const LONG_MS = 20;
@@ -15,21 +15,34 @@ const TIMES_LEFT = 2;
  */
 export class LargeWrites {
   private nextAt = 0;
+  private waiting = 0;
+  /** How long the latest one kept others from beginning. Unit: milliseconds. */
+  private cycleMs = 0;
   private readonly batches = new Batches<() => Promise<unknown>, unknown>(
     ([write]) => this.leavingTime(async () => [await write?.()]),
     { max: 1 },
   );
 
-  /** Carries out a write when it is its turn: at once, if it has less text. */
+  /**
+   * Carries out a write when it is its turn: at once, if it has less text.
+   *
+   * @throws DatabaseTooSlowError if its turn will not come in time: at once, so that its request keeps no place
+   */
   async inTurn<T>(length: number, write: () => Promise<T>): Promise<T> {
     if (length < LARGE) return write();
+    if (this.waiting * this.cycleMs > CALL_DEADLINE_MS) throw new DatabaseTooSlowError();
     const since = performance.now();
-    const result = await this.batches.add('', () => {
-      // Its caller has been told so already.
-      if (performance.now() - since > CALL_DEADLINE_MS) throw new DatabaseTooSlowError();
-      return write();
-    });
-    return result as T;
+    this.waiting += 1;
+    try {
+      const result = await this.batches.add('', () => {
+        // Its caller has been told so already.
+        if (performance.now() - since > CALL_DEADLINE_MS) throw new DatabaseTooSlowError();
+        return write();
+      });
+      return result as T;
+    } finally {
+      this.waiting -= 1;
+    }
   }
 
   private async leavingTime<T>(write: () => Promise<T>): Promise<T> {
@@ -41,7 +54,9 @@ export class LargeWrites {
     } finally {
       const now = performance.now();
       const took = now - begun;
-      if (took > LONG_MS) this.nextAt = now + TIMES_LEFT * took;
+      const left = took > LONG_MS ? TIMES_LEFT * took : 0;
+      this.nextAt = now + left;
+      this.cycleMs = took + left;
     }
   }
 }
