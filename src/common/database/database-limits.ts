@@ -16,6 +16,12 @@ export const CONNECTION_LIMITS = {
 } as const;
 
 /**
+ * Maximum number of connections to the embedded database, so that a short command hardly waits for one that slow ones
+ * have. Both ends of each are in this process: more would exceed the file descriptors that are kept in reserve.
+ */
+export const EMBEDDED_CONNECTIONS = 200;
+
+/**
  * The write concern: a write is acknowledged once it is in the journal of most members, so that a crash
  * cannot lose it. A standalone server would otherwise acknowledge up to 100 ms before the write is on disk.
  * https://www.mongodb.com/docs/manual/reference/write-concern/

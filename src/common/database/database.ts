@@ -12,6 +12,7 @@ import {
   CALL_DEADLINE_MS,
   CONNECTION_LIMITS,
   DURABLE_WRITES,
+  EMBEDDED_CONNECTIONS,
   MADE_AT_A_TIME,
   OPEN_RETRY_MS,
   OPERATION_LIMITS,
@@ -190,7 +191,9 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       await prepareCollections(uri, this.connection.models);
       await this.connection.openUri(uri, {
         ...CONNECTION_LIMITS,
-        ...(!this.server.isEmbedded && { writeConcern: DURABLE_WRITES }),
+        ...(this.server.isEmbedded
+          ? { maxPoolSize: EMBEDDED_CONNECTIONS }
+          : { writeConcern: DURABLE_WRITES }),
         autoCreate: false,
         autoIndex: false,
         bufferCommands: false,
