@@ -1,4 +1,4 @@
-import { Decimal128, Double, Long } from 'bson';
+import { Decimal128, Double, Long, ObjectId } from 'bson';
 import { compileFilter } from '../src/query/filter.js';
 import { codeOf, doc } from './support/bson.js';
 
@@ -7,6 +7,10 @@ type Plain = Record<string, unknown>;
 function matches(filter: Plain, document: Plain): boolean {
   return compileFilter(doc(filter)).matches(doc(document));
 }
+
+/** Enough values for a look-up. */
+const many = Array.from({ length: 12 }, (_, n) => (n % 2 ? `${n}` : ObjectId.createFromTime(n)));
+const id = ObjectId.createFromTime(4);
 
 describe('compileFilter', () => {
   it.each<[Plain, Plain, boolean]>([
@@ -33,6 +37,14 @@ describe('compileFilter', () => {
     [{ a: { $in: [[1, 2]] } }, { a: [1, 2] }, true],
     [{ a: { $in: [/^x/] } }, { a: 'xy' }, true],
     [{ a: { $nin: [1] } }, {}, true],
+    [{ a: { $in: many } }, { a: id }, true],
+    [{ a: { $in: many } }, { a: [1, '3'] }, true],
+    [{ a: { $in: many } }, { a: id.toHexString() }, false],
+    [{ a: { $in: many } }, { a: 3 }, false],
+    [{ a: { $in: many } }, {}, false],
+    [{ a: { $in: [...many, null] } }, {}, true],
+    [{ a: { $nin: many } }, {}, true],
+    [{ a: { $nin: many } }, { a: [1, id] }, false],
     [{ a: { $type: 'int' } }, { a: ['x', 1] }, true],
     [{ a: { $type: 'array' } }, { a: [] }, true],
     [{ a: { $gt: [] } }, { a: [1] }, true],
