@@ -55,11 +55,14 @@ function firstOf(list: readonly Weighted[], names: readonly string[]): Weighted 
   return found.find((entry) => entry !== undefined);
 }
 
-/** Reads a list, ignoring malformed entries and parameters other than the quality. */
+/** Maximum number of entries that are read; no client has that many. */
+const MAX_ENTRIES = 64;
+
+/** Reads a list, ignoring malformed entries, parameters other than the quality, and what exceeds the maximum. */
 function readList(header: string): Weighted[] {
   // Quoted strings may contain commas and semicolons, and only occur in such parameters.
   const unquoted = header.replaceAll(/"(?:\\.|[^"\\])*"?/g, '');
-  return unquoted.split(',').flatMap((text) => {
+  return unquoted.split(',', MAX_ENTRIES).flatMap((text) => {
     const [name = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
     const quality = parameters.find((parameter) => /^q\s*=/.test(parameter))?.replace(/^q\s*=\s*/, '') ?? '1';
     return QUALITY.test(quality) ? [{ name, quality: Number(quality) }] : [];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { OverloadedError } from '../errors/index.js';
-import { FairSlots, slotOwnerAt } from './load/fair-slots.js';
+import { FairSlots, slotOwner } from './load/fair-slots.js';
 
 /** How many connections there may be, and how long a client may take before its connection is closed. */
 export interface ConnectionLimits {
@@ -50,7 +50,7 @@ export function boundConnections(server: Server, maxConnections: number): void {
   const limits = { maxInAll: Math.min(maxConnections, room), maxPerClient: Infinity };
   const slots = new FairSlots(limits, () => new OverloadedError());
   server.on('connection', (socket: Socket) => {
-    const owner = slotOwnerAt(socket.remoteAddress ?? '');
+    const owner = slotOwner(socket.remoteAddress ?? '');
     const leave = slots.takeAnyway(owner, () => void socket.destroy());
     socket.once('close', leave);
   });

@@ -187,6 +187,21 @@ describe('a process at full capacity', () => {
     clearInterval(opening);
   });
 
+  it('leaves three quarters of the places to tenants, however many addresses send without a token', async () => {
+    await startAt({ TRUSTED_PROXIES: '127.0.0.1' });
+    const acme = await tokenOf(ACME);
+    // Whose the first one is nobody knows before its token was verified.
+    for (let i = 0; i < 2; i++) expect((await create(acme)).status).toBe(201);
+    const from = Array.from({ length: 3 * FULL }, (_, i) => `192.0.2.${i}`);
+    const ofAddresses = from.map((address) => hold('address', { 'X-Forwarded-For': address }));
+    await eventually(() => expect(held()).toContain('address'));
+    for (let i = 0; i < FULL; i++) expect((await create(acme)).status).toBe(201);
+    expect(held().length).toBeLessThanOrEqual(FULL / 4);
+    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
+    expect(new Set(await statusesOf(ofAddresses))).toEqual(new Set([200]));
+    clearInterval(opening);
+  });
+
   it('lets a tenant wait for its own requests while there are places for others', async () => {
     await startAt({ MAX_WAIT_MS: '200' });
     const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now());

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { NETWORKS, type SlotOwner } from './fair-slots.js';
 
 /** How many requests are carried out at a time, and how many wait. */
 export interface FairQueueOptions {
@@ -19,8 +20,10 @@ export interface Place {
   leave(): void;
 }
 
-/** One client's share of the running requests while there are other clients. */
-const CLIENT_SHARE = 1 / 8;
+/** What one client may have of all places, or of those of its group, while there are others. */
+const SHARE = 1 / 8;
+/** What all networks without a token may have together while there are tenants. */
+const SHARE_OF_NETWORKS = 1 / 4;
 /**
  * How long after its last request a client still counts, at least; at most twice as long. Unit: milliseconds.
  */
@@ -30,71 +33,70 @@ const BATCH_SHARE = 1 / 4;
 /** Maximum number of waiting requests, whatever the pace. */
 const MAX_WAITING = 4_000;
 /** Maximum number of one client's waiting requests while others are served at once. */
-const MAX_WAITING_OF_ONE = MAX_WAITING * CLIENT_SHARE;
+const MAX_WAITING_OF_ONE = MAX_WAITING * SHARE;
 /** How much longer than others a client may wait behind its own requests, since that delays nobody else. */
 const OWN_PATIENCE = 6;
 
-/** The requests of one client. */
-class Client {
-  running = 0;
-  readonly waiting = new Set<() => void>();
-  readonly pace = new Pace();
-
-  constructor(readonly name: string) {}
+/** A request that waits or is carried out: for all, for a group and for a client. */
+interface Queued {
+  readonly parties: readonly [Party, Party, Party];
+  readonly start: () => void;
 }
 
 /**
- * Limits the requests that are carried out at a time. The others wait, and clients take turns. One client may
- * use all places, but only {@link CLIENT_SHARE} of them while there are other clients.
+ * Limits the requests that are carried out at a time. The others wait; groups take turns, and so do the clients of a
+ * group. A group, and a client in its group, may use all places, but only a share of them while there are others.
  */
 export class FairQueue {
-  private readonly clients = new Map<string, Client>();
-  /** Clients with waiting requests. It is the first client's turn. */
-  private readonly turns = new Set<Client>();
-  private readonly pace = new Pace();
-  private readonly share: number;
-  private recent = new Set<string>();
-  private earlier = new Set<string>();
-  private rotated = 0;
-  running = 0;
-  waiting = 0;
+  private readonly all = new Party(1);
 
-  constructor(private readonly options: FairQueueOptions) {
-    this.share = Math.max(1, Math.floor(options.maxRunningRequests * CLIENT_SHARE));
+  /** @param hasShares whether the places of a client are limited to a share while there are others */
+  constructor(
+    private readonly options: FairQueueOptions,
+    private readonly hasShares = true,
+  ) {}
+
+  get running(): number {
+    return this.all.running;
   }
 
-  /** Why a request of a client would be rejected now; undefined if it would be accepted. */
-  refusal(name: string): QueueRefusal | undefined {
-    const client = this.clients.get(name);
-    const hasRoom = this.running < this.options.maxRunningRequests;
-    if (hasRoom && !client?.waiting.size) return undefined;
+  get waiting(): number {
+    return this.all.waiting.size;
+  }
+
+  /** Why a request would be rejected now; undefined if it would be accepted. */
+  refusal(owner: SlotOwner): QueueRefusal | undefined {
+    const { maxRunningRequests, maxWaitMs } = this.options;
+    const group = this.all.find(owner.group);
+    const client = group?.find(owner.client);
+    const hasRoom = this.running < maxRunningRequests;
+    if (hasRoom && !group?.waiting.size) return undefined;
     const now = performance.now();
     const own = (client?.waiting.size ?? 0) + 1;
-    const { maxWaitMs } = this.options;
-    const hasCompany = this.turns.size > 1 || this.isContended;
+    const hasCompany = this.all.hasCompany || group?.hasCompany;
     if (client && (hasCompany || hasRoom) && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE)
       return 'client';
+    const inGroup = group?.turnOf(own) ?? 1;
     // It waits only for its client's own requests, so the overall pace does not matter.
-    if (hasRoom && own <= MAX_WAITING_OF_ONE) return undefined;
-    const before = Math.min(this.waiting + 1, own * (this.turns.size + 1));
-    if (this.waiting < MAX_WAITING && this.pace.timeOf(before, now) <= maxWaitMs) return undefined;
-    return hasCompany && own > this.share ? 'client' : 'overloaded';
+    if (hasRoom && inGroup === own && own <= MAX_WAITING_OF_ONE) return undefined;
+    const { pace } = (hasRoom && group) || this.all;
+    const before = hasRoom ? inGroup : this.all.turnOf(inGroup);
+    if (this.waiting < MAX_WAITING && pace.timeOf(before, now) <= maxWaitMs) return undefined;
+    return hasCompany && own > maxRunningRequests * SHARE ? 'client' : 'overloaded';
   }
 
-  /** A place for a request of a client. */
-  placeFor(name: string): Place {
-    this.notice(name);
-    let taken: { client: Client; start: () => void } | undefined;
+  /** A place for a request. */
+  placeFor(owner: SlotOwner): Place {
+    this.partiesOf(owner);
+    let taken: Queued | undefined;
     const take = (start: () => void) => {
-      const client = this.clients.get(name) ?? new Client(name);
-      this.clients.set(name, client);
-      taken = { client, start };
-      this.take(client, start);
+      taken = { parties: this.partiesOf(owner), start };
+      this.take(taken);
     };
     const leave = () => {
       const left = taken;
       taken = undefined;
-      if (left) this.leave(left.client, left.start);
+      if (left) this.leave(left);
     };
     return { take, leave };
   }
@@ -103,86 +105,135 @@ export class FairQueue {
    * One more place for what a client already does, which then has several; undefined if that would keep others waiting.
    * The client's own other requests find places as well, even while there are no other clients.
    */
-  placeBeside(name: string): Pick<Place, 'leave'> | undefined {
-    const { maxRunningRequests } = this.options;
-    const most = this.isContended ? this.share : maxRunningRequests * BATCH_SHARE;
-    const running = this.clients.get(name)?.running ?? 0;
-    if (this.waiting > 0 || this.running >= maxRunningRequests || running >= most) return undefined;
-    const place = this.placeFor(name);
+  placeBeside(owner: SlotOwner): Pick<Place, 'leave'> | undefined {
+    const parties = this.partiesOf(owner);
+    const most = this.options.maxRunningRequests * BATCH_SHARE;
+    if (this.waiting > 0 || !this.mayRun(parties) || parties[2].running >= most) return undefined;
+    const place = this.placeFor(owner);
     place.take(() => undefined);
     return place;
   }
 
-  private take(client: Client, start: () => void): void {
-    if (client.waiting.size === 0 && this.mayRun(client)) {
-      this.run(client, start, false);
-      return;
-    }
-    client.waiting.add(start);
-    this.waiting += 1;
-    this.turns.add(client);
+  private partiesOf({ group, client }: SlotOwner): Queued['parties'] {
+    const shareOf = (share: number) => (this.hasShares ? share : 1);
+    const party = this.all.member(group, shareOf(group === NETWORKS ? SHARE_OF_NETWORKS : SHARE));
+    return [this.all, party, party.member(client, shareOf(SHARE))];
   }
 
-  private leave(client: Client, start: () => void): void {
-    if (client.waiting.delete(start)) {
-      this.waiting -= 1;
-    } else {
-      client.running -= 1;
-      this.running -= 1;
-    }
-    if (client.waiting.size === 0) this.turns.delete(client);
-    if (client.running + client.waiting.size === 0) this.clients.delete(client.name);
-    this.next();
+  private take(queued: Queued): void {
+    const [all, group, client] = queued.parties;
+    if (client.waiting.size === 0 && this.mayRun(queued.parties)) return this.run(queued, false);
+    for (const party of queued.parties) party.waiting.add(queued);
+    all.turns.add(group);
+    group.turns.add(client);
   }
 
-  private run(client: Client, start: () => void, waited: boolean): void {
+  private leave(queued: Queued): void {
+    if (queued.parties[2].waiting.has(queued)) this.stopWaiting(queued);
+    else for (const party of queued.parties) party.running -= 1;
+    const places = this.options.maxRunningRequests;
+    for (let next = this.all.next(places); next; next = this.all.next(places)) {
+      this.stopWaiting(next);
+      this.run(next, true);
+    }
+  }
+
+  private stopWaiting(queued: Queued): void {
+    const [all, group, client] = queued.parties;
+    for (const party of queued.parties) party.waiting.delete(queued);
+    if (client.waiting.size === 0) group.turns.delete(client);
+    if (group.waiting.size === 0) all.turns.delete(group);
+  }
+
+  private run({ parties, start }: Queued, waited: boolean): void {
     const now = performance.now();
-    this.pace.turn(now, waited);
-    client.pace.turn(now, waited);
-    client.running += 1;
-    this.running += 1;
+    for (const party of parties) {
+      party.pace.turn(now, waited);
+      party.running += 1;
+    }
     start();
   }
 
-  private next(): void {
-    let held = 0;
-    while (this.running < this.options.maxRunningRequests && held < this.turns.size) {
-      const [client] = this.turns;
-      if (!client) return;
-      // After its turn, a client goes to the end.
-      this.turns.delete(client);
-      this.turns.add(client);
-      const [start] = client.waiting;
-      if (!start || !this.mayRun(client)) {
-        held += 1;
-        continue;
-      }
-      held = 0;
-      client.waiting.delete(start);
-      this.waiting -= 1;
-      if (client.waiting.size === 0) this.turns.delete(client);
-      this.run(client, start, true);
+  private mayRun(parties: Queued['parties']): boolean {
+    const [all, group, client] = parties;
+    const ofAll = this.options.maxRunningRequests;
+    const ofGroup = all.shareOf(group, ofAll);
+    return all.running < ofAll && group.running < ofGroup && client.running < group.shareOf(client, ofGroup);
+  }
+}
+
+/** Who shares places: everybody, a group, or a client, which has no members. */
+class Party {
+  running = 0;
+  /** The requests that wait, the longest first. */
+  readonly waiting = new Set<Queued>();
+  /** Members with waiting requests. It is the first one's turn. */
+  readonly turns = new Set<Party>();
+  readonly pace = new Pace();
+  private readonly members = new Map<string, Party>();
+  private recent = new Set<string>();
+  private earlier = new Set<string>();
+  private rotated = 0;
+
+  /** @param share of the places that its members share, what it may have while there are other members */
+  constructor(private readonly share: number) {}
+
+  /** Whether it has several members. */
+  get hasCompany(): boolean {
+    return this.turns.size > 1 || this.isContended;
+  }
+
+  find(name: string): Party | undefined {
+    return this.members.get(name);
+  }
+
+  /** The member of this name, from now on one of those that share. */
+  member(name: string, share: number): Party {
+    this.rotate(performance.now());
+    this.recent.add(name);
+    const member = this.members.get(name) ?? new Party(share);
+    this.members.set(name, member);
+    return member;
+  }
+
+  /** What a member may have of so many places. */
+  shareOf({ share }: Party, places: number): number {
+    return this.isContended ? Math.max(1, Math.floor(places * share)) : places;
+  }
+
+  /** In how many turns a request has its own that is the given one of its member. */
+  turnOf(own: number): number {
+    return Math.min(this.waiting.size + 1, own * (this.turns.size + 1));
+  }
+
+  /** The request whose turn it is, of a member that has fewer than its share of so many places. */
+  next(places: number): Queued | undefined {
+    if (this.running >= places) return undefined;
+    if (this.members.size === 0) return this.waiting.values().next().value;
+    for (const member of this.turns) {
+      const next = member.next(this.shareOf(member, places));
+      if (!next) continue;
+      // After its turn, a member goes to the end.
+      this.turns.delete(member);
+      this.turns.add(member);
+      return next;
     }
+    return undefined;
   }
 
-  private mayRun(client: Client): boolean {
-    if (this.running >= this.options.maxRunningRequests) return false;
-    return client.running < this.share || !this.isContended;
-  }
-
-  /** Whether there are several clients. */
   private get isContended(): boolean {
     return Math.max(this.recent.size, this.earlier.size) > 1;
   }
 
-  private notice(name: string): void {
-    const now = performance.now();
-    if (now - this.rotated > RECENT_MS) {
-      this.earlier = now - this.rotated > 2 * RECENT_MS ? new Set() : this.recent;
-      this.recent = new Set();
-      this.rotated = now;
+  /** Forgets who has had no request for long. */
+  private rotate(now: number): void {
+    if (now - this.rotated <= RECENT_MS) return;
+    this.earlier = now - this.rotated > 2 * RECENT_MS ? new Set() : this.recent;
+    this.recent = new Set();
+    this.rotated = now;
+    for (const [name, { running, waiting }] of this.members) {
+      if (running + waiting.size === 0 && !this.earlier.has(name)) this.members.delete(name);
     }
-    this.recent.add(name);
   }
 }
 

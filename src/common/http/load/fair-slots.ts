@@ -16,17 +16,18 @@ export interface SlotOwner {
 }
 
 /** Networks without a token: however many they are, they cannot keep a tenant out. */
-const NETWORKS = 'networks';
+export const NETWORKS = 'networks';
 
 /** The owner of what a request takes. */
 export function slotOwnerOf({ ip, tenantContext }: FastifyRequest): SlotOwner {
-  const tenant = tenantContext?.tenant;
-  return tenant === undefined ? slotOwnerAt(ip) : { group: tenant, client: tenant };
+  return slotOwner(ip, tenantContext?.tenant);
 }
 
-/** The owner of what an address takes. */
-export function slotOwnerAt(address: string): SlotOwner {
-  return { group: NETWORKS, client: networkOf(address) };
+/** The owner of what a tenant takes or, without one, an address. */
+export function slotOwner(address: string, tenant?: string): SlotOwner {
+  return tenant === undefined
+    ? { group: NETWORKS, client: networkOf(address) }
+    : { group: tenant, client: tenant };
 }
 
 interface Slot {

@@ -7,8 +7,8 @@ import {
   sendProblem,
   TooManyRequestsError,
 } from '../../errors/index.js';
-import { networkOf } from '../client-of.js';
 import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
+import { slotOwner, slotOwnerOf } from './fair-slots.js';
 import { KnownTenants } from './known-tenants.js';
 import { type RateLimitOptions, RateLimits } from './rate-limits.js';
 
@@ -69,9 +69,15 @@ export interface BatchRequest {
 const DEADLINE_MS = 4_800;
 
 /**
+ * How many requests begin in a turn of the event loop: a step of one that has begun takes as long as these, and not as
+ * all that arrive.
+ */
+const BEGINNING = { maxRunningRequests: 16, maxWaitMs: Infinity };
+
+/**
  * Keeps a process usable under any load. Requests beyond the limits of their client (429) or of the process
- * (503) are rejected before their body is read. The others take turns, fairly between tenants, or between
- * addresses if no tenant is known, and are answered within five seconds. Call it after the hooks whose
+ * (503) are rejected before their body is read. The others take turns, fairly between tenants, and addresses
+ * without a known tenant together have the turns of one tenant; they are answered within five seconds. Call it after the hooks whose
  * headers rejections should also have.
  *
  * @returns the queue, to observe its length
@@ -81,15 +87,24 @@ export async function useLoadControl(
   options: LoadOptions,
 ): Promise<Pick<FairQueue, 'running' | 'waiting'>> {
   const tenants = new KnownTenants();
+  const beginning = new FairQueue(BEGINNING, false);
   const queue = new FairQueue(options);
   const rates = await RateLimits.create(fastify, options, (request) => tenants.of(request));
-  const clientOf = (request: FastifyRequest) => tenants.of(request) ?? networkOf(request.ip);
+  const ownerOf = (request: FastifyRequest) => slotOwner(request.ip, tenants.of(request));
 
   if (options.maxEventLoopDelayMs > 0) refuseWhileBlocked(fastify, options.maxEventLoopDelayMs);
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    if (!isControlled(request)) return done();
+    const place = beginning.placeFor(ownerOf(request));
+    place.take(() => {
+      setImmediate(place.leave);
+      done();
+    });
+  });
   fastify.decorateRequest('load', null);
   fastify.decorate('carryOutInTurn', async ({ request, reply }, items, carryOut) => {
-    const client = request.tenantContext?.tenant ?? clientOf(request);
-    const first = request.load ? undefined : await turnOf(queue.placeFor(client), reply);
+    const owner = request.tenantContext ? slotOwnerOf(request) : ownerOf(request);
+    const first = request.load ? undefined : await turnOf(queue.placeFor(owner), reply);
     const rest = items.entries();
     const results: Awaited<ReturnType<typeof carryOut>>[] = [];
     const work = async (place?: Pick<Place, 'leave'>) => {
@@ -101,7 +116,7 @@ export async function useLoadControl(
     };
     const works = [work(first)];
     while (works.length < items.length) {
-      const place = queue.placeBeside(client);
+      const place = queue.placeBeside(owner);
       if (!place) break;
       works.push(work(place));
     }
@@ -111,7 +126,7 @@ export async function useLoadControl(
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
     await rates.count(request, tenants.of(request));
-    const refusal = queue.refusal(clientOf(request));
+    const refusal = queue.refusal(ownerOf(request));
     if (refusal) throw errorOf(refusal);
   });
   fastify.addHook('preHandler', (request, reply, done) => {
@@ -120,7 +135,7 @@ export async function useLoadControl(
     // 404.
     if (request.load) return done();
     const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
-    const place = queue.placeFor(clientOf(request));
+    const place = queue.placeFor(ownerOf(request));
     request.load = { place, deadline };
     takeTurn(request, place, done);
   });

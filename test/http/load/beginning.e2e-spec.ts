@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
+import { AppModule } from '../../../src/app.module.js';
+import type { DatabaseServer } from '../../../src/common/database/index.js';
+import type { Environment } from '../../../src/config/index.js';
+import { createTestApp, type TestApp } from '../../support/test-app.js';
+
+const CLIENTS = 200;
+
+let begun = 0;
+
+@Controller('begun')
+class BegunController {
+  @Get()
+  begin(): object {
+    return { begun: ++begun };
+  }
+}
+
+@Module({})
+class BegunModule {
+  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
+    return {
+      module: BegunModule,
+      imports: [AppModule.forRoot(environment, database)],
+      controllers: [BegunController],
+    };
+  }
+}
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await createTestApp({ root: BegunModule.forRoot });
+});
+afterAll(() => app.close());
+
+async function connected(): Promise<Socket> {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+describe('requests that arrive at once', () => {
+  it('begin in several turns of the event loop, so that those which have begun go on in between', async () => {
+    const sockets = await Promise.all(Array.from({ length: CLIENTS }, connected));
+    const answers = sockets.map((socket) => once(socket, 'data'));
+    for (const socket of sockets) {
+      socket.write('GET /begun HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    }
+    let largest = 0;
+    let before = 0;
+    const watch = () => {
+      largest = Math.max(largest, begun - before);
+      before = begun;
+      if (begun < CLIENTS) setImmediate(watch);
+    };
+    watch();
+    await Promise.all(answers);
+    expect(begun).toBe(CLIENTS);
+    expect(largest).toBeLessThan(CLIENTS / 4);
+    for (const socket of sockets) socket.destroy();
+  });
+});
