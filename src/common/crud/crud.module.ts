@@ -18,7 +18,6 @@ import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './http/crud.controller.js';
 import { AdapterCheck } from './http/adapter-check.js';
-import { DirectLanes } from './http/direct-lanes.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
 import { definitionOf, serviceOf } from './http/resource-metadata.js';
 import { GetGuards } from './http/route-guards.js';
@@ -54,13 +53,12 @@ export interface CrudOverrides {
 }
 
 /**
- * The registries of an application's resources, outboxes, audit trails and direct lanes; one instance of
- * each.
+ * The registries of an application's resources, outboxes and audit trails; one instance of each.
  */
 @Global()
 @Module({
-  providers: [AdapterCheck, AuditTrails, CircleCheck, CrudRegistry, DirectLanes, Outboxes],
-  exports: [AuditTrails, CrudRegistry, DirectLanes, Outboxes],
+  providers: [AdapterCheck, AuditTrails, CircleCheck, CrudRegistry, Outboxes],
+  exports: [AuditTrails, CrudRegistry, Outboxes],
 })
 class CrudRegistryModule {}
 
@@ -214,7 +212,6 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       registry: CrudRegistry,
       key: InstallationKey,
       outboxes: Outboxes,
-      lanes: DirectLanes,
       host: HttpAdapterHost,
       audit: AuditTrail | undefined,
       provided?: CrudHooks<object, object>,
@@ -231,7 +228,6 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         { guards: new GetGuards(controller), bodyLimit: bodyLimitOf(host), audit },
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
-      lanes.add(controller);
       registry.add(resource, () => {
         if (!definition.archive) documentRestriction(controller);
       });
@@ -244,7 +240,6 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       CrudRegistry,
       InstallationKey,
       Outboxes,
-      DirectLanes,
       HttpAdapterHost,
       { token: AuditTrail, optional: true },
       ...(typeof hooks === 'function' ? [hooks] : []),

@@ -12,7 +12,6 @@ import { useCacheControl } from './cache-control.js';
 import { CarriedRequests } from './carried-requests.js';
 import { useCompression } from './compression.js';
 import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
-import { DirectRoutes } from './direct-routes.js';
 import { KnownPaths } from './known-paths.js';
 import { useMadeOnce } from './made-once.js';
 import { parseQueryString } from './query-string.js';
@@ -108,8 +107,6 @@ export function createHttpAdapter({
 class HttpAdapter extends FastifyAdapter {
   private readonly knownPaths = new KnownPaths(this.getInstance());
   protected readonly carriedRequests = new CarriedRequests(this.getInstance(), this.knownPaths);
-  // After the known paths, which keep Nest's handlers.
-  protected readonly directRoutes = new DirectRoutes(this.getInstance());
 
   /**
    * Nest calls this once every route exists. Its own handler would throw an exception that looks like a

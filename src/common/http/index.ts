@@ -9,7 +9,6 @@ export type { CarriedAnswer, CarriedRequest, Carry } from './carried-requests.js
 export { type LoadOptions, stepAside, UnderLoad, useLoadControl } from './load/load-control.js';
 export { nextTimeSlice } from './load/time-slices.js';
 export { FairSlots, type SlotLimits } from './load/fair-slots.js';
-export type { DirectHandler } from './direct-routes.js';
 export { checkHarmless, parseJson } from './json-body.js';
 export { OpenConnections } from './open-connections.js';
 export * from './pino-logger.js';

@@ -127,27 +127,22 @@ async function configureApp(app: NestFastifyApplication, settings: AppSettings):
   useRequestMetrics(fastify, app.get(Metrics, { strict: false }), turns);
   app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
   app.useGlobalFilters(new ProblemFilter());
-  app.getHttpAdapter().getInstance().directRoutes.permitted = () => hasOwnChainOnly(app);
+  fastify.decorate('hasGlobalGuards', () => hasGlobalGuards(app));
 }
 
 /**
- * Whether the application has only the global guards, interceptors, pipes and filters above. Those that you
- * add before the application is initialized run for every request.
+ * Whether global guards or interceptors of the application's own decide about requests. Those that you add before the
+ * application is initialized run for every request.
  */
-function hasOwnChainOnly(app: NestFastifyApplication): boolean {
-  // Nest exposes its global parts nowhere else. If this is missing, nothing is permitted.
+function hasGlobalGuards(app: NestFastifyApplication): boolean {
+  // Nest exposes its global parts nowhere else. If this is missing, there may be some.
   const { config } = app as unknown as { config?: ApplicationConfig };
-  if (!(config instanceof ApplicationConfig)) return false;
-  const others = [
+  if (!(config instanceof ApplicationConfig)) return true;
+  const own = [
     ...config.getGlobalGuards(),
     ...config.getGlobalRequestGuards(),
     ...config.getGlobalInterceptors().filter((one) => one.constructor !== StrictQueryInterceptor),
     ...config.getGlobalRequestInterceptors(),
-    ...config.getGlobalPipes(),
-    ...config.getGlobalRequestPipes(),
-    ...config.getGlobalFilters().filter((one) => one.constructor !== ProblemFilter),
-    ...config.getGlobalRequestFilters(),
-    ...config.getGlobalPreRequestHooks(),
   ];
-  return others.length === 0;
+  return own.length > 0;
 }

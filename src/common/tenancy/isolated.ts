@@ -14,7 +14,12 @@ import { TenantInterceptor } from './tenant.interceptor.js';
  *
  * @param carried scopes the requests that a handler carries, if any
  */
-export function Isolated(
+export function Isolated(resolver: IsolationResolver, carried?: CarriedIsolationResolver): ClassDecorator {
+  return applyDecorators(IsolatedBy(resolver, carried), UseInterceptors(TenantInterceptor));
+}
+
+/** The same for a controller whose own interceptor makes the scopes. */
+export function IsolatedBy(
   resolver: IsolationResolver,
   carried: CarriedIsolationResolver = () => [],
 ): ClassDecorator {
@@ -22,6 +27,5 @@ export function Isolated(
     SetMetadata(ISOLATION, resolver),
     SetMetadata(CARRIED_ISOLATION, carried),
     UseGuards(TenantGuard),
-    UseInterceptors(TenantInterceptor),
   );
 }

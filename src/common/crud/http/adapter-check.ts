@@ -16,7 +16,7 @@ export class AdapterCheck {
     const adapter = httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
     const platform = PLATFORMS[adapter?.getType() ?? ''];
     if (!adapter || !platform) return;
-    if (adapter.getInstance<{ directRoutes?: unknown }>().directRoutes !== undefined) return;
+    if (adapter.getInstance<{ transfers?: unknown }>().transfers !== undefined) return;
     throw new Error(
       `CrudModule runs on Fastify as createCrudApp sets it up, and this application runs on ${platform}. ` +
         'In main.ts, replace NestFactory.create(AppModule) by createCrudApp(AppModule).',

@@ -8,7 +8,6 @@ import { isPlainObject } from '../../fields/index.js';
 import { NDJSON_TYPE, preferredType, varyBy } from '../../http/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { ItemResult } from '../batch/items.js';
-import type { RecordWriter } from '../definition/crud-definition.js';
 import { plain } from '../definition/plain.js';
 import type { Stored } from '../options/records.js';
 import { Page, recordsOf } from '../query/page.js';
@@ -72,10 +71,6 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     notePage(context, records);
     const rest = { ...(count !== undefined && { count }), ...cursors };
     const isLarge = isLargePage(request);
-    const write = type === NDJSON_TYPE || isLarge ? undefined : textWriterOf(context);
-    if (write) {
-      return new JsonText(`{"results":[${records.map(write).join(',')}],${JSON.stringify(rest).slice(1)}`);
-    }
     const results = await showAll(records, context);
     const place = request.server.transfers.pagePlace();
     if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
@@ -92,9 +87,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
       reply.code(304);
       return undefined;
     }
-    const write = textWriterOf(context);
-    return write ? new JsonText(write(record)) : (await showAll([record], context))[0];
+    return (await showAll([record], context))[0];
   },
+  // Without a record, if nobody needs it.
   update: async (record, context) => {
     const shown = await preferred(record, context);
     if (!shown) return { updated: true };
@@ -175,16 +170,6 @@ function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, 
   if (!context.expansion) return file(records, type, framing, place, writerOf(context));
   const shown = inBatches(records, (batch) => showAll(batch, context));
   return file(shown, type, framing, place);
-}
-
-/** An answer that is JSON already. */
-export class JsonText {
-  constructor(readonly text: string) {}
-}
-
-/** Writes a record as text; undefined if the answer is a value, which others may change. */
-function textWriterOf({ asText, definition, expansion, request }: AnswerContext): RecordWriter | undefined {
-  return asText && !expansion ? definition.writerOf?.(request.crudQuery?.fields) : undefined;
 }
 
 /** Writes the JSON of the result of {@link show}. */

@@ -1,5 +1,5 @@
 import { Body, Inject, Param, type Type, UseInterceptors } from '@nestjs/common';
-import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
+import { CurrentScope, IsolatedBy, type TenantScope } from '../../tenancy/index.js';
 import { carryOut } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
 import { CurrentItems, type Items } from '../batch/items.js';
@@ -12,10 +12,9 @@ import type { Page } from '../query/page.js';
 import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
 import { hasGenerated, isolationOfHandler, isolationOfItems } from '../routes/routes.js';
 import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
-import type { CrudService } from '../service/crud.service.js';
+import { CrudService } from '../service/crud.service.js';
 import { CurrentQuery } from './current-query.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { ReplayInterceptor } from './replay.interceptor.js';
 import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
 
 /** The handlers of a generated controller. Your own controller overrides them by ordinary inheritance. */
@@ -69,10 +68,9 @@ export function CrudController<
 ): Type<CrudController<Entity, Create, Update, Service>> {
   const definition = defineCrud(options);
 
-  // On the class, because decorators of an override replace those of the method but are added to these. The
-  // last runs first.
-  @UseInterceptors(ReplayInterceptor, CrudInterceptor)
-  @Isolated(
+  // On the class, because decorators of an override replace those of the method but are added to these.
+  @UseInterceptors(CrudInterceptor)
+  @IsolatedBy(
     (handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query),
     (handler, controller) => isolationOfItems(resourceOf(controller), handler),
   )
@@ -97,7 +95,10 @@ export function CrudController<
     }
 
     update(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() changes: Changes<Update>) {
-      return this.service.update(scope, id, changes);
+      const { service } = this;
+      const isOwn = service.update !== CrudService.prototype.update;
+      if (isOwn || !scope.request?.isRecordUnread) return service.update(scope, id, changes);
+      return service.updateUnread(scope, id, changes) as unknown as Promise<Stored<Entity>>;
     }
 
     del(@CurrentScope() scope: TenantScope, @Param('id') id: string) {

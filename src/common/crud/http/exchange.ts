@@ -20,7 +20,15 @@ import { readOperations } from '../batch/operation.js';
 import { answer } from './answers.js';
 import { checkId } from './id.pipe.js';
 import { reservePage } from './page-memory.js';
+import { prefersRepresentation } from './prefer.js';
 import type { ResourceRequest } from './resource-request.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether nobody needs the record that the handler changes. */
+    isRecordUnread?: boolean;
+  }
+}
 
 /** Reads the requests of resources, and answers with the results of their handlers. */
 export class Exchange {
@@ -37,6 +45,7 @@ export class Exchange {
     const { tenantContext: caller, tenantScope: scope } = request;
     if (!caller || !scope) throw new Error('The request has no scope.');
     request.crudReply = exchange.reply;
+    request.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
     if (this.trails.areKept) bindOrigin(scope, { requestId: request.id, address: request.ip });
     let result: unknown;
     try {

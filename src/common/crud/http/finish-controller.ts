@@ -11,6 +11,7 @@ import {
   CONTROLLER_WATERMARK,
   HOST_METADATA,
   HTTP_CODE_METADATA,
+  INTERCEPTORS_METADATA,
   PARAMTYPES_METADATA,
   PATH_METADATA,
   SCOPE_OPTIONS_METADATA,
@@ -40,19 +41,10 @@ import {
   type Route,
 } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
-import { DIRECT_HANDLERS } from './direct-lane.js';
+import { CrudInterceptor } from './crud.interceptor.js';
 import { NoBodyInterceptor } from './no-body.interceptor.js';
 import { InheritedGuard, inheritsGuards } from './route-guards.js';
-import {
-  definitionOf,
-  type DirectHandlerName,
-  type DirectKey,
-  hasRoutes,
-  isGeneratedMethod,
-  keepDirectKeys,
-  keepRoutes,
-  resourceOf,
-} from './resource-metadata.js';
+import { definitionOf, hasRoutes, isGeneratedMethod, keepRoutes, resourceOf } from './resource-metadata.js';
 
 type Methods = Record<string, unknown>;
 
@@ -71,15 +63,15 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     );
   }
   const replaced = new Set(own.map(({ route }) => route.handler));
-  const generated = generatedRoutesOf(definition).filter(({ handler }) => !replaced.has(handler));
+  const generated = generatedRoutesOf(definition)
+    .filter(({ handler }) => !replaced.has(handler))
+    .map((route) => ({ ...route, isUnseen: isUnseen(controller, route, definition) }));
   const routes = [...generated, ...own.map(({ route }) => route)];
   for (const { handler, body } of own.map(({ route }) => route)) {
     if (typeof body === 'function') checkBodyClass(body, `the body of ${controller.name}.${handler}`, fail);
   }
   checkTwins(controller, routes, fail);
   keepRoutes(controller, routes);
-  const directKeys = generatedKeysOf(controller, generated);
-  keepDirectKeys(controller, directKeys);
   const classes = createClasses(definition);
   // Found before the generator's own decorators are on the methods.
   const inheriting = new Set(routes.filter((route) => inheritsGuards(controller, route)));
@@ -87,8 +79,6 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     // An override may set another status with @HttpCode.
     const route = { ...declared, status: statusOf(controller, declared) };
     const { guards = [], decorators = [] } = definition.routes[route.handler as CrudHandler] ?? {};
-    const isOwn = guards.length > 0 || decorators.length > 0;
-    const directKey = isOwn ? undefined : directKeys.find(({ handler }) => handler === route.handler);
     decorate(controller, route.handler, decorators);
     inherit(controller, route.handler, [
       RequestMapping({ method: route.method, path: route.path }),
@@ -97,7 +87,6 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       RouteConfig({
         routeKey: declared,
         ...(route.answer === 'list' && { compressed: true }),
-        ...(directKey && { directKey }),
       }),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
       ...(ignoresBody(route) ? [UseInterceptors(NoBodyInterceptor)] : []),
@@ -119,12 +108,14 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   })(controller);
 }
 
-/** The keys of the routes whose methods are the generated ones. */
-function generatedKeysOf(controller: Type<object>, routes: readonly Route[]): DirectKey[] {
-  return routes.flatMap(({ handler }) => {
-    const method = (controller.prototype as Methods)[handler] as DirectKey['method'];
-    if (!(handler in DIRECT_HANDLERS) || !isGeneratedMethod(method)) return [];
-    return [{ handler: handler as DirectHandlerName, method }];
+/** Whether a method is the generated one, and no interceptor of your own is around it. */
+function isUnseen(controller: Type<object>, { handler }: Route, { routes }: CrudDefinition): boolean {
+  const method = (controller.prototype as Methods)[handler];
+  const { decorators = [] } = routes[handler as CrudHandler] ?? {};
+  if (!isGeneratedMethod(method) || decorators.length > 0) return false;
+  return [controller, method as object].every((target) => {
+    const interceptors = Reflect.getMetadata(INTERCEPTORS_METADATA, target) as unknown[] | undefined;
+    return (interceptors ?? []).every((one) => one === CrudInterceptor);
   });
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ExecutionContext, Injectable } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
@@ -25,8 +25,7 @@ import { isGuarded } from './route-guards.js';
  * Carries out a keyed request of a resource once. A replay has of the stored answer what the guards let its
  * sender have now: a key belongs to a tenant and its subject, whose rights may be others by then.
  */
-@Injectable()
-export class ReplayInterceptor extends IdempotencyInterceptor {
+export abstract class ReplayInterceptor extends IdempotencyInterceptor {
   constructor(
     keys: IdempotencyKeys,
     reflector: Reflector,

@@ -1,6 +1,5 @@
 import type { Type } from '@nestjs/common';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { CrudHandler } from '../options/crud-options.js';
 import type { Route } from '../routes/routes.js';
 
 const DEFINITION = 'crud:definition';
@@ -70,26 +69,4 @@ export function keepGenerated(methods: Iterable<object>): void {
 /** Whether a method of a controller is the generated one, rather than an override of it. */
 export function isGeneratedMethod(method: unknown): boolean {
   return typeof method === 'function' && generatedMethods.has(method);
-}
-
-const DIRECT_KEYS = 'crud:direct-keys';
-
-/** The handlers that may have a direct lane. */
-export type DirectHandlerName = Exclude<CrudHandler, 'restore'>;
-
-/** Identifies the generated handler that a direct lane may serve. */
-export interface DirectKey {
-  readonly handler: DirectHandlerName;
-  /** The generated method. */
-  readonly method: (...args: unknown[]) => unknown;
-}
-
-/** Stores the keys of the direct lanes that a controller may have. */
-export function keepDirectKeys(controller: Type<object>, keys: readonly DirectKey[]): void {
-  Reflect.defineMetadata(DIRECT_KEYS, keys, controller);
-}
-
-/** The keys of the direct lanes that a controller may have. */
-export function directKeysOf(controller: Type<object>): readonly DirectKey[] {
-  return (Reflect.getOwnMetadata(DIRECT_KEYS, controller) ?? []) as readonly DirectKey[];
 }

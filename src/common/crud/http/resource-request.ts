@@ -9,6 +9,4 @@ export interface ResourceRequest {
   readonly definition: CrudDefinition;
   /** Undefined for a route of plain Nest decorators. */
   readonly route: Route | undefined;
-  /** Whether records may be sent as text, because nothing looks at the answer on its way. @default false */
-  readonly asText?: boolean;
 }

@@ -23,6 +23,10 @@ declare module 'fastify' {
     /** Set if the request only asks the guards of its route: it must not be carried out. */
     guardCheck?: { isPassed: boolean };
   }
+  interface FastifyInstance {
+    /** Whether global guards or interceptors of the application's own decide about requests. */
+    hasGlobalGuards: () => boolean;
+  }
 }
 
 type Params = Readonly<Record<string, string>>;
@@ -32,7 +36,7 @@ const CLOSED: CarriedAnswer = { status: 403, body: 'Forbidden resource' };
 
 /** Whether anything but the generator's own guard decides who may use a route. */
 export function isGuarded(controller: Type<object>, { handler }: Route, { server }: FastifyRequest): boolean {
-  if (!server.directRoutes.permitted()) return true;
+  if (server.hasGlobalGuards()) return true;
   const method = (controller.prototype as Record<string, object>)[handler];
   return [controller, method].some((guarded) => {
     const guards = (guarded && Reflect.getMetadata(GUARDS_METADATA, guarded)) as

@@ -47,6 +47,8 @@ export interface Route {
   readonly errors: readonly (ErrorCode | number)[];
   /** Members of the response that a replay leaves out. @default none */
   readonly unkept?: readonly string[];
+  /** Whether nothing but the answer looks at the record that the handler returns. @default false */
+  readonly isUnseen?: boolean;
 }
 
 /** Whether the requests of a route may have a body, although the route does not use it. */
