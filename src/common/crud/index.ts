@@ -5,13 +5,13 @@ export type { CrudRootAsyncOptions, CrudRootOptions, CrudTokenOptions } from './
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
 export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
-export { CurrentQuery } from './http/current-query.js';
+export { CurrentQuery } from './http/crud.interceptor.js';
 export { CrudController } from './http/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { type Order, orderOf, type SortKey } from './definition/order.js';
-export { IdPipe } from './http/id.pipe.js';
+export { IdPipe } from './http/crud.interceptor.js';
 export { Compressed, varyBy } from '../http/index.js';
-export { prefersRepresentation } from './http/prefer.js';
+export { prefersRepresentation } from './http/answers.js';
 export { streamJsonArray } from './http/record-stream.js';
 export {
   type AnswerClasses,
@@ -61,7 +61,7 @@ export type { Condition, CountMode, ListQuery, PageQuery, ReadQuery } from './qu
 export { Outboxes } from './service/outboxes.js';
 export type { Outbox } from './store/outbox.js';
 export { forgetsWords } from './store/word-backfill.js';
-export { type PagePosition, type Paging, PageQueryPipe } from './query/page-query.js';
+export { type PagePosition, type Paging, PageQueryPipe } from './query/read-query.js';
 export { fieldsPipe, project } from './query/read-fields.js';
 export { CrudService } from './service/crud.service.js';
 export type {

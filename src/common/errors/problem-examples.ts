@@ -1,39 +1,47 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { AuthenticationUnavailableError } from './authentication-unavailable.error.js';
-import { BodyTooLargeError } from './body-too-large.error.js';
-import { ClaimRequiredError } from './claim-required.error.js';
-import { DatabaseUnavailableError } from './database-unavailable.error.js';
-import { DeadlineExceededError } from './deadline-exceeded.error.js';
 import type { DomainError } from './domain.error.js';
-import { DuplicateValueError } from './duplicate-value.error.js';
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
 import { FeatureError } from './feature.error.js';
 import { FrameworkError } from './framework.error.js';
-import { IdempotencyKeyInUseError } from './idempotency-key-in-use.error.js';
-import { IdempotencyKeyReusedError } from './idempotency-key-reused.error.js';
-import { InsufficientScopeError } from './insufficient-scope.error.js';
-import { InvalidIdError } from './invalid-id.error.js';
-import { InvalidTokenError } from './invalid-token.error.js';
-import { MalformedRequestError } from './malformed-request.error.js';
-import { MethodNotAllowedError } from './method-not-allowed.error.js';
-import { OverloadedError } from './overloaded.error.js';
-import { PathNotFoundError } from './path-not-found.error.js';
-import { PreconditionFailedError } from './precondition-failed.error.js';
+import {
+  MalformedRequestError,
+  ValidationError,
+  InvalidIdError,
+  BodyTooLargeError,
+  UnsupportedMediaTypeError,
+  PathNotFoundError,
+  MethodNotAllowedError,
+  UnknownEventError,
+} from './request.errors.js';
+import {
+  OverloadedError,
+  TooManyRequestsError,
+  TooManyStreamsError,
+  TooManySubscriptionsError,
+  DeadlineExceededError,
+  QueryTooSlowError,
+  DatabaseUnavailableError,
+  ShuttingDownError,
+} from './load.errors.js';
 import { type Problem, toProblem } from './problem.js';
-import { QueryTooSlowError } from './query-too-slow.error.js';
-import { RecordNotFoundError } from './record-not-found.error.js';
-import { ShuttingDownError } from './shutting-down.error.js';
-import { StillReferencedError } from './still-referenced.error.js';
-import { TenantRequiredError } from './tenant-required.error.js';
-import { TooManyRequestsError } from './too-many-requests.error.js';
-import { TooManyStreamsError } from './too-many-streams.error.js';
-import { TooManySubscriptionsError } from './too-many-subscriptions.error.js';
-import { UnauthenticatedError } from './unauthenticated.error.js';
-import { UnknownEventError } from './unknown-event.error.js';
-import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
-import { ValidationError } from './validation.error.js';
-import { WriteConflictError } from './write-conflict.error.js';
+import {
+  RecordNotFoundError,
+  PreconditionFailedError,
+  WriteConflictError,
+  DuplicateValueError,
+  StillReferencedError,
+  IdempotencyKeyInUseError,
+  IdempotencyKeyReusedError,
+} from './record.errors.js';
+import {
+  UnauthenticatedError,
+  InvalidTokenError,
+  InsufficientScopeError,
+  TenantRequiredError,
+  ClaimRequiredError,
+  AuthenticationUnavailableError,
+} from './caller.errors.js';
 
 /** Route details for its examples. */
 export interface ExampleContext {

@@ -1,14 +1,16 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DomainError, ProblemCode } from './domain.error.js';
-import { InvalidTokenError } from './invalid-token.error.js';
+import { InvalidTokenError } from './caller.errors.js';
 import { OUTAGE, reasonOf } from './log-text.js';
-import { OverloadedError } from './overloaded.error.js';
-import { pathOf } from './path-of.js';
-import { PROBLEM_CONTENT_TYPE, toProblem } from './problem.js';
-import { ShuttingDownError } from './shutting-down.error.js';
+import {
+  OverloadedError,
+  type RequestLimit,
+  TooManyRequestsError,
+  ShuttingDownError,
+} from './load.errors.js';
+import { PROBLEM_CONTENT_TYPE, toProblem, pathOf } from './problem.js';
 import { toDomainError } from './to-domain-error.js';
-import { type RequestLimit, TooManyRequestsError } from './too-many-requests.error.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

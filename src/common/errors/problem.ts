@@ -1,4 +1,5 @@
 import type { DomainError, ProblemCode, Violation } from './domain.error.js';
+import { ERROR_TABLE, type ErrorCode } from './error-messages.js';
 
 /** Media type of every error body (RFC 9457). */
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
@@ -33,4 +34,19 @@ export function toProblem(error: DomainError, request: { path: string; id: strin
     requestId: request.id,
     ...(error.errors && { errors: error.errors }),
   };
+}
+
+/** Whether a value names an error for the documentation: a code of the table, or a status of your own. */
+export function isProblem(value: unknown): value is ErrorCode | number {
+  if (typeof value === 'number') return Number.isInteger(value) && value >= 400 && value <= 599;
+  return typeof value === 'string' && Object.hasOwn(ERROR_TABLE, value);
+}
+
+/**
+ * The path of a request's URL, without its query. Errors, links and the log omit the query because it may be
+ * secret.
+ */
+export function pathOf({ url }: { readonly url: string }): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
 }

@@ -1,11 +1,9 @@
 import { HttpException } from '@nestjs/common';
-import { BodyTooLargeError } from './body-too-large.error.js';
+import { BodyTooLargeError, PathNotFoundError } from './request.errors.js';
 import { DomainError } from './domain.error.js';
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
 import { FeatureError } from './feature.error.js';
-import { FrameworkError } from './framework.error.js';
-import { PathNotFoundError } from './path-not-found.error.js';
-import { ServerRefusalError } from './server-refusal.error.js';
+import { FrameworkError, ServerRefusalError } from './framework.error.js';
 
 /**
  * Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/), as rows of the

@@ -1,3 +1,5 @@
+import type { FastifyReply } from 'fastify';
+
 /** An accepted value and its quality (RFC 9110, section 12.4.2). */
 interface Weighted {
   readonly name: string;
@@ -67,4 +69,13 @@ function readList(header: string): Weighted[] {
     const quality = parameters.find((parameter) => /^q\s*=/.test(parameter))?.replace(/^q\s*=\s*/, '') ?? '1';
     return QUALITY.test(quality) ? [{ name, quality: Number(quality) }] : [];
   });
+}
+
+/**
+ * Adds a request header to those that the response depends on (RFC 9110, section 12.5.5), such as CORS's
+ * `Origin`.
+ */
+export function varyBy(reply: FastifyReply, header: string): void {
+  const named = [reply.getHeader('Vary') ?? []].flat().flatMap((names) => String(names).split(', '));
+  if (!named.includes(header)) reply.header('Vary', [...named, header].join(', '));
 }

@@ -12,8 +12,7 @@ import {
 } from 'node:zlib';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { preferredCoding } from './accept.js';
-import { varyBy } from './vary-by.js';
+import { preferredCoding, varyBy } from './accept.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

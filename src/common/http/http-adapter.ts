@@ -8,13 +8,13 @@ import { MalformedRequestError, sendProblem, ServerRefusalError, errorMessages }
 import { useBodyParsing } from './body-parsing.js';
 import { useBodyTimeout } from './body-timeout.js';
 import { BrokenRequests } from './broken-requests.js';
-import { useCacheControl } from './cache-control.js';
+import { useCacheControl } from './security-headers.js';
 import { CarriedRequests } from './carried-requests.js';
 import { useCompression } from './compression.js';
 import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
 import { KnownPaths } from './known-paths.js';
 import { useMadeOnce } from './made-once.js';
-import { parseQueryString } from './query-string.js';
+import { parseQueryString } from './strict-query.js';
 import { boundQueuedResponses } from './queued-responses.js';
 import { AnswerLog, useRequestLog } from './request-log.js';
 import { leaveRest, useStagedClose } from './staged-close.js';

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PathNotFoundError } from '../errors/index.js';
 import { type Coding, codingOf, compressOnce, isStream } from './compression.js';
-import { varyBy } from './vary-by.js';
+import { varyBy } from './accept.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

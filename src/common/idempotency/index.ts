@@ -1,4 +1,4 @@
-export * from './current-reservation.js';
+export * from './reservation.js';
 export { IdempotencyInterceptor, Unkept } from './idempotency.interceptor.js';
 export type { KeptAnswer } from './idempotency-key.schema.js';
 export { IdempotencyKeys } from './idempotency-keys.js';

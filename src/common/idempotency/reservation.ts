@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Types } from 'mongoose';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import { DuplicateValueError } from '../errors/index.js';
 import type { TenantScope } from '../tenancy/index.js';
 
@@ -96,3 +98,9 @@ export function bindReservation(scope: TenantScope, reservation: Reservation): v
 export function reservationOf(scope: TenantScope): Reservation | undefined {
   return reservations.get(scope);
 }
+
+/** Injects the {@link Reservation} of a request with an `Idempotency-Key` into a hand-written handler. */
+export const CurrentReservation = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Reservation | undefined =>
+    context.switchToHttp().getRequest<FastifyRequest>().reservation,
+);

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
 /** Figures of the process itself: CPU, memory, event loop, garbage collection. */
@@ -50,3 +50,7 @@ export class Metrics {
     return ofProcess;
   }
 }
+
+/** Makes the application's figures injectable. */
+@Module({ providers: [Metrics], exports: [Metrics] })
+export class MetricsModule {}

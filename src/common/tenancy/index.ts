@@ -1,14 +1,12 @@
 export { bearerTokenOf } from './bearer-token.js';
 export { CallerIdentity, type Identity } from './caller-identity.js';
 export { Callers } from './callers.js';
-export * from './current-scope.js';
-export * from './decide-caller.js';
+export * from './tenant-scope.js';
 export * from './isolated.js';
 export { handlerName, isolationOf, type IsolationResolver, type RequestQuery } from './isolation-of.js';
 export * from './isolation-source.js';
 export * from './tenancy.module.js';
 export * from './tenant-context.js';
-export * from './tenant-scope.js';
 export * from './tenant.guard.js';
 export * from './tenant.interceptor.js';
 export * from './token-verifier.js';

@@ -1,8 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Callers } from './callers.js';
-import { decideCaller } from './decide-caller.js';
 import { isolationOf } from './isolation-of.js';
+import { needsToken } from './isolation-source.js';
+import { ANONYMOUS } from './tenant-context.js';
 
 /**
  * Decides whether a request may proceed: an isolated action needs a valid bearer token (RFC 6750). Stores the
@@ -11,11 +12,12 @@ import { isolationOf } from './isolation-of.js';
 @Injectable()
 export class TenantGuard implements CanActivate {
   /** @param callers identifies the sender of a request */
-  constructor(readonly callers: Callers) {}
+  constructor(private readonly callers: Callers) {}
 
+  /** @throws UnauthenticatedError, InvalidTokenError if the action needs a token, and there is no valid one */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    await decideCaller(request, isolationOf(context), this.callers);
+    request.tenantContext = needsToken(isolationOf(context)) ? await this.callers.of(request) : ANONYMOUS;
     return true;
   }
 }

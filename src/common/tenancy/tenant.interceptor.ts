@@ -1,8 +1,24 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
-import { applyScope } from './decide-caller.js';
 import { isolationOf } from './isolation-of.js';
+import type { IsolationFields } from './isolation-source.js';
+import { TenantScope } from './tenant-scope.js';
+
+/**
+ * Makes the scope of a request whose caller has been decided.
+ *
+ * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks a value of one of the fields
+ */
+export function applyScope(request: FastifyRequest, fields: IsolationFields): TenantScope {
+  // Without the guard, nobody has decided who is calling.
+  if (!request.tenantContext) throw new Error('The TenantGuard did not run before the TenantInterceptor.');
+  const params = request.params as Readonly<Record<string, string>>;
+  const scope = TenantScope.ofRequest(request.tenantContext, { params, request });
+  scope.valuesOf(fields);
+  request.tenantScope = scope;
+  return scope;
+}
 
 /**
  * Applies the guard's decision: makes the scope of the request, the first argument of every verb of a

@@ -1,4 +1,4 @@
-import { parseQueryString, queryFault } from '../../../src/common/http/query-string.js';
+import { parseQueryString, queryFault } from '../../../src/common/http/strict-query.js';
 
 describe('a query string', () => {
   it.each([

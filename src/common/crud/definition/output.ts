@@ -3,8 +3,7 @@ import { apiNamesOf, fieldsOf } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
-import { plain } from './plain.js';
-import type { Presenter } from './presenter.js';
+import { type Presenter, plain } from './presenter.js';
 
 type View = (record: Presented<object>, caller: TenantContext) => object;
 

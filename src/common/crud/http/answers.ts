@@ -1,22 +1,20 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
-import type { Place, QueryParameters } from '../../http/index.js';
+import { type Place, type QueryParameters, NDJSON_TYPE, preferredType, varyBy } from '../../http/index.js';
 import { isPlainObject } from '../../fields/index.js';
-import { NDJSON_TYPE, preferredType, varyBy } from '../../http/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { ItemResult } from '../batch/items.js';
-import { plain } from '../definition/plain.js';
+import { plain } from '../definition/presenter.js';
 import type { Stored } from '../options/records.js';
 import { Page, recordsOf } from '../query/page.js';
 import { project } from '../query/read-fields.js';
 import { type AnswerKind, onceFieldsOf } from '../routes/routes.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import type { Expansion } from '../service/expansion.js';
-import { bulkAnswer } from './bulk-answer.js';
-import { prefersRepresentation } from './prefer.js';
 import { isLargePage, notePage } from './page-memory.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
 import type { ResourceRequest } from './resource-request.js';
@@ -228,4 +226,39 @@ function isRecord(value: unknown): value is Stored<object> {
 
 function isAsyncIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+/** Whether a `Prefer` header (RFC 7240) asks for the whole record in answer to a write. */
+export function prefersRepresentation(header: string | string[] | undefined): boolean {
+  if (header === undefined) return false;
+  const preferences = [header].flat().join(',').split(',');
+  const [first] = preferences
+    .map((preference) => /^\s*return\s*=\s*"?([\w-]+)"?\s*(?:;.*)?$/i.exec(preference)?.[1]?.toLowerCase())
+    .filter((value) => value !== undefined);
+  return first === 'representation';
+}
+
+/**
+ * How long the answer waits for results. After that it begins, so that the client sees progress. Unit:
+ * milliseconds.
+ */
+const PATIENCE_MS = 4_000;
+
+/** The answer to a bulk request: its results or, if they take long, a stream of the same JSON. */
+async function bulkAnswer(results: Promise<readonly ItemResult[]>): Promise<unknown> {
+  const ended = new AbortController();
+  const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+  try {
+    const inTime = await Promise.race([results, late]);
+    if (inTime) return { results: inTime };
+  } finally {
+    ended.abort();
+  }
+  async function* json() {
+    yield '{"results":';
+    yield `${JSON.stringify(await results)}}`;
+  }
+  return new StreamableFile(Readable.from(json(), { objectMode: false }), {
+    type: 'application/json; charset=utf-8',
+  });
 }

@@ -13,8 +13,7 @@ import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query
 import { hasGenerated, isolationOfHandler, isolationOfItems } from '../routes/routes.js';
 import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import { CrudService } from '../service/crud.service.js';
-import { CurrentQuery } from './current-query.js';
-import { CrudInterceptor } from './crud.interceptor.js';
+import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
 import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
 
 /** The handlers of a generated controller. Your own controller overrides them by ordinary inheritance. */

@@ -1,4 +1,12 @@
-import { type CallHandler, type ExecutionContext, Injectable } from '@nestjs/common';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type Type,
+  createParamDecorator,
+  type ArgumentMetadata,
+  type PipeTransform,
+} from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
@@ -6,9 +14,127 @@ import { IdempotencyKeys } from '../../idempotency/index.js';
 import { applyScope, CallerIdentity, handlerName, isolationOf } from '../../tenancy/index.js';
 import { AuditTrails } from '../audit/audit-trails.js';
 import { CrudRegistry } from '../service/crud.registry.js';
-import { Exchange } from './exchange.js';
+import { toDomainError, InvalidIdError } from '../../errors/index.js';
+import { bindOrigin } from '../audit/audit-origin.js';
+import { markUnread, markChecked } from '../definition/checked-bodies.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import { readEntityTags } from '../definition/entity-tags.js';
+import type { Stored } from '../options/records.js';
+import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
+import { readQuery } from '../query/read-query.js';
+import { isBatch, type Route, type BodyKind } from '../routes/routes.js';
+import { Expansion } from '../service/expansion.js';
+import { isReadable } from '../service/readable-records.js';
+import { requireTags } from '../service/preconditions.js';
+import { placeCreate } from '../service/turns.js';
+import { InputReader } from '../../fields/index.js';
+import { readOperations } from '../batch/operation.js';
+import type { ListQuery } from '../query/list-query.js';
+import { isObjectId } from '../../ids/index.js';
 import { ReplayInterceptor } from './replay.interceptor.js';
 import { resourceOf } from './resource-metadata.js';
+import { answer, prefersRepresentation } from './answers.js';
+import { reservePage } from './page-memory.js';
+import type { ResourceRequest } from './resource-request.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether nobody needs the record that the handler changes. */
+    isRecordUnread?: boolean;
+  }
+}
+
+/** Reads the requests of resources, and answers with the results of their handlers. */
+class Exchange {
+  private readonly bodies = new BodyReaders();
+
+  constructor(
+    private readonly registry: CrudRegistry,
+    private readonly trails: AuditTrails,
+  ) {}
+
+  /** Reads the request strictly, runs its handler, and returns the answer. */
+  async carryOut(exchange: ResourceRequest, handle: () => Promise<unknown>): Promise<unknown> {
+    const { request, definition, route } = exchange;
+    const { tenantContext: caller, tenantScope: scope } = request;
+    if (!caller || !scope) throw new Error('The request has no scope.');
+    request.crudReply = exchange.reply;
+    request.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
+    if (this.trails.areKept) bindOrigin(scope, { requestId: request.id, address: request.ip });
+    let result: unknown;
+    try {
+      await this.read(exchange);
+      // Each item of a batch has its own check.
+      if (definition.parent && !isBatch(route))
+        await this.registry.of(definition.entity).parents.require(route?.action ?? 'get', scope);
+      await reservePage(request, exchange.reply, definition);
+      result = await handle();
+    } catch (error) {
+      result = await this.recall(error, request, definition, route);
+    }
+    const { expand } = request.crudQuery ?? {};
+    const expansion = expand && new Expansion(this.registry, scope, expand);
+    const resource = this.registry.of(definition.entity);
+    const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
+    return answer(result, { ...exchange, caller, expansion, maySee });
+  }
+
+  /**
+   * If an earlier request with the same key has already created the record, answers with it even if the
+   * create would be rejected now, for example because of a limit that this very record has reached.
+   */
+  private async recall(
+    error: unknown,
+    request: FastifyRequest,
+    { entity }: CrudDefinition,
+    route: Route | undefined,
+  ): Promise<unknown> {
+    const isRefusal = toDomainError(error, request.routeOptions).status < 500;
+    const { tenantScope: scope, body } = request;
+    if (!isRefusal || route?.answer !== 'create' || !scope) throw error;
+    const record = await this.registry.of(entity).creates.recall(scope, body as object);
+    if (!record) throw error;
+    return record;
+  }
+
+  private async read({ request, definition, route }: ResourceRequest): Promise<void> {
+    const params = request.params as Record<string, string>;
+    for (const name of ['id', definition.parent?.param]) {
+      const value = name === undefined ? undefined : params[name];
+      if (name !== undefined && value !== undefined) params[name] = checkId(value, name);
+    }
+    const tags = readEntityTags('If-Match', request.headers['if-match']);
+    if (tags && params.id !== undefined && request.tenantScope)
+      requireTags(request.tenantScope, params.id, tags);
+    if (request.crudPlace && request.tenantScope) placeCreate(request.tenantScope, request.crudPlace);
+    if (route?.reads) {
+      request.crudQuery = readQuery(route.reads, request.query as Record<string, unknown>, definition);
+    } else if (route?.query.includes(ARCHIVED_PARAMETER)) {
+      request.crudQuery = { archived: requireArchived(request.query as Record<string, unknown>) };
+    }
+    if (route?.body !== undefined) {
+      request.body = await this.bodies.read(request.body, definition, route.body);
+    } else if (request.body !== undefined && request.body !== null && request.tenantScope) {
+      markUnread(request.tenantScope);
+    }
+  }
+}
+
+/** Reads the bodies of routes, strictly; see {@link InputReader}. */
+class BodyReaders {
+  private readonly own = new Map<Type<object>, InputReader<object>>();
+
+  /** @throws ValidationError that names every fault */
+  async read(body: unknown, { createReader, updateReader }: CrudDefinition, kind: BodyKind): Promise<object> {
+    if (kind === 'create') return markChecked(await createReader.read(body), createReader);
+    if (kind === 'update') return markChecked(await updateReader.readPatch(body), updateReader);
+    if (kind === 'operations') return readOperations(body);
+    if (kind === 'lines') return body as object;
+    const reader = this.own.get(kind) ?? new InputReader(kind);
+    this.own.set(kind, reader);
+    return reader.read(body);
+  }
+}
 
 /**
  * Makes the scope of a request, carries a keyed one out once, reads it before its handler runs, and sends the
@@ -50,5 +176,37 @@ export class CrudInterceptor extends ReplayInterceptor {
     const route = routes.get(handlerName(context));
     const handle = () => lastValueFrom(next.handle(), { defaultValue: undefined });
     return from(this.exchange.carryOut({ request, reply, definition, route }, handle));
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The query of the request; set by the CrudInterceptor for handlers that read. */
+    crudQuery?: ListQuery;
+  }
+}
+
+/** Injects the query of the request: filter, order, page, fields. */
+export const CurrentQuery = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): ListQuery =>
+    context.switchToHttp().getRequest<FastifyRequest>().crudQuery ?? {},
+);
+
+/**
+ * Accepts only object identifiers: 24 hexadecimal digits, which are returned in lower case.
+ *
+ * @throws InvalidIdError that names the parameter
+ */
+function checkId(value: string, parameter: string): string {
+  if (!isObjectId(value)) throw new InvalidIdError(parameter);
+  return value.toLowerCase();
+}
+
+/** Checks an identifier in the path of a hand-written controller, and returns it in lower case. */
+@Injectable()
+export class IdPipe implements PipeTransform<string, string> {
+  /** @throws InvalidIdError */
+  transform(value: string, { data }: ArgumentMetadata): string {
+    return checkId(value, data ?? 'id');
   }
 }

@@ -15,7 +15,7 @@ import {
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED } from '../definition/archive.js';
 import { ARCHIVED_PARAMETER } from '../query/archived.js';
-import { PAGE_LIMITS, type Paging } from '../query/page-query.js';
+import { PAGE_LIMITS, type Paging } from '../query/read-query.js';
 import type { CrudBatchHandler } from '../options/crud-options.js';
 import type { AnswerKind } from '../routes/routes.js';
 import { anyOf } from './documented-class.js';

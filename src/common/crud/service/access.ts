@@ -11,7 +11,7 @@ import {
 import { type Archived, archivedOnly, isolationOfAction, liveOnly } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { SCALARS } from '../definition/filter-field.js';
-import { plain } from '../definition/plain.js';
+import { plain } from '../definition/presenter.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/filter-of.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';

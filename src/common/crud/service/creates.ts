@@ -1,7 +1,7 @@
 import { Types } from 'mongoose';
 import { reservationOf } from '../../idempotency/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import { plain } from '../definition/plain.js';
+import { plain } from '../definition/presenter.js';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
 import { differences, requireTexts } from './changes.js';

@@ -4,7 +4,7 @@ import type { Stored } from '../options/records.js';
 import type { StoreChange } from '../store/crud.store.js';
 import { entryTypeOf, type Composite } from '../store/hide-fields.js';
 import { isPlainObject } from '../../fields/index.js';
-import { plain } from '../definition/plain.js';
+import { plain } from '../definition/presenter.js';
 import { isIsolatedBy } from './access.js';
 import { valueAt } from './changes.js';
 import { DraftChanges, type PathChange, withChanges } from './draft-changes.js';

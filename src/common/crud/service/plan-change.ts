@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { plain } from '../definition/plain.js';
+import { plain } from '../definition/presenter.js';
 import type { StoreChange } from '../store/crud.store.js';
 
 type Fields = Readonly<Record<string, unknown>>;
