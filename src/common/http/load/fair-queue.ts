@@ -23,7 +23,7 @@ export interface Place {
 /** What one client may have of all places, or of those of its group, while there are others. */
 const SHARE = 1 / 8;
 /** What all networks without a token may have together while there are tenants. */
-const SHARE_OF_NETWORKS = 1 / 4;
+const SHARE_OF_NETWORKS = 1 / 2;
 /**
  * How long after its last request a client still counts, at least; at most twice as long. Unit: milliseconds.
  */
