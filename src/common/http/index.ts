@@ -12,7 +12,6 @@ export { FairSlots, type SlotLimits } from './load/fair-slots.js';
 export { checkHarmless, parseJson } from './json-body.js';
 export { OpenConnections } from './open-connections.js';
 export * from './pino-logger.js';
-export { type QueryParameters, queryFault } from './strict-query.js';
 export { useRequestMetrics } from './request-metrics.js';
 export { useSecurityHeaders } from './security-headers.js';
 export * from './strict-query.js';
