@@ -10,7 +10,7 @@ export {
   shutDownOnSignal,
   type ShutdownOptions,
 } from './common/setup/index.js';
-export { Database, NoEmbeddedDatabaseError } from './common/database/index.js';
+export { CRUD_CONNECTION, Database, NoEmbeddedDatabaseError } from './common/database/index.js';
 export {
   ApiProblems,
   DomainError,
@@ -62,7 +62,13 @@ export {
   type WholeNumberOptions,
 } from './common/fields/index.js';
 export { HealthModule, ShutdownState } from './common/health/index.js';
-export { ReadsQuery, TakesQuery, UnderLoad } from './common/http/index.js';
+export {
+  ReadsQuery,
+  StrictBody,
+  StrictQueryInterceptor,
+  TakesQuery,
+  UnderLoad,
+} from './common/http/index.js';
 export { CurrentReservation, type Reservation, Unkept } from './common/idempotency/index.js';
 export { isObjectId, OBJECT_ID_PATTERN } from './common/ids/index.js';
 export { Metrics } from './common/metrics/index.js';
@@ -80,3 +86,4 @@ export {
   TenantScope,
   unrestrictedScope,
 } from './common/tenancy/index.js';
+export type { HttpRequest, HttpResponse, Platform, RequestState } from './common/platform/index.js';

@@ -10,11 +10,12 @@ import {
   Injectable,
   type ModuleMetadata,
   UseGuards,
+  UseInterceptors,
 } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { ApiProblems, type ErrorCode, InvalidTokenError } from '../common/errors/index.js';
-import { UnderLoad } from '../common/http/index.js';
+import { StrictQueryInterceptor, UnderLoad } from '../common/http/index.js';
 import { Metrics } from '../common/metrics/index.js';
 import { bearerTokenOf } from '../common/tenancy/index.js';
 
@@ -59,6 +60,7 @@ const ReadsMetrics = (description: string, ...problems: ErrorCode[]) =>
 
 /** Figures for Prometheus. */
 @ApiTags('Health')
+@UseInterceptors(StrictQueryInterceptor)
 @Controller('metrics')
 class MetricsController {
   constructor(private readonly metrics: Metrics) {}
@@ -89,6 +91,7 @@ class MetricsGuard implements CanActivate {
 @ApiTags('Health')
 @ApiBearerAuth()
 @UseGuards(MetricsGuard)
+@UseInterceptors(StrictQueryInterceptor)
 @Controller('metrics')
 class GuardedMetricsController {
   constructor(private readonly metrics: Metrics) {}

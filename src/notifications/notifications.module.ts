@@ -1,11 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
-import { reserveCollection } from '../common/database/index.js';
+import { CRUD_CONNECTION, reserveCollection } from '../common/database/index.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
-import { EventLogModule } from './log/event-log.module.js';
 import { Cursors, DeliveryCursor, DeliveryCursorSchema } from './log/cursors.js';
-import { FanOut } from './log/fan-out.js';
+import { EventLogModule } from './log/event-log.module.js';
 import { EventRecorder } from './log/event-recorder.js';
+import { FanOut } from './log/fan-out.js';
 import { OutboxSweep } from './log/outbox-sweep.js';
 import { NotificationMetricsModule } from './metrics/notification-metrics.module.js';
 import { NotificationListener } from './notification.listener.js';
@@ -39,13 +39,16 @@ export class NotificationsModule {
         EventLogModule,
         NotificationMetricsModule,
         SubscriptionsModule.forRoot({ checkTarget }),
-        MongooseModule.forFeature([
-          {
-            name: DeliveryCursor.name,
-            schema: reserveCollection(DeliveryCursorSchema),
-            collection: 'delivery_cursors',
-          },
-        ]),
+        MongooseModule.forFeature(
+          [
+            {
+              name: DeliveryCursor.name,
+              schema: reserveCollection(DeliveryCursorSchema),
+              collection: 'delivery_cursors',
+            },
+          ],
+          CRUD_CONNECTION,
+        ),
         ...(worker ? [DeliveryWorkerModule.forRoot(targets)] : []),
       ],
       providers: [Cursors, EventRecorder, FanOut, NotificationListener, OutboxSweep],

@@ -1,4 +1,5 @@
 /** @mongodb */
+import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { Connection } from 'mongoose';
 import { freshDatabaseUri } from '../support/mongodb.js';
@@ -15,7 +16,9 @@ describe('reads', () => {
   ])('go to the primary with %s in the URI, so that a write is seen at once', async (preference) => {
     const uri = freshDatabaseUri();
     app = await createTestApp({ env: { MONGODB_URI: `${uri}&${preference}` } });
-    const client = app.app.get<Connection>(getConnectionToken(), { strict: false }).getClient();
+    const client = app.app
+      .get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false })
+      .getClient();
     expect(client.readPreference.mode).toBe('primary');
     const created = await app.post('/todos', { title: 'Water the plants' });
     expect(created.status).toBe(201);

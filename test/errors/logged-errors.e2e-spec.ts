@@ -1,4 +1,5 @@
 /** @mongodb */
+import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { Readable } from 'node:stream';
 import { Controller, Get, Injectable, Module, Param, StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
@@ -110,7 +111,7 @@ async function failureOf(work: () => unknown): Promise<unknown> {
 @ApiExcludeController()
 @Controller('failing')
 class FailingController {
-  constructor(@InjectConnection() private readonly connection: Connection) {}
+  constructor(@InjectConnection(CRUD_CONNECTION) private readonly connection: Connection) {}
 
   @Get('streams/:name')
   async stream(@Param('name') name: string) {
@@ -138,7 +139,7 @@ class Letter extends LetterInput {}
 
 @Injectable()
 class LetterHooks {
-  constructor(@InjectConnection() private readonly connection: Connection) {}
+  constructor(@InjectConnection(CRUD_CONNECTION) private readonly connection: Connection) {}
 
   async afterCreate(_: AfterCreate<Letter, LetterInput>) {
     await FAILING.duplicate?.(this.connection);

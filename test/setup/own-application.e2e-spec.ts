@@ -292,21 +292,4 @@ describe('an application that cannot run', () => {
       'CrudModule.forRoot: tokens.secret must have at least 32 bytes.',
     );
   });
-
-  it('is told what to write in main.ts if it does not use createCrudApp', async () => {
-    const main = join(folders.cjs, 'dist/main.js');
-    const code = readFileSync(main, 'utf8');
-    expect(code).toContain('nestjs_mongo_crud_1.createCrudApp)(app_module_js_1.AppModule, {');
-    write(
-      folders.cjs,
-      'dist/main.js',
-      code.replace(
-        /\(0, nestjs_mongo_crud_1\.createCrudApp\)\(app_module_js_1\.AppModule, .*\);/,
-        "require('@nestjs/core').NestFactory.create(app_module_js_1.AppModule, new (require('@nestjs/platform-fastify').FastifyAdapter)());",
-      ),
-    );
-    expect(await failure({ MONGODB_URI: 'mongodb://127.0.0.1:27017/shop' })).toContain(
-      'this application runs on plain Fastify. In main.ts, replace NestFactory.create(AppModule) by createCrudApp(AppModule).',
-    );
-  });
 });

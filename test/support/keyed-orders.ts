@@ -1,3 +1,4 @@
+import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { Body, ConflictException, Injectable, Param } from '@nestjs/common';
 import { InjectConnection, Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
@@ -82,7 +83,7 @@ export class OrdersService extends CrudService.for(orders) {
   @InjectCrudService(Line)
   readonly lines!: CrudService<Line, LineInput>;
 
-  @InjectConnection()
+  @InjectConnection(CRUD_CONNECTION)
   readonly connection!: Connection;
 
   /** Each order begins with two lines; no two orders have one text. */

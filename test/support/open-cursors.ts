@@ -1,3 +1,4 @@
+import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { Connection, mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
@@ -13,7 +14,7 @@ interface CursorReply {
  */
 export function watchCursors(app: TestApp): ReadonlyMap<string, number> {
   const open = new Map<string, number>();
-  const client = app.app.get<Connection>(getConnectionToken(), { strict: false }).getClient();
+  const client = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
   const asked = new Map<number, string>();
   client.on('commandStarted', ({ commandName, requestId, command }: mongo.CommandStartedEvent) => {
     if (commandName === 'getMore') asked.set(requestId, String(command.getMore));

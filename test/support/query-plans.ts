@@ -1,3 +1,4 @@
+import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { Connection, mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
@@ -26,7 +27,7 @@ export async function plansOf(
   collection: string,
   run: () => Promise<unknown>,
 ): Promise<QueryPlan[]> {
-  const client = app.app.get<Connection>(getConnectionToken(), { strict: false }).getClient();
+  const client = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
   const sent: mongo.CommandStartedEvent[] = [];
   const record = (event: mongo.CommandStartedEvent) => void sent.push(event);
   client.on('commandStarted', record);

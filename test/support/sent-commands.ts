@@ -1,3 +1,4 @@
+import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { Connection, mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
@@ -11,7 +12,7 @@ export interface SentCommand {
 
 /** Calls a function with each command that asks for records; stop it with what it gives back. */
 export function watchCommands(app: TestApp, onCommand: (sent: SentCommand) => void): () => void {
-  const client = app.app.get<Connection>(getConnectionToken(), { strict: false }).getClient();
+  const client = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
   const record = ({ commandName, command }: mongo.CommandStartedEvent) => {
     const collection: unknown = commandName === 'getMore' ? command.collection : command[commandName];
     if (typeof collection === 'string') onCommand({ name: `${commandName} ${collection}`, command });

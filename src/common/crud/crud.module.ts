@@ -1,42 +1,52 @@
-import { type DynamicModule, Global, Module, type ModuleMetadata, type Type } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Global,
+  Inject,
+  type MiddlewareConsumer,
+  Module,
+  type ModuleMetadata,
+  type NestModule,
+  type OnModuleInit,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
 import { PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA } from '@nestjs/common/constants.js';
-import { HttpAdapterHost } from '@nestjs/core';
+import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import { getModelToken, MongooseModule } from '@nestjs/mongoose';
-import type { Provider } from '@nestjs/common';
-import type { FastifyInstance } from 'fastify';
 import type { Model } from 'mongoose';
-import { Database, InstallationKey } from '../database/index.js';
+import { CRUD_CONNECTION, Database, InstallationKey } from '../database/index.js';
 import { EntityEventPublisher } from '../events/index.js';
 import { IdempotencyModule } from '../idempotency/index.js';
 import { AUDIT_MODEL } from './audit/audit-entry.js';
-import { AuditTrail } from './audit/audit-trail.js';
-import { AuditTrails } from './audit/audit-trails.js';
+import { AuditTrail, AuditTrails } from './audit/audit-trail.js';
 import { checkedRoot, crudRoot, type CrudRootAsyncOptions, type CrudRootOptions } from './crud-root.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './http/crud.controller.js';
-import { AdapterCheck } from './http/adapter-check.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
-import { definitionOf, serviceOf } from './http/resource-metadata.js';
+import { definitionOf, pathOfRoute, resourceOf, serviceOf } from './http/resource-metadata.js';
 import { GetGuards } from './http/route-guards.js';
+import { documentRestriction } from './openapi/document-restriction.js';
 import { checkOverrides } from './options/check-options.js';
-import { type Fail, failFor } from './options/fail.js';
 import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
-import { documentRestriction } from './openapi/document-restriction.js';
+import { type Fail, failFor } from './options/fail.js';
+import { handleExpressErrors, readExpressBody } from './platform/express.js';
+import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { Access } from './service/access.js';
 import { CircleCheck } from './service/circle-check.js';
-import { CrudRegistry } from './service/crud.registry.js';
-import { Outboxes } from './service/outboxes.js';
-import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { CrudResource } from './service/crud-resource.js';
+import { CrudRegistry } from './service/crud.registry.js';
+import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { HookRunner } from './service/hook-runner.js';
+import { Outboxes } from './service/outboxes.js';
 import { References } from './service/references.js';
 import { MongooseStore } from './store/mongoose.store.js';
-import { Outbox } from './store/outbox.js';
 import { withOutbox } from './store/outbox-entry.js';
+import { Outbox } from './store/outbox.js';
 import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
 import { withWords } from './store/word-keeper.js';
 
@@ -57,10 +67,26 @@ export interface CrudOverrides {
  */
 @Global()
 @Module({
-  providers: [AdapterCheck, AuditTrails, CircleCheck, CrudRegistry, Outboxes],
+  providers: [AuditTrails, CircleCheck, CrudRegistry, Outboxes],
   exports: [AuditTrails, CrudRegistry, Outboxes],
 })
-class CrudRegistryModule {}
+class CrudRegistryModule implements NestModule, BeforeApplicationShutdown {
+  private close = (): void => undefined;
+
+  constructor(
+    private readonly host: HttpAdapterHost,
+    private readonly moduleRef: ModuleRef,
+  ) {}
+
+  /** Nest calls this before it registers routes; not in an application without a server, such as a worker. */
+  configure(): void {
+    this.close = usePlatform(this.host.httpAdapter, this.moduleRef);
+  }
+
+  beforeApplicationShutdown(): void {
+    this.close();
+  }
+}
 
 /**
  * Makes resources: the controller, service, validation, documentation, isolation, hooks and events of an
@@ -122,19 +148,22 @@ export class CrudModule {
       checkInjected(hooks, entity, service, fail);
     }
     return {
-      module: namedModule(entity.name),
+      module: moduleOf(entity, controller),
       imports: [
         CrudRegistryModule,
         IdempotencyModule,
-        MongooseModule.forFeature([
-          {
-            name: entity.name,
-            schema: withOutbox(withWords(schema, query.search), definition.outbox),
-            collection: name,
-          },
-          ...(query.search ? [SEARCH_MARKS] : []),
-          ...(audit ? [AUDIT_MODEL] : []),
-        ]),
+        MongooseModule.forFeature(
+          [
+            {
+              name: entity.name,
+              schema: withOutbox(withWords(schema, query.search), definition.outbox),
+              collection: name,
+            },
+            ...(query.search ? [SEARCH_MARKS] : []),
+            ...(audit ? [AUDIT_MODEL] : []),
+          ],
+          CRUD_CONNECTION,
+        ),
         ...imports,
       ],
       controllers: [controller],
@@ -225,7 +254,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         runner,
         registry,
         key,
-        { guards: new GetGuards(controller), bodyLimit: bodyLimitOf(host), audit },
+        { guards: new GetGuards(controller), bodyLimit: () => bodyLimitOf(host), audit },
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       registry.add(resource, () => {
@@ -234,7 +263,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       return resource;
     },
     inject: [
-      getModelToken(entity.name),
+      getModelToken(entity.name, CRUD_CONNECTION),
       Database,
       EntityEventPublisher,
       CrudRegistry,
@@ -247,15 +276,6 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
   };
 }
 
-/** Maximum size of a body. Unit: bytes. */
-const BODY_LIMIT = 1_048_576;
-
-/** The limit of the application's server; the default in an application that has none, such as a worker. */
-function bodyLimitOf({ httpAdapter }: Partial<HttpAdapterHost>): number {
-  const server = httpAdapter?.getInstance<Partial<FastifyInstance> | undefined>();
-  return server?.initialConfig?.bodyLimit ?? BODY_LIMIT;
-}
-
 /** The audit trail is private to the resource's own module. */
 function auditProvider({ name, audit = { keptDays: 0 } }: CrudDefinition): Provider {
   return {
@@ -265,7 +285,7 @@ function auditProvider({ name, audit = { keptDays: 0 } }: CrudDefinition): Provi
       trails.add(trail);
       return trail;
     },
-    inject: [getModelToken(AUDIT_MODEL.name), Database, AuditTrails],
+    inject: [getModelToken(AUDIT_MODEL.name, CRUD_CONNECTION), Database, AuditTrails],
   };
 }
 
@@ -276,8 +296,26 @@ function serviceProviders(definition: CrudDefinition, service: Type<object> | un
 }
 
 /** Makes a module class per resource, so that each appears under its own name in Nest's module graph. */
-function namedModule(entity: string): Type<object> {
-  class ResourceModule {}
-  Object.defineProperty(ResourceModule, 'name', { value: `${entity}CrudModule` });
+function moduleOf(entity: Type<object>, controller: Type<object>): Type<object> {
+  class ResourceModule implements NestModule, OnModuleInit {
+    @Inject(HttpAdapterHost)
+    private readonly host!: Partial<HttpAdapterHost>;
+
+    configure(consumer: MiddlewareConsumer): void {
+      if (this.host.httpAdapter?.getType() === 'express')
+        consumer.apply(readExpressBody).forRoutes(controller);
+    }
+
+    /** After the routes, and before Nest's own handler of errors. */
+    onModuleInit(): void {
+      const { httpAdapter } = this.host;
+      if (httpAdapter?.getType() !== 'express') return;
+      const paths = [...resourceOf(controller).routes.values()].map((route) =>
+        pathOfRoute(controller, route),
+      );
+      handleExpressErrors(httpAdapter.getInstance(), paths);
+    }
+  }
+  Object.defineProperty(ResourceModule, 'name', { value: `${entity.name}CrudModule` });
   return ResourceModule;
 }

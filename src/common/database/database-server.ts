@@ -1,6 +1,12 @@
 import type { EmbeddedMongodb } from 'embedded-mongodb';
 
 /**
+ * Name of the Mongoose connection of the generator, beside those of the application itself:
+ * `@InjectConnection(CRUD_CONNECTION)`, `@InjectModel(Post.name, CRUD_CONNECTION)`.
+ */
+export const CRUD_CONNECTION = 'crud';
+
+/**
  * The database to use: a MongoDB by its connection string, the embedded database by the folder of its files,
  * or the embedded database in memory, for tests.
  */

@@ -2,9 +2,9 @@ import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestj
 import { getConnectionToken } from '@nestjs/mongoose';
 import { createConnection } from 'mongoose';
 import { MetricsModule } from '../metrics/index.js';
-import { Database } from './database.js';
 import { DatabaseFigures } from './database-figures.js';
-import { DatabaseServer } from './database-server.js';
+import { CRUD_CONNECTION, DatabaseServer } from './database-server.js';
+import { Database } from './database.js';
 import { InstallationKey } from './installation-key.js';
 
 /** The Mongoose connection, under the token that `MongooseModule.forFeature` asks for. */
@@ -20,13 +20,13 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [MetricsModule],
       providers: [
-        { provide: getConnectionToken(), useFactory: createUnopenedConnection },
+        { provide: getConnectionToken(CRUD_CONNECTION), useFactory: createUnopenedConnection },
         { provide: DatabaseServer, ...server },
         DatabaseFigures,
         Database,
         InstallationKey,
       ],
-      exports: [getConnectionToken(), Database, InstallationKey],
+      exports: [getConnectionToken(CRUD_CONNECTION), Database, InstallationKey],
     };
   }
 }

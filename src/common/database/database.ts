@@ -4,10 +4,8 @@ import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
 import { DatabaseTooSlowError, DatabaseUnavailableError, OUTAGE, reasonOf } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
 import { prepareCollections, refuseReservedCollections } from './collections.js';
-import { refuseConflictingIndexes } from './declared-indexes.js';
-import { DatabaseFigures } from './database-figures.js';
-import { DamagedDataError, DatabaseServer, NoEmbeddedDatabaseError } from './database-server.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
+import { DatabaseFigures } from './database-figures.js';
 import {
   CALL_DEADLINE_MS,
   CONNECTION_LIMITS,
@@ -19,6 +17,13 @@ import {
   PROBE_MS,
   TAKE_OVER_RETRY_MS,
 } from './database-limits.js';
+import {
+  CRUD_CONNECTION,
+  DamagedDataError,
+  DatabaseServer,
+  NoEmbeddedDatabaseError,
+} from './database-server.js';
+import { refuseConflictingIndexes } from './declared-indexes.js';
 import { pause } from './pause.js';
 import { Transactions } from './transactions.js';
 
@@ -46,7 +51,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly transactions: Transactions;
 
   constructor(
-    @InjectConnection() private readonly connection: Connection,
+    @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
     private readonly server: DatabaseServer,
     /** Figures about the database. */
     readonly figures: DatabaseFigures,

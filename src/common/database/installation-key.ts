@@ -4,8 +4,9 @@ import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type Model, Schema, type Types } from 'mongoose';
 import { DuplicateValueError } from '../errors/index.js';
 import { reserveCollection } from './collections.js';
-import { Database } from './database.js';
 import { OPERATION_LIMITS } from './database-limits.js';
+import { CRUD_CONNECTION } from './database-server.js';
+import { Database } from './database.js';
 
 /** Length of the key: that of the hash used with it (RFC 2104, section 3). Unit: bytes. */
 const KEY_BYTES = 32;
@@ -27,7 +28,7 @@ export class InstallationKey {
   private loading?: Promise<Buffer>;
 
   constructor(
-    @InjectConnection() connection: Connection,
+    @InjectConnection(CRUD_CONNECTION) connection: Connection,
     private readonly database: Database,
   ) {
     const schema = new Schema<StoredKey>(

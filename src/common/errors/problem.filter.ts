@@ -1,19 +1,19 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DomainError, ProblemCode } from './domain.error.js';
+import { BODY_LIMIT, type HttpRequest, type HttpResponse, idOf, isSent, rawOf } from '../platform/index.js';
 import { InvalidTokenError } from './caller.errors.js';
-import { OUTAGE, reasonOf } from './log-text.js';
+import type { DomainError, ProblemCode } from './domain.error.js';
 import {
   OverloadedError,
   type RequestLimit,
   TooManyRequestsError,
   ShuttingDownError,
 } from './load.errors.js';
+import { OUTAGE, reasonOf } from './log-text.js';
 import { PROBLEM_CONTENT_TYPE, toProblem, pathOf } from './problem.js';
 import { toDomainError } from './to-domain-error.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../platform/index.js' {
+  interface RequestState {
     /** Why the request was rejected, for the log. */
     problem?: { code: ProblemCode; limit?: RequestLimit; reason?: string };
   }
@@ -26,24 +26,27 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    sendProblem(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), this.logger);
+    sendProblem(thrown, http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>(), this.logger);
   }
 }
 
 /** Answers a request with the problem that was thrown; for errors that arise outside Nest's handlers. */
 export function sendProblem(
   thrown: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: HttpRequest,
+  reply: HttpResponse,
   logger: Pick<Logger, 'error'>,
 ): void {
   const { status, headers, body } = problemAnswer(thrown, request, logger);
-  if (reply.sent) {
+  if (isSent(reply)) {
+    const raw = rawOf(reply);
     // A complete answer has already replaced this one, when the request was given up.
-    if (!reply.raw.writableEnded) reply.raw.destroy();
+    if (!raw.writableEnded) raw.destroy();
     return;
   }
-  void reply.code(status).headers(headers).send(body);
+  reply.status(status);
+  for (const [name, value] of Object.entries(headers)) reply.header(name, value);
+  reply.send(body);
 }
 
 /** An error as it is sent. */
@@ -56,20 +59,20 @@ export interface ProblemAnswer {
 /** The response that {@link sendProblem} sends, for code that replaces a response that is being sent. */
 export function problemAnswer(
   thrown: unknown,
-  request: FastifyRequest,
+  request: HttpRequest,
   logger: Pick<Logger, 'error'>,
 ): ProblemAnswer {
-  const error = toDomainError(thrown, { bodyLimit: request.routeOptions.bodyLimit });
+  const error = toDomainError(thrown, request.platform ?? { bodyLimit: BODY_LIMIT });
   const { status } = error;
   request.problem = {
     code: error.code,
     ...(error instanceof TooManyRequestsError && { limit: error.limit }),
     ...(error instanceof InvalidTokenError && { reason: error.reason }),
   };
-  if (status >= 500 && !isRefusal(error) && !request.raw.socket.destroyed) {
-    logger.error({ requestId: request.id, code: error.code, ...causeOf(error) }, error.detail);
+  if (status >= 500 && !isRefusal(error) && !rawOf(request).socket.destroyed) {
+    logger.error({ requestId: idOf(request), code: error.code, ...causeOf(error) }, error.detail);
   }
-  const problem = toProblem(error, { path: pathOf(request), id: request.id });
+  const problem = toProblem(error, { path: pathOf(request), id: idOf(request) });
   return {
     status,
     headers: { ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE, 'Cache-Control': 'no-store' },

@@ -1,8 +1,8 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, UseInterceptors } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { Database } from '../database/index.js';
 import { ApiProblems, ShuttingDownError } from '../errors/index.js';
-import { UnderLoad } from '../http/index.js';
+import { StrictQueryInterceptor, UnderLoad } from '../http/index.js';
 import { ShutdownState } from './shutdown-state.js';
 
 class HealthStatus {
@@ -12,6 +12,7 @@ class HealthStatus {
 
 /** Tells an orchestrator whether the process is alive and ready to serve. */
 @ApiTags('Health')
+@UseInterceptors(StrictQueryInterceptor)
 @Controller('health')
 export class HealthController {
   constructor(

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { HttpResponse } from '../platform/index.js';
 
 /** An accepted value and its quality (RFC 9110, section 12.4.2). */
 interface Weighted {
@@ -75,7 +75,7 @@ function readList(header: string): Weighted[] {
  * Adds a request header to those that the response depends on (RFC 9110, section 12.5.5), such as CORS's
  * `Origin`.
  */
-export function varyBy(reply: FastifyReply, header: string): void {
+export function varyBy(reply: HttpResponse, header: string): void {
   const named = [reply.getHeader('Vary') ?? []].flat().flatMap((names) => String(names).split(', '));
   if (!named.includes(header)) reply.header('Vary', [...named, header].join(', '));
 }

@@ -1,20 +1,60 @@
 import { createHash } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parse as parseForm } from 'node:querystring';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify';
+import { SetMetadata } from '@nestjs/common';
 import { UnsupportedContentCodingError, UnsupportedMediaTypeError } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import { hasBody } from './body-timeout.js';
-import { NDJSON_TYPE } from './carried-body.js';
 import { checkHarmless, parseJson } from './json-body.js';
 import { nextTimeSlice } from './load/time-slices.js';
 import { readBody, streamBody } from './read-body.js';
 
+/**
+ * How a body carries the bodies of other requests. `operations`: as parts of one JSON value, each of which is
+ * checked separately. `lines`: as a stream of lines of JSON (https://github.com/ndjson/ndjson-spec), read as
+ * it arrives.
+ */
+export type CarriedBody = 'operations' | 'lines';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The same for Fastify. */
+    carriedBody?: CarriedBody;
+    /** Whether the route exists only to reject a method. */
+    refuses?: boolean;
+  }
+}
+
+const CARRIED_BODY = 'http:carried-body';
+
+/** Media type of lines of JSON. */
+export const NDJSON_TYPE = 'application/x-ndjson';
+
+/** Declares that the body of a route carries the bodies of other requests. */
+export const CarriesBodies = (form: CarriedBody): MethodDecorator => SetMetadata(CARRIED_BODY, form);
+
+/** How the body of a handler's requests carries others; undefined if it carries none. */
+export function carriedBodyOf(handler: object): CarriedBody | undefined {
+  return Reflect.getMetadata(CARRIED_BODY, handler) as CarriedBody | undefined;
+}
+
 const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
 /** A body from this size on takes longer to read than a short request. Unit: bytes. */
 const LARGE = 16_384;
 
 declare module 'fastify' {
-  interface FastifyRequest {
+  interface FastifyContextConfig {
+    /** Whether bodies are read strictly; see {@link StrictBody}. */
+    isStrict?: boolean;
+  }
+}
+
+declare module '../platform/index.js' {
+  interface RequestState {
     /** SHA-256 of the body's bytes as they arrived, if the request has an `Idempotency-Key` and a body. */
     bodyHash?: string;
   }
@@ -28,23 +68,25 @@ const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
 /** The content types that a body may have. JSON Merge Patch (RFC 7396) is for updates. */
-function bodyTypesOf({ method, routeOptions }: FastifyRequest): readonly string[] {
-  if (routeOptions.config.carriedBody === 'lines') return [NDJSON_TYPE];
+function bodyTypesOf({ method }: HttpRequest, carried: CarriedBody | undefined): readonly string[] {
+  if (carried === 'lines') return [NDJSON_TYPE];
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
 }
 
 /**
- * Reads JSON bodies strictly: the declared type, well-formed UTF-8, no `__proto__`. An absent body is
- * undefined.
+ * Reads the bodies of strict routes as JSON: the declared type, well-formed UTF-8, no `__proto__`. An absent body is
+ * undefined. Other routes have what Nest reads on any Fastify: JSON, forms and text, and the types that a plugin adds.
  */
 export function useBodyParsing(fastify: FastifyInstance): void {
   fastify.addHook('preParsing', (request, _reply, _payload, done) => {
-    done(mediaTypeFault(request) ?? codingFault(request));
+    done(isStrict(request) ? bodyFault(request, request.routeOptions.config.carriedBody) : undefined);
   });
+  const parseLeniently = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser([JSON_TYPE, MERGE_PATCH_TYPE], (request, payload, done) => {
     readBody(payload, request.routeOptions.bodyLimit, (error, body) => {
       if (!body || body.length === 0) return done(error, undefined);
+      if (!isStrict(request)) return void parseLeniently(request, body.toString(), done);
       const parse = () => {
         try {
           done(null, valueOf(body, request));
@@ -56,11 +98,26 @@ export function useBodyParsing(fastify: FastifyInstance): void {
       else void nextTimeSlice().then(parse);
     });
   });
+  fastify.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) =>
+    done(null, body),
+  );
+  fastify.addContentTypeParser(FORM_TYPE, { parseAs: 'string' }, (_request, body, done) => {
+    done(null, parseForm(body as string));
+  });
   // No limit for the whole body: the handler reads it line by line as it arrives.
   fastify.addContentTypeParser(NDJSON_TYPE, (_request, payload, done) => done(null, streamBody(payload)));
-  // Only an empty body reaches this parser with another type; its type does not matter.
-  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+  // The type of an empty body does not matter.
+  fastify.addContentTypeParser('*', (request, _payload, done) => {
+    done(hasBody(request) ? new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE() : null, undefined);
+  });
 }
+
+function isStrict({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config.isStrict === true;
+}
+
+/** Has the bodies of a route read strictly, as those of resources are. */
+export const StrictBody = (): MethodDecorator => RouteConfig({ isStrict: true });
 
 /** @throws MalformedRequestError */
 function valueOf(body: Buffer, request: FastifyRequest): unknown {
@@ -72,10 +129,11 @@ function valueOf(body: Buffer, request: FastifyRequest): unknown {
   return value;
 }
 
-function mediaTypeFault(request: FastifyRequest): Error | undefined {
+/** Why a body cannot be read: its media type, or its coding. Without a body, a type describes nothing; some clients send it always. */
+export function bodyFault(request: HttpRequest, carried: CarriedBody | undefined): Error | undefined {
+  if (!hasBody(request)) return undefined;
   const contentType = request.headers['content-type'];
-  if (request.is404 || (!hasBody(request) && contentType === undefined)) return undefined;
-  const allowed = bodyTypesOf(request);
+  const allowed = bodyTypesOf(request, carried);
   const match = MEDIA_TYPE.exec(contentType ?? '');
   const type = match?.[1]?.toLowerCase();
   const charset = /charset="?([^";]+)/i
@@ -83,12 +141,8 @@ function mediaTypeFault(request: FastifyRequest): Error | undefined {
     ?.trim()
     .toLowerCase();
   const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
-  // Without a body, a content type describes nothing; some clients send it with every request.
-  return fits || !hasBody(request) ? undefined : new UnsupportedMediaTypeError(allowed);
-}
-
-function codingFault(request: FastifyRequest): Error | undefined {
+  if (!fits) return new UnsupportedMediaTypeError(allowed);
   const coding = request.headers['content-encoding'];
-  const fits = coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(request);
-  return fits ? undefined : new UnsupportedContentCodingError();
+  const isPlain = coding === undefined || coding.toLowerCase() === 'identity';
+  return isPlain ? undefined : new UnsupportedContentCodingError();
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { HttpRequest } from '../platform/index.js';
 
 /**
  * Gives up requests whose body does not arrive in time. Node's own limit would also apply to streams of
@@ -25,6 +26,6 @@ export function useBodyTimeout(
 }
 
 /** Whether a request has a body (RFC 9112, section 6.3). */
-export function hasBody({ headers }: FastifyRequest): boolean {
+export function hasBody({ headers }: HttpRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
 }

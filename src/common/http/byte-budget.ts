@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { FastifyRequest } from 'fastify';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
+import { type HttpRequest, rawOf } from '../platform/index.js';
 import { clientOf } from './client-of.js';
 
 /** Maximum total size of answers held in memory. Unit: bytes. */
@@ -46,11 +46,11 @@ export class ByteBudget {
    *
    * @throws OverloadedError, TooManyRequestsError if they are not free in time, or if too many requests wait
    */
-  async reserve(request: FastifyRequest, bytes: number): Promise<Reservation> {
+  async reserve(request: HttpRequest, bytes: number): Promise<Reservation> {
     const client = clientOf(request);
     if (this.isFree(request, bytes)) this.take(client, bytes);
     else await this.wait(client, bytes);
-    const { socket } = request.raw;
+    const { socket } = rawOf(request);
     this.holders.add(socket);
     let held = bytes;
     let isReleased = false;
@@ -70,7 +70,7 @@ export class ByteBudget {
   }
 
   /** Whether a request would get this many bytes without waiting. */
-  isFree(request: FastifyRequest, bytes: number): boolean {
+  isFree(request: HttpRequest, bytes: number): boolean {
     const client = clientOf(request);
     return !this.queues.has(client) && this.fits(client, bytes);
   }

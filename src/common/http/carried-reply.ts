@@ -1,9 +1,9 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
 import type { CarriedAnswer } from './carried-requests.js';
 
 /** The part of a reply that belongs to one carried request. */
 interface ReplyState {
-  readonly request: FastifyRequest;
+  readonly request: HttpRequest;
   readonly headers: Record<string, unknown>;
   readonly done: (answer: CarriedAnswer) => void;
   statusCode: number;
@@ -21,10 +21,16 @@ class CarriedReply {
   get then(): undefined {
     return undefined;
   }
-  get request(): FastifyRequest {
+  get req(): HttpRequest {
+    return this.state.request;
+  }
+  get request(): HttpRequest {
     return this.state.request;
   }
   get sent(): boolean {
+    return this.state.sent;
+  }
+  get headersSent(): boolean {
     return this.state.sent;
   }
   get statusCode(): number {
@@ -43,6 +49,12 @@ class CarriedReply {
   header(name: string, value: unknown): this {
     this.state.headers[name.toLowerCase()] = value;
     return this;
+  }
+  set(name: string, value: unknown): this {
+    return this.header(name, value);
+  }
+  setHeader(name: string, value: unknown): this {
+    return this.header(name, value);
   }
   headers(values: Readonly<Record<string, unknown>>): this {
     for (const name of Object.keys(values)) this.header(name, values[name]);
@@ -67,6 +79,12 @@ class CarriedReply {
   redirect(_url: string, code = 302): this {
     return this.code(code).send(undefined);
   }
+  json(payload?: unknown): this {
+    return this.send(payload);
+  }
+  end(payload?: unknown): this {
+    return this.send(payload);
+  }
   send(payload?: unknown): this {
     if (this.state.sent) return this;
     this.state.sent = true;
@@ -78,17 +96,17 @@ class CarriedReply {
 const { constructor: _, ...MEMBERS } = Object.getOwnPropertyDescriptors(CarriedReply.prototype);
 
 /** The base of the replies to all requests that a carrier carries. */
-export function replyBaseOf(carrier: FastifyReply): FastifyReply {
-  return Object.create(carrier, MEMBERS) as FastifyReply;
+export function responseBaseOf(carrier: HttpResponse): HttpResponse {
+  return Object.create(carrier, { ...MEMBERS, raw: { value: rawOf(carrier) } }) as HttpResponse;
 }
 
 /** A reply that keeps its answer instead of sending it. */
-export function carriedReply(
-  base: FastifyReply,
-  request: FastifyRequest,
+export function carriedResponse(
+  base: HttpResponse,
+  request: HttpRequest,
   done: (answer: CarriedAnswer) => void,
-): FastifyReply {
-  const reply = Object.create(base) as FastifyReply & { state: ReplyState };
+): HttpResponse {
+  const reply = Object.create(base) as HttpResponse & { state: ReplyState };
   reply.state = { request, headers: {}, done, statusCode: 200, sent: false };
   return reply;
 }

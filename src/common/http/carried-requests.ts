@@ -1,16 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
-import { pathOf, toProblem } from '../errors/index.js';
-import { carriedReply, replyBaseOf } from './carried-reply.js';
-import type { KnownPaths } from './known-paths.js';
+import { type DomainError, pathOf, toProblem } from '../errors/index.js';
+import { type HttpRequest, type HttpResponse, idOf, rawOf } from '../platform/index.js';
+import { carriedResponse, responseBaseOf } from './carried-reply.js';
 
 /** A request carried by another one, treated as if it had arrived by itself. */
 export interface CarriedRequest {
   readonly method: string;
-  /** Path of the route, such as `/todos/:id`. */
-  readonly pattern: string;
-  /** Handler of the route. @default the one that is known by method and pattern */
-  readonly handler?: RouteHandlerMethod;
+  /** The route that takes it; undefined if there is none. */
+  readonly route: ServedRoute | undefined;
   /** Path of the request itself. */
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
@@ -18,7 +15,7 @@ export interface CarriedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   /** Additional members of the request object. */
-  readonly members?: Readonly<Partial<FastifyRequest>>;
+  readonly members?: Readonly<Partial<HttpRequest>>;
 }
 
 /** The answer to a carried request. */
@@ -30,13 +27,17 @@ export interface CarriedAnswer {
 /** Carries out one of the carried requests. Any exception becomes the answer to it. */
 export type Carry = (carried: CarriedRequest) => Promise<CarriedAnswer>;
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Identifies the route to {@link CarriedRequests.routeOf}. */
-    routeKey?: object;
-  }
-  interface FastifyInstance {
-    carriedRequests: CarriedRequests;
+/** A route of the server. */
+export interface ServedRoute {
+  readonly method: string;
+  /** Path of the route with everything before it, such as `/v1/todos/:id`. */
+  readonly pattern: string;
+  readonly handler: (this: never, request: never, response: never, next: () => void) => unknown;
+}
+
+declare module '../platform/index.js' {
+  interface Platform {
+    readonly carriedRequests: CarriedRequests;
   }
 }
 
@@ -60,64 +61,64 @@ const OWN_HEADERS = new Set([
  * the body and the query, which happens before a handler, is done for the carrier only.
  */
 export class CarriedRequests {
-  /** Aborted when the server is told to stop, so that long requests come to an end. */
-  readonly closing: AbortSignal;
-  private readonly handlers = new Map<string, RouteHandlerMethod>();
-  private readonly keyed = new Map<object, Required<Pick<CarriedRequest, 'pattern' | 'handler'>>>();
+  private readonly found = new Map<string, ServedRoute | undefined>();
 
+  /**
+   * @param all every route of the server, once it has started
+   * @param closing aborted when the server is told to stop, so that long requests come to an end
+   * @param errorOf the error of a request that has no route
+   */
   constructor(
-    private readonly fastify: FastifyInstance,
-    private readonly knownPaths: KnownPaths,
+    private readonly server: object,
+    readonly all: () => readonly ServedRoute[],
+    readonly closing: AbortSignal,
+    private readonly errorOf: (request: HttpRequest) => DomainError,
   ) {
-    fastify.decorate('carriedRequests', { getter: (): never => this as never });
-    const closing = new AbortController();
-    this.closing = closing.signal;
     // Each running import adds a listener.
-    setMaxListeners(0, this.closing);
-    fastify.addHook('preClose', (done) => {
-      closing.abort();
-      done();
-    });
-    fastify.addHook('onRoute', ({ url, method, handler, config }) => {
-      if (config?.refuses) return;
-      if (config?.routeKey && method !== 'HEAD') this.keyed.set(config.routeKey, { pattern: url, handler });
-      for (const name of [method].flat()) this.handlers.set(`${name} ${url}`, handler);
-    });
+    setMaxListeners(0, closing);
   }
 
-  /** The route that declares a key; undefined if there is none. */
-  routeOf(key: object): Required<Pick<CarriedRequest, 'pattern' | 'handler'>> | undefined {
-    return this.keyed.get(key);
+  /**
+   * The route with a method and a path, whatever prefix and version the application puts before it; undefined if there
+   * is none.
+   */
+  routeOf(method: string, path: string): ServedRoute | undefined {
+    const key = `${method} ${path}`;
+    if (!this.found.has(key)) {
+      const [first] = this.all()
+        .filter((route) => route.method === method && route.pattern.endsWith(path))
+        .sort((a, b) => a.pattern.length - b.pattern.length);
+      this.found.set(key, first);
+    }
+    return this.found.get(key);
   }
 
   /** Makes the function that carries out the requests of one carrier. */
-  of(carrier: FastifyRequest, reply: FastifyReply): Carry {
-    const [requestBase, replyBase] = [requestBaseOf(carrier), replyBaseOf(reply)];
+  of(carrier: HttpRequest, response: HttpResponse): Carry {
+    const [requestBase, responseBase] = [requestBaseOf(carrier), responseBaseOf(response)];
     // Code that each carried request runs through may listen for the end of the carrier.
-    for (const emitter of [carrier.raw, reply.raw]) emitter.setMaxListeners(0);
+    for (const emitter of [rawOf(carrier), rawOf(response)]) emitter.setMaxListeners(0);
     return (carried) => {
       const request = requestOf(requestBase, carried);
-      const handler = carried.handler ?? this.handlers.get(`${carried.method} ${carried.pattern}`);
-      if (!handler) return Promise.resolve(this.refuse(request));
+      const { route } = carried;
+      if (!route) return Promise.resolve(this.refuse(request));
       return new Promise((resolve, reject) => {
-        const result: unknown = handler.call(
-          this.fastify,
-          request,
-          carriedReply(replyBase, request, resolve),
-        );
+        const given = carriedResponse(responseBase, request, resolve);
+        const skip = () => resolve(this.refuse(request));
+        const result = route.handler.call(this.server as never, request as never, given as never, skip);
         if (result instanceof Promise) result.catch(reject);
       });
     };
   }
 
-  private refuse(request: FastifyRequest): CarriedAnswer {
-    const error = this.knownPaths.errorOf(request);
-    return { status: error.status, body: toProblem(error, { path: pathOf(request), id: request.id }) };
+  private refuse(request: HttpRequest): CarriedAnswer {
+    const error = this.errorOf(request);
+    return { status: error.status, body: toProblem(error, { path: pathOf(request), id: idOf(request) }) };
   }
 }
 
 /** State shared by all requests of one carrier. */
-function requestBaseOf(carrier: FastifyRequest): FastifyRequest {
+function requestBaseOf(carrier: HttpRequest): HttpRequest {
   const headers = Object.entries(carrier.headers).filter(([name]) => !OWN_HEADERS.has(name));
   // Nest stores the providers of a request under a symbol in it; each carried request has its own.
   const foreign = Object.getOwnPropertySymbols(carrier).filter(
@@ -127,19 +128,21 @@ function requestBaseOf(carrier: FastifyRequest): FastifyRequest {
   return Object.create(carrier, {
     ...Object.fromEntries(foreign.map((symbol) => [symbol, unset])),
     query: { value: Object.freeze({}) },
+    id: { value: idOf(carrier) },
+    raw: { value: rawOf(carrier) },
     headers: { value: Object.freeze(Object.fromEntries(headers)) },
-  }) as FastifyRequest;
+  }) as HttpRequest;
 }
 
 function requestOf(
-  base: FastifyRequest,
+  base: HttpRequest,
   { method, path, params, headers, body, members }: CarriedRequest,
-): FastifyRequest {
+): HttpRequest {
   const request = Object.create(base, {
     method: { value: method },
     url: { value: path },
     originalUrl: { value: path },
     ...(headers && { headers: { value: { ...base.headers, ...headers } } }),
-  }) as FastifyRequest;
+  }) as HttpRequest;
   return Object.assign(request, { params: { ...params }, body }, members);
 }

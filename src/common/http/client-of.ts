@@ -1,12 +1,12 @@
-import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
+import type { HttpRequest } from '../platform/index.js';
 
 /** Of an IPv6 address, the part that a network gives to one customer. Unit: bytes. */
 const NETWORK_BYTES = 8;
 
 /** The client that limits apply to: the tenant of a request or, without a token, its address. */
-export function clientOf({ ip, tenantContext }: FastifyRequest): string {
-  return tenantContext?.tenant ?? networkOf(ip);
+export function clientOf({ ip, tenantContext }: HttpRequest): string {
+  return tenantContext?.tenant ?? networkOf(ip ?? '');
 }
 
 /** The address itself or, of an IPv6 address, its network: its owner has 2^64 of them. */

@@ -8,15 +8,13 @@ import { MalformedRequestError, sendProblem, ServerRefusalError, errorMessages }
 import { useBodyParsing } from './body-parsing.js';
 import { useBodyTimeout } from './body-timeout.js';
 import { BrokenRequests } from './broken-requests.js';
-import { useCacheControl } from './security-headers.js';
-import { CarriedRequests } from './carried-requests.js';
 import { useCompression } from './compression.js';
 import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
 import { KnownPaths } from './known-paths.js';
 import { useMadeOnce } from './made-once.js';
-import { parseQueryString } from './strict-query.js';
 import { boundQueuedResponses } from './queued-responses.js';
 import { AnswerLog, useRequestLog } from './request-log.js';
+import { useCacheControl } from './security-headers.js';
 import { leaveRest, useStagedClose } from './staged-close.js';
 import { type TransferLimits, Transfers } from './transfers.js';
 
@@ -52,7 +50,6 @@ export function createHttpAdapter({
     trustProxy: trustedProxies.length > 0 && trustedProxies,
     loggerInstance: logger,
     logController: new AnswerLog(),
-    routerOptions: { querystringParser: parseQueryString },
     return503OnClosing: false,
     http: {
       // Node's own answer would have no body; the hook below rejects the request instead.
@@ -93,7 +90,7 @@ export function createHttpAdapter({
   useCacheControl(fastify);
   useMadeOnce(fastify);
   useCompression(fastify);
-  new Transfers(fastify, limits);
+  fastify.decorate('transfers', new Transfers(limits));
   // If an answer ends after the others were closed, its connection would delay the shutdown as long as its
   // client keeps it.
   fastify.addHook('preClose', (done) => {
@@ -106,7 +103,6 @@ export function createHttpAdapter({
 /** Distinguishes the server's own rejections from the exceptions that features throw. */
 class HttpAdapter extends FastifyAdapter {
   private readonly knownPaths = new KnownPaths(this.getInstance());
-  protected readonly carriedRequests = new CarriedRequests(this.getInstance(), this.knownPaths);
 
   /**
    * Nest calls this once every route exists. Its own handler would throw an exception that looks like a

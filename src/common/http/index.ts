@@ -1,12 +1,26 @@
 export { preferredType } from './accept.js';
-export { MERGE_PATCH_TYPE } from './body-parsing.js';
+export { hasBody } from './body-timeout.js';
+export { bodyFault, MERGE_PATCH_TYPE, StrictBody } from './body-parsing.js';
 export { clientOf } from './client-of.js';
 export { Compressed } from './compression.js';
 export type { ConnectionLimits } from './connection-limits.js';
 export { createHttpAdapter } from './http-adapter.js';
-export { CarriesBodies, type CarriedBody, NDJSON_TYPE } from './carried-body.js';
-export type { CarriedAnswer, CarriedRequest, Carry } from './carried-requests.js';
-export { type LoadOptions, stepAside, UnderLoad, useLoadControl } from './load/load-control.js';
+export { carriedBodyOf, CarriesBodies, type CarriedBody, NDJSON_TYPE } from './body-parsing.js';
+export {
+  type CarriedAnswer,
+  type CarriedRequest,
+  CarriedRequests,
+  type Carry,
+  type ServedRoute,
+} from './carried-requests.js';
+export {
+  type CarryOutInTurn,
+  carryOutTogether,
+  type LoadOptions,
+  stepAside,
+  UnderLoad,
+  useLoadControl,
+} from './load/load-control.js';
 export { nextTimeSlice } from './load/time-slices.js';
 export { FairSlots, type SlotLimits } from './load/fair-slots.js';
 export { checkHarmless, parseJson } from './json-body.js';
@@ -14,8 +28,14 @@ export { OpenConnections } from './open-connections.js';
 export * from './pino-logger.js';
 export { useRequestMetrics } from './request-metrics.js';
 export { useSecurityHeaders } from './security-headers.js';
-export * from './strict-query.js';
+export {
+  type QueryParameters,
+  queryOf,
+  ReadsQuery,
+  StrictQueryInterceptor,
+  TakesQuery,
+} from './strict-query.js';
 export type { Reservation } from './byte-budget.js';
 export { varyBy } from './accept.js';
-export { whenClosed } from './when-closed.js';
-export type { Place, TransferLimits } from './transfers.js';
+export { readBody, streamBody } from './read-body.js';
+export { type Place, type TransferLimits, Transfers } from './transfers.js';

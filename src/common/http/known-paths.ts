@@ -1,6 +1,17 @@
-import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
+import type { FastifyInstance, HTTPMethods } from 'fastify';
 import findMyWay from 'find-my-way';
 import { type DomainError, MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
+import type { Transfers } from './transfers.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The error of a request whose method or path has no route. */
+    pathErrorOf: (request: HttpRequest) => DomainError;
+    /** The long responses of this process. */
+    transfers: Transfers;
+  }
+}
 
 /** A path pattern, such as `/todos/:id`, and its methods. */
 interface KnownPath {
@@ -24,6 +35,7 @@ export class KnownPaths {
     fastify.addHook('onRoute', ({ url, method, config }) => {
       if (!config?.refuses) this.add(url, [method].flat());
     });
+    fastify.decorate('pathErrorOf', (request: HttpRequest) => this.errorOf(request));
     // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
     fastify.addHook('preParsing', (request, _reply, _payload, done) => {
       done(request.is404 ? this.errorOf(request) : undefined);
@@ -62,7 +74,7 @@ export class KnownPaths {
   }
 
   /** The error of a request whose method or path has no route. */
-  errorOf(request: FastifyRequest): DomainError {
+  private errorOf(request: HttpRequest): DomainError {
     const found = [...this.methods].flatMap((method) => this.find(method, pathOf(request)) ?? []);
     const [path] = found.filter(({ pattern }) => !pattern.includes('*')).sort(bySpecificity);
     return path ? notAllowed(request.method, path) : this.notFound();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { whenClosed } from './when-closed.js';
+import { whenClosed } from '../platform/index.js';
 
 /**
  * How long a client may take to send its next request, whose answer then closes the connection. Unit:

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, Gauge } from 'prom-client';
 import { DURATION_BUCKETS, type Metrics, Tally, type TallyChild } from '../metrics/index.js';
-import { whenClosed } from './when-closed.js';
+import { whenClosed } from '../platform/index.js';
 
 /** How many requests take turns now. */
 export interface Turns {

@@ -6,9 +6,9 @@ import {
   SetMetadata,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
 import { errorMessages, MalformedRequestError, ValidationError, type Violation } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 
 /** Maximum number of parameters of a URL. */
 const MAX_PARAMETERS = 200;
@@ -16,30 +16,25 @@ const MAX_PARAMETERS = 200;
 /** Parameters by name. A repeated parameter has a list of values. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[]>>;
 
-/** Marks a query string that cannot be parsed, since the parser runs before an error can be sent. */
-const MALFORMED: QueryParameters = Object.freeze({});
-const TOO_LONG: QueryParameters = Object.freeze({});
-
-/** A sentence about the fault of a query string that could not be parsed, if there is one. */
-export function queryFault(query: unknown): string | undefined {
-  if (query === MALFORMED) return errorMessages.malformedUrl;
-  return query === TOO_LONG ? errorMessages.tooManyParameters(MAX_PARAMETERS) : undefined;
-}
-
 /**
- * Parses a query string as `application/x-www-form-urlencoded`
- * (https://url.spec.whatwg.org/#urlencoded-parsing), but strictly: it must be UTF-8 without too many
- * parameters (see {@link queryFault}). Brackets are part of a name.
+ * The query of a request, whatever the platform makes of it: parsed as `application/x-www-form-urlencoded`
+ * (https://url.spec.whatwg.org/#urlencoded-parsing), but strictly. Brackets are part of a name.
+ *
+ * @throws MalformedRequestError if it is not UTF-8, or has too many parameters
  */
-export function parseQueryString(text: string): QueryParameters {
+export function queryOf({ url }: HttpRequest): QueryParameters {
   const parameters = Object.create(null) as Record<string, string | string[]>;
-  const pairs = text.split('&', MAX_PARAMETERS + 1);
-  if (pairs.length > MAX_PARAMETERS) return TOO_LONG;
+  const begin = url.indexOf('?');
+  if (begin === -1) return parameters;
+  const pairs = url.slice(begin + 1).split('&', MAX_PARAMETERS + 1);
+  if (pairs.length > MAX_PARAMETERS)
+    throw new MalformedRequestError(errorMessages.tooManyParameters(MAX_PARAMETERS));
   for (const pair of pairs) {
     if (pair === '') continue;
     const end = pair.includes('=') ? pair.indexOf('=') : pair.length;
     const [name, value] = [decode(pair.slice(0, end)), decode(pair.slice(end + 1))];
-    if (name === undefined || value === undefined) return MALFORMED;
+    if (name === undefined || value === undefined)
+      throw new MalformedRequestError(errorMessages.malformedUrl);
     const known = parameters[name];
     parameters[name] = known === undefined ? value : [known, value].flat();
   }
@@ -75,11 +70,9 @@ export class StrictQueryInterceptor implements NestInterceptor {
     const handler = context.getHandler();
     const isRead = Reflect.hasMetadata(QUERY_PARAMETERS, handler);
     const allowed = this.reflector.get<string[] | undefined>(QUERY_PARAMETERS, handler);
-    const { query } = context.switchToHttp().getRequest<FastifyRequest>();
-    const fault = queryFault(query);
-    if (fault !== undefined) throw new MalformedRequestError(fault);
+    const query = queryOf(context.switchToHttp().getRequest<HttpRequest>());
     const names = isRead ? allowed : (allowed ?? []);
-    const [first, ...others] = Object.entries(query as object).flatMap(([name, value]) =>
+    const [first, ...others] = Object.entries(query).flatMap(([name, value]) =>
       violation(name, value, names),
     );
     if (first) throw new ValidationError([first, ...others]);

@@ -1,5 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import { ByteBudget } from './byte-budget.js';
 import { FairSlots, type SlotLimits, slotOwnerOf } from './load/fair-slots.js';
 
@@ -22,9 +22,9 @@ const PARTS_AT_A_TIME = 2;
 /** Time after which a part, such as one from a slow source, no longer blocks others. Unit: milliseconds. */
 const MAX_PART_MS = 50;
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    transfers: Transfers;
+declare module '../platform/index.js' {
+  interface Platform {
+    readonly transfers: Transfers;
   }
 }
 
@@ -46,11 +46,10 @@ export class Transfers {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(fastify: FastifyInstance, limits: Partial<TransferLimits> = {}) {
+  constructor(limits: Partial<TransferLimits> = {}) {
     const slotsOf = (kind: keyof TransferLimits) =>
       new FairSlots({ ...LIMITS, ...limits }[kind], (max) => new TooManyStreamsError(kind, max));
     this.slots = { lists: slotsOf('lists'), imports: slotsOf('imports') };
-    fastify.decorate('transfers', { getter: (): never => this as never });
   }
 
   /**
@@ -58,7 +57,7 @@ export class Transfers {
    *
    * @throws TooManyStreamsError, OverloadedError if there is none
    */
-  place(kind: keyof TransferLimits, request: FastifyRequest): Place {
+  place(kind: keyof TransferLimits, request: HttpRequest): Place {
     const lost = new AbortController();
     const giveUp = () => lost.abort(new OverloadedError());
     const leave = this.slots[kind].take(slotOwnerOf(request), giveUp);

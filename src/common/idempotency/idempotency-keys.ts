@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
-import type { FastifyRequest } from 'fastify';
 import { Model, mongo, Types } from 'mongoose';
-import { Database, OPERATION_LIMITS } from '../database/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
 import {
   DuplicateValueError,
   IdempotencyKeyInUseError,
   IdempotencyKeyReusedError,
   TooManyRequestsError,
 } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import { IdempotencyKey, type KeptAnswer } from './idempotency-key.schema.js';
 import { Reservation } from './reservation.js';
 import { StoredBytes } from './stored-bytes.js';
@@ -35,7 +35,7 @@ const MAX_ATTEMPTS = 5;
 @Injectable()
 export class IdempotencyKeys {
   constructor(
-    @InjectModel(IdempotencyKey.name) private readonly keys: Model<IdempotencyKey>,
+    @InjectModel(IdempotencyKey.name, CRUD_CONNECTION) private readonly keys: Model<IdempotencyKey>,
     private readonly database: Database,
     private readonly bytes: StoredBytes,
   ) {}
@@ -48,8 +48,8 @@ export class IdempotencyKeys {
    * @throws IdempotencyKeyInUseError if the first request is in flight
    * @throws TooManyRequestsError if the key is new, and its client has stored as much as it may
    */
-  async reserve(id: string, request: FastifyRequest): Promise<Reservation | KeptAnswer> {
-    const { bodyHash = '' } = request;
+  async reserve(id: string, request: HttpRequest): Promise<Reservation | KeptAnswer> {
+    const bodyHash = bodyHashOf(request);
     const owner = randomUUID();
     const wait = await this.bytes.waitOf(request);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -94,7 +94,7 @@ export class IdempotencyKeys {
   async keep(
     { id, owner }: Reservation,
     answer: KeptAnswer,
-    request: FastifyRequest,
+    request: HttpRequest,
   ): Promise<KeptAnswer | undefined> {
     const stored = await compressed(answer);
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
@@ -128,6 +128,12 @@ export class IdempotencyKeys {
     const { matchedCount } = await this.database.call(() => query.exec());
     return matchedCount > 0;
   }
+}
+
+/** Without the bytes, which a platform may not keep, the value that they stand for. */
+function bodyHashOf({ body, bodyHash }: HttpRequest): string {
+  if (bodyHash !== undefined || body === undefined) return bodyHash ?? '';
+  return createHash('sha256').update(JSON.stringify(body)).digest('hex');
 }
 
 function leased(): { leaseUntil: Date } {

@@ -3,13 +3,15 @@ import {
   type CallHandler,
   type ExecutionContext,
   Injectable,
+  Logger,
   type NestInterceptor,
   SetMetadata,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Observable, of } from 'rxjs';
-import { errorMessages, pathOf, ValidationError } from '../errors/index.js';
+import { errorMessages, pathOf, problemAnswer, ValidationError } from '../errors/index.js';
+import { carriedBodyOf } from '../http/index.js';
+import type { HttpRequest, HttpResponse } from '../platform/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
 import type { KeptAnswer } from './idempotency-key.schema.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
@@ -20,8 +22,8 @@ const HEADER = 'Idempotency-Key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const UNKEPT = 'idempotency:unkept';
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../platform/index.js' {
+  interface RequestState {
     /**
      * The reservation under which a request with an `Idempotency-Key` creates its records; set by the
      * IdempotencyInterceptor.
@@ -40,6 +42,8 @@ export const Unkept = (...members: string[]) => SetMetadata(UNKEPT, members);
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
+  private readonly logger = new Logger('Idempotency');
+
   constructor(
     private readonly keys: IdempotencyKeys,
     private readonly reflector: Reflector,
@@ -47,9 +51,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
-    const key = request.method === 'POST' ? readKey(request) : undefined;
+    const request = context.switchToHttp().getRequest<HttpRequest>();
+    const reply = context.switchToHttp().getResponse<HttpResponse>();
+    const key = request.method === 'POST' ? readKey(request, context.getHandler()) : undefined;
     if (key === undefined) {
       // An item of a carried request uses its part of the carrier's reservation.
       const { reservation, tenantScope } = request;
@@ -58,15 +62,27 @@ export class IdempotencyInterceptor implements NestInterceptor {
     }
     const outcome = await this.reserve(await this.identify(context, key), request, reply);
     const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
-    request.idempotentExchange = new IdempotentExchange(this.keys, outcome, reply, {
+    request.idempotentExchange = new IdempotentExchange(this.keys, outcome, request, reply, {
       unkept,
       permitted: (answer) => this.permitted(answer, context),
     });
+    const { idempotentExchange: exchange } = request;
+    request.platform.beforeSend(request, reply, (body) => this.settle(exchange, request, body));
     // The stored answer replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
     request.reservation = outcome;
     if (request.tenantScope) bindReservation(request.tenantScope, outcome);
     return next.handle();
+  }
+
+  /** Answers and problems both pass through this just before they are sent. */
+  private async settle(exchange: IdempotentExchange, request: HttpRequest, body: unknown): Promise<unknown> {
+    try {
+      return await exchange.settle(body);
+    } catch (error) {
+      const problem = problemAnswer(error, request, this.logger);
+      return exchange.replace({ ...problem, headers: Object.entries(problem.headers) }, false);
+    }
   }
 
   /** The part of a stored answer that the sender of a repeated request may have. */
@@ -76,7 +92,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   /** The owner of a key: the caller (everybody, if no token is required), the scope, and the target. */
   private async identify(context: ExecutionContext, key: string): Promise<string> {
-    const { method, url } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { method, url } = context.switchToHttp().getRequest<HttpRequest>();
     const { tenant, subject, scopes } = await this.identities.of(context);
     const [own, ...carried] = scopes;
     const identity = [tenant, subject, own, method, targetOf(url), key, ...carried];
@@ -85,12 +101,12 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   private async reserve(
     id: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
+    request: HttpRequest,
+    reply: HttpResponse,
   ): Promise<Reservation | KeptAnswer> {
     const reserving = this.keys.reserve(id, request);
     try {
-      return await inTime(reply, reserving);
+      return await inTime(request, reply, reserving);
     } catch (error) {
       // If the reservation arrives too late, release it.
       const free = (late: unknown) => (late instanceof Reservation ? this.keys.release(late) : undefined);
@@ -108,10 +124,10 @@ function targetOf(url: string): string {
 }
 
 /** @throws ValidationError if the header is not a single key, or if the body is a stream */
-function readKey({ headers, routeOptions }: FastifyRequest): string | undefined {
+function readKey({ headers }: HttpRequest, handler: object): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
-  if (routeOptions.config.carriedBody === 'lines') {
+  if (carriedBodyOf(handler) === 'lines') {
     throw new ValidationError([{ parameter: HEADER, detail: errorMessages.keyOfStream(HEADER) }]);
   }
   // Node joins repeated headers with a comma and a space.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
+import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
 import type { KeptAnswer } from './idempotency-key.schema.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
 import type { Reservation } from './reservation.js';
@@ -24,8 +24,8 @@ const UNKEPT_HEADERS = new Set(['connection', 'content-length', 'date', 'set-coo
 /** Maximum size of a stored answer; a document of the database holds 16 MiB. Unit: bytes. */
 const MAX_KEPT = 15 * 1_024 * 1_024;
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../platform/index.js' {
+  interface RequestState {
     /** Set by the IdempotencyInterceptor for a request with a key. */
     idempotentExchange?: IdempotentExchange;
   }
@@ -48,7 +48,8 @@ export class IdempotentExchange {
   constructor(
     private readonly keys: IdempotencyKeys,
     private readonly outcome: Reservation | KeptAnswer,
-    private readonly reply: FastifyReply,
+    private readonly request: HttpRequest,
+    private readonly reply: HttpResponse,
     private readonly keeping: Keeping,
   ) {
     this.headersBefore = { ...reply.getHeaders() };
@@ -85,18 +86,19 @@ export class IdempotentExchange {
     for (const [name] of this.headersSince()) this.reply.removeHeader(name);
     for (const [name, value] of headers) this.reply.header(name, value);
     if (isReplay) this.reply.header('Idempotency-Replayed', 'true');
-    this.reply.removeHeader('content-length').code(status);
+    this.reply.removeHeader('content-length');
+    this.reply.status(status);
     return body;
   }
 
   /** Stores an answer, or ends the lease. Returns the answer that counts instead, if there is one. */
   private async keep(reservation: Reservation, answer?: KeptAnswer): Promise<KeptAnswer | undefined> {
     if (!answer) {
-      await inTime(this.reply, this.keys.release(reservation)).catch(() => undefined);
+      await inTime(this.request, this.reply, this.keys.release(reservation)).catch(() => undefined);
       return undefined;
     }
-    const keeping = this.keys.keep(reservation, answer, this.reply.request);
-    return inTime(this.reply, keeping).catch((error: unknown) => {
+    const keeping = this.keys.keep(reservation, answer, this.request);
+    return inTime(this.request, this.reply, keeping).catch((error: unknown) => {
       void this.keys.release(reservation).catch(() => undefined);
       throw error;
     });
@@ -127,7 +129,7 @@ export class IdempotentExchange {
     if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
       return undefined;
     const body = without(Buffer.from(payload ?? ''), this.keeping.unkept);
-    const claims = claimsHashOf(this.reply.request);
+    const claims = claimsHashOf(this.request);
     return body.length > MAX_KEPT ? undefined : { status, headers: this.headersSince(), body, claims };
   }
 
@@ -142,14 +144,14 @@ export class IdempotentExchange {
 /** Claims that every token has anew, whatever its bearer may do. */
 const OF_ONE_TOKEN = new Set(['auth_time', 'exp', 'iat', 'jti', 'nbf']);
 
-function claimsHashOf({ tenantContext }: FastifyRequest): string {
+function claimsHashOf({ tenantContext }: HttpRequest): string {
   const claims = Object.entries(tenantContext?.claims ?? {}).filter(([name]) => !OF_ONE_TOKEN.has(name));
   claims.sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(claims)).digest('hex');
 }
 
 /** Whether a request has the same claims as the one that an answer was stored for. */
-export function isOfSameClaims({ claims }: KeptAnswer, request: FastifyRequest): boolean {
+export function isOfSameClaims({ claims }: KeptAnswer, request: HttpRequest): boolean {
   return claims === claimsHashOf(request);
 }
 
@@ -158,11 +160,11 @@ export function isOfSameClaims({ claims }: KeptAnswer, request: FastifyRequest):
  *
  * @throws DatabaseUnavailableError if it takes longer
  */
-export async function inTime<T>(reply: FastifyReply, command: Promise<T>): Promise<T> {
+export async function inTime<T>(request: HttpRequest, reply: HttpResponse, command: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     // An answer that has begun is in time already.
-    const elapsed = reply.raw.headersSent ? 0 : reply.elapsedTime;
+    const elapsed = rawOf(reply).headersSent ? 0 : request.platform.elapsedMs(reply);
     const left = Math.max(COMMAND_AT_LEAST_MS, ANSWER_WITHIN_MS - elapsed);
     timer = setTimeout(() => reject(new DatabaseUnavailableError()), left);
   });

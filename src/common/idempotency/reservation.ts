@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { Types } from 'mongoose';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { Types } from 'mongoose';
 import { DuplicateValueError } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import type { TenantScope } from '../tenancy/index.js';
 
 /** How to find and store a record with a known identifier. */
@@ -102,5 +102,5 @@ export function reservationOf(scope: TenantScope): Reservation | undefined {
 /** Injects the {@link Reservation} of a request with an `Idempotency-Key` into a hand-written handler. */
 export const CurrentReservation = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Reservation | undefined =>
-    context.switchToHttp().getRequest<FastifyRequest>().reservation,
+    context.switchToHttp().getRequest<HttpRequest>().reservation,
 );

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
-import type { FastifyRequest } from 'fastify';
 import { Model } from 'mongoose';
-import { Database, Gatherer, OPERATION_LIMITS } from '../database/index.js';
+import { CRUD_CONNECTION, Database, Gatherer, OPERATION_LIMITS } from '../database/index.js';
 import { clientOf } from '../http/index.js';
+import type { HttpRequest } from '../platform/index.js';
 
 const HOUR_MS = 60 * 60 * 1_000;
 
@@ -57,7 +57,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   );
 
   constructor(
-    @InjectModel(HourOfBytes.name) private readonly hours: Model<HourOfBytes>,
+    @InjectModel(HourOfBytes.name, CRUD_CONNECTION) private readonly hours: Model<HourOfBytes>,
     private readonly database: Database,
   ) {}
 
@@ -66,7 +66,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   }
 
   /** When the client of a request may store another key; undefined if at once. Unit: seconds. */
-  async waitOf(request: FastifyRequest): Promise<number | undefined> {
+  async waitOf(request: HttpRequest): Promise<number | undefined> {
     for (const { name, limit } of this.accountsOf(request)) {
       // When the oldest hour ends to count.
       if ((await this.sumOf(name)) >= limit) return Math.ceil((HOUR_MS - (Date.now() % HOUR_MS)) / 1_000);
@@ -75,7 +75,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   }
 
   /** Counts a new key, or the answer to an earlier one. */
-  add(request: FastifyRequest, bytes = KEY_BYTES): void {
+  add(request: HttpRequest, bytes = KEY_BYTES): void {
     const hour = Math.floor(Date.now() / HOUR_MS);
     for (const { name } of this.accountsOf(request)) {
       const sum = this.sums.get(name);
@@ -85,7 +85,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
     }
   }
 
-  private accountsOf(request: FastifyRequest): Account[] {
+  private accountsOf(request: HttpRequest): Account[] {
     const client = clientOf(request);
     const { tenant, address, addresses } = this.limits;
     if (request.tenantContext?.tenant !== undefined) return [{ name: `tenant ${client}`, limit: tenant }];

@@ -1,6 +1,6 @@
 import fastifyCors from '@fastify/cors';
 import type { DynamicModule, Type } from '@nestjs/common';
-import { ApplicationConfig, NestFactory, Reflector } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ProblemFilter } from '../errors/index.js';
 import {
@@ -9,7 +9,6 @@ import {
   createLog,
   type LoadOptions,
   PinoLogger,
-  StrictQueryInterceptor,
   type TransferLimits,
   useLoadControl,
   useRequestMetrics,
@@ -66,7 +65,7 @@ export const APP_DEFAULTS: AppSettings = {
  * await app.listen(3000);
  * ```
  *
- * Every error is a problem (RFC 9457), bodies and queries are read strictly, and load is limited, for your
+ * Every error is a problem (RFC 9457), and load is limited, for your
  * own controllers as well.
  */
 export async function createCrudApp(
@@ -97,7 +96,7 @@ function defined<T extends object>(options: T): T {
 }
 
 /**
- * Sets up everything that all features share: security headers, CORS, load limits, figures, strict queries,
+ * Sets up everything that all features share: security headers, CORS, load limits, figures,
  * and errors.
  */
 async function configureApp(app: NestFastifyApplication, settings: AppSettings): Promise<void> {
@@ -125,24 +124,5 @@ async function configureApp(app: NestFastifyApplication, settings: AppSettings):
   const fastify = app.getHttpAdapter().getInstance();
   const turns = await useLoadControl(fastify, settings);
   useRequestMetrics(fastify, app.get(Metrics, { strict: false }), turns);
-  app.useGlobalInterceptors(new StrictQueryInterceptor(app.get(Reflector)));
   app.useGlobalFilters(new ProblemFilter());
-  fastify.decorate('hasGlobalGuards', () => hasGlobalGuards(app));
-}
-
-/**
- * Whether global guards or interceptors of the application's own decide about requests. Those that you add before the
- * application is initialized run for every request.
- */
-function hasGlobalGuards(app: NestFastifyApplication): boolean {
-  // Nest exposes its global parts nowhere else. If this is missing, there may be some.
-  const { config } = app as unknown as { config?: ApplicationConfig };
-  if (!(config instanceof ApplicationConfig)) return true;
-  const own = [
-    ...config.getGlobalGuards(),
-    ...config.getGlobalRequestGuards(),
-    ...config.getGlobalInterceptors().filter((one) => one.constructor !== StrictQueryInterceptor),
-    ...config.getGlobalRequestInterceptors(),
-  ];
-  return own.length > 0;
 }

@@ -1,6 +1,6 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import { Callers } from './callers.js';
 import { carriedIsolationOf, isolationOf } from './isolation-of.js';
 import { type IsolationFields, needsToken } from './isolation-source.js';
@@ -27,7 +27,7 @@ export class CallerIdentity {
    * is then decided separately, and the token, if there is one, identifies the owner of the items.
    */
   async of(context: ExecutionContext): Promise<Identity> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<HttpRequest>();
     // A hand-written controller may isolate nothing.
     if (!request.tenantScope) return { tenant: undefined, subject: undefined, scopes: [{}] };
     const carried = carriedIsolationOf(context);
@@ -38,7 +38,7 @@ export class CallerIdentity {
     return { tenant: caller?.tenant, subject: caller?.subject, scopes };
   }
 
-  private async senderOf(request: FastifyRequest): Promise<TenantContext> {
+  private async senderOf(request: HttpRequest): Promise<TenantContext> {
     try {
       return await this.callers.of(request);
     } catch (error) {

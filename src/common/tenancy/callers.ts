@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { bearerTokenOf } from './bearer-token.js';
+import { type HttpRequest, rawOf } from '../platform/index.js';
+import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
 import type { TenantContext } from './tenant-context.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -16,10 +16,24 @@ export class Callers {
    *
    * @throws UnauthenticatedError, InvalidTokenError without a valid token
    */
-  async of({ raw, headers }: FastifyRequest): Promise<TenantContext> {
-    const token = bearerTokenOf({ headers });
+  async of(request: HttpRequest): Promise<TenantContext> {
+    const raw = rawOf(request);
+    const token = bearerTokenOf(request);
     const caller = this.callers.get(raw) ?? this.verifier.authenticate(token);
     this.callers.set(raw, caller);
     return caller;
   }
+}
+
+/**
+ * The bearer token of a request (RFC 6750, section 2.1), as sent.
+ *
+ * @throws UnauthenticatedError if there is none, InvalidTokenError if it is not a token
+ */
+export function bearerTokenOf({ headers }: Pick<HttpRequest, 'headers'>): string {
+  const header = headers.authorization;
+  if (header === undefined || !/^bearer(\s|$)/i.test(header)) throw new UnauthenticatedError();
+  const match = /^bearer +([\w\-.~+/]+=*)$/i.exec(header);
+  if (!match?.[1]) throw new InvalidTokenError('MALFORMED');
+  return match[1];
 }

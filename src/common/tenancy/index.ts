@@ -1,4 +1,4 @@
-export { bearerTokenOf } from './bearer-token.js';
+export { bearerTokenOf } from './callers.js';
 export { CallerIdentity, type Identity } from './caller-identity.js';
 export { Callers } from './callers.js';
 export * from './tenant-scope.js';

@@ -1,5 +1,6 @@
 import type { ExecutionContext, Type } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { queryOf } from '../http/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import type { IsolationFields } from './isolation-source.js';
 
 /** Metadata key of a controller's resolver. */
@@ -38,8 +39,8 @@ export function isolationOf(context: ExecutionContext): IsolationFields {
   const controller = context.getClass();
   const resolver = Reflect.getMetadata(ISOLATION, controller) as IsolationResolver | undefined;
   if (!resolver) throw new Error(`${controller.name} is not @Isolated.`);
-  const { query } = context.switchToHttp().getRequest<FastifyRequest>();
-  return resolver(handlerName(context), controller, query as RequestQuery);
+  const query = queryOf(context.switchToHttp().getRequest<HttpRequest>());
+  return resolver(handlerName(context), controller, query);
 }
 
 /** The fields that scope each kind of request that this one carries; empty if it carries none. */

@@ -1,13 +1,13 @@
-import type { FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { ClaimRequiredError, TenantRequiredError, UnauthenticatedError } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import type { TenantContext } from './tenant-context.js';
 
 /** The part of a request that an isolation source may read. */
 export interface IsolationRequest {
   /** Path parameters, as sent. */
   readonly params: Readonly<Record<string, string>>;
-  readonly request: FastifyRequest;
+  readonly request: HttpRequest;
 }
 
 /**

@@ -1,6 +1,6 @@
-import type { FastifyRequest } from 'fastify';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { UnauthenticatedError } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 import type { IsolationFields, IsolationRequest } from './isolation-source.js';
 import { ANONYMOUS, type TenantContext } from './tenant-context.js';
 
@@ -21,7 +21,7 @@ export class TenantScope {
     readonly params: Readonly<Record<string, string>>,
     resolve: Resolve,
     /** The request; undefined for a scope made in code. */
-    readonly request?: FastifyRequest,
+    readonly request?: HttpRequest,
   ) {
     this.#resolve = resolve;
   }
@@ -107,8 +107,8 @@ export function assertScope(scope: unknown): asserts scope is TenantScope {
   );
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../platform/index.js' {
+  interface RequestState {
     /** Set by the TenantGuard. */
     tenantContext?: TenantContext;
     /** Set by the TenantInterceptor. */
@@ -122,7 +122,7 @@ declare module 'fastify' {
  * @throws Error if there is none: a handler of a controller that is not isolated must not run as if it were
  */
 export const CurrentScope = createParamDecorator((_data: unknown, context: ExecutionContext): TenantScope => {
-  const { tenantScope } = context.switchToHttp().getRequest<FastifyRequest>();
+  const { tenantScope } = context.switchToHttp().getRequest<HttpRequest>();
   if (tenantScope) return tenantScope;
   throw new Error(
     `No scope was computed for ${context.getClass().name}. Use @CurrentScope() in CRUD controllers only.`,
@@ -131,7 +131,7 @@ export const CurrentScope = createParamDecorator((_data: unknown, context: Execu
 
 /** The caller of a request, for your own guards and decorators; they run after isolation. */
 export function callerOf(context: ExecutionContext): TenantContext {
-  const { tenantContext } = context.switchToHttp().getRequest<FastifyRequest>();
+  const { tenantContext } = context.switchToHttp().getRequest<HttpRequest>();
   if (tenantContext) return tenantContext;
   throw new Error(`Nobody has decided who calls ${context.getClass().name}.`);
 }

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { HttpRequest } from '../platform/index.js';
 import { Callers } from './callers.js';
 import { isolationOf } from './isolation-of.js';
 import { needsToken } from './isolation-source.js';
@@ -16,7 +16,7 @@ export class TenantGuard implements CanActivate {
 
   /** @throws UnauthenticatedError, InvalidTokenError if the action needs a token, and there is no valid one */
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<HttpRequest>();
     request.tenantContext = needsToken(isolationOf(context)) ? await this.callers.of(request) : ANONYMOUS;
     return true;
   }

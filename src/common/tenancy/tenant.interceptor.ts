@@ -1,6 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
+import type { HttpRequest } from '../platform/index.js';
 import { isolationOf } from './isolation-of.js';
 import type { IsolationFields } from './isolation-source.js';
 import { TenantScope } from './tenant-scope.js';
@@ -10,7 +10,7 @@ import { TenantScope } from './tenant-scope.js';
  *
  * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks a value of one of the fields
  */
-export function applyScope(request: FastifyRequest, fields: IsolationFields): TenantScope {
+export function applyScope(request: HttpRequest, fields: IsolationFields): TenantScope {
   // Without the guard, nobody has decided who is calling.
   if (!request.tenantContext) throw new Error('The TenantGuard did not run before the TenantInterceptor.');
   const params = request.params as Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export function applyScope(request: FastifyRequest, fields: IsolationFields): Te
 @Injectable()
 export class TenantInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<HttpRequest>();
     applyScope(request, isolationOf(context));
     return next.handle();
   }

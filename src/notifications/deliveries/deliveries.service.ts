@@ -2,7 +2,7 @@ import { ConflictException, Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model, Types } from 'mongoose';
 import { CrudService } from '../../common/crud/index.js';
-import { Database } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database } from '../../common/database/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../../common/tenancy/index.js';
 import { TEST_EVENT_TYPE } from '../event-types.js';
 import { deliveriesCrud } from './deliveries.crud.js';
@@ -13,7 +13,7 @@ import { Delivery, type DeliveryView } from './delivery.entity.js';
 @Injectable()
 export class DeliveriesService extends CrudService.for(deliveriesCrud) {
   constructor(
-    @InjectModel(Delivery.name) private readonly deliveries: Model<Delivery>,
+    @InjectModel(Delivery.name, CRUD_CONNECTION) private readonly deliveries: Model<Delivery>,
     private readonly database: Database,
     private readonly queue: DeliveryQueue,
   ) {

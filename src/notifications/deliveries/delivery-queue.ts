@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
-import { Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
 import { retryDelayMs } from '../webhooks/retry-schedule.js';
 import {
   type Attempt,
@@ -78,7 +78,7 @@ export class DeliveryQueue {
   );
 
   constructor(
-    @InjectModel(QUEUED_DELIVERY) private readonly deliveries: Model<QueuedDelivery>,
+    @InjectModel(QUEUED_DELIVERY, CRUD_CONNECTION) private readonly deliveries: Model<QueuedDelivery>,
     private readonly database: Database,
   ) {}
 

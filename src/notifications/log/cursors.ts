@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model, mongo } from 'mongoose';
-import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../common/database/index.js';
 import type { EventRecord } from './event-record.schema.js';
 
 /**
@@ -53,7 +53,7 @@ export type Progress = Required<Pick<DeliveryCursor, 'seq' | 'behind'>>;
 @Injectable()
 export class Cursors {
   constructor(
-    @InjectModel(DeliveryCursor.name) private readonly model: Model<DeliveryCursor>,
+    @InjectModel(DeliveryCursor.name, CRUD_CONNECTION) private readonly model: Model<DeliveryCursor>,
     private readonly database: Database,
   ) {}
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model, mongo } from 'mongoose';
-import { Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
 import { EventRecord } from './event-record.schema.js';
 
 /** An event that the log has not numbered yet. */
@@ -38,7 +38,7 @@ export class EventLog {
   private highest?: { seq: number; until: number };
 
   constructor(
-    @InjectModel(EventRecord.name) private readonly model: Model<EventRecord>,
+    @InjectModel(EventRecord.name, CRUD_CONNECTION) private readonly model: Model<EventRecord>,
     private readonly database: Database,
   ) {}
 

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type mongo, Types } from 'mongoose';
-import { Database, OPERATION_LIMITS, pause } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS, pause } from '../../common/database/index.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { BLOCKED_MS, Cursors, type DeliveryCursor, type Progress } from './cursors.js';
 import { EventLog, type EventOutline } from './event-log.js';
@@ -48,7 +48,7 @@ export class FanOut {
   private isFailing = false;
 
   constructor(
-    @InjectConnection() private readonly connection: Connection,
+    @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
     private readonly log: EventLog,
     private readonly cursors: Cursors,
     private readonly queue: DeliveryQueue,

@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
+import { CRUD_CONNECTION, pause } from '../../common/database/index.js';
 import { EventLog } from '../log/event-log.js';
 import { EventRecord } from '../log/event-record.schema.js';
-import { pause } from '../../common/database/index.js';
 import { EventBatch } from './event-batch.js';
 import { inTurns } from './in-turns.js';
 import { LogTail } from './log-tail.js';
@@ -36,7 +36,7 @@ export class EventFeed {
 
   constructor(
     private readonly log: EventLog,
-    @InjectModel(EventRecord.name) private readonly events: Model<EventRecord>,
+    @InjectModel(EventRecord.name, CRUD_CONNECTION) private readonly events: Model<EventRecord>,
     @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
   ) {}
 

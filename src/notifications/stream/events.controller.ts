@@ -1,8 +1,8 @@
-import { Controller, Get, Headers, Req, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Req, Res, UseInterceptors } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiProblems, InvalidTokenError } from '../../common/errors/index.js';
-import { UnderLoad } from '../../common/http/index.js';
+import { StrictQueryInterceptor, UnderLoad } from '../../common/http/index.js';
 import { CurrentScope, currentTenant, Isolated, type TenantScope } from '../../common/tenancy/index.js';
 import { EventStreams } from './event-streams.js';
 
@@ -21,6 +21,7 @@ data: {"type":"posts.created","timestamp":"2026-01-31T12:00:00.000Z","data":{"_i
 @ApiTags('Notifications')
 @ApiBearerAuth()
 @Isolated(() => ({ tenant: currentTenant }))
+@UseInterceptors(StrictQueryInterceptor)
 @Controller('events')
 export class EventsController {
   constructor(private readonly streams: EventStreams) {}

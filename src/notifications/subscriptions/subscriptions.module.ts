@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
 import { CrudModule } from '../../common/crud/index.js';
+import { CRUD_CONNECTION } from '../../common/database/index.js';
 import { DeliveriesController } from '../deliveries/deliveries.controller.js';
 import { deliveriesCrud } from '../deliveries/deliveries.crud.js';
 import { DeliveriesModule } from '../deliveries/deliveries.module.js';
@@ -25,7 +26,7 @@ export class SubscriptionsModule {
       controller: SubscriptionsController,
       service: SubscriptionsService,
       providers: [{ provide: TARGET_CHECK, useValue: checkTarget }],
-      imports: [deliveries, EventLogModule, MongooseModule.forFeature([SUBSCRIPTION_SLOTS])],
+      imports: [deliveries, EventLogModule, MongooseModule.forFeature([SUBSCRIPTION_SLOTS], CRUD_CONNECTION)],
     });
     return { module: SubscriptionsModule, imports: [subscriptions, deliveries] };
   }

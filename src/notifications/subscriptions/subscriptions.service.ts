@@ -10,7 +10,7 @@ import {
   type Stored,
   type WriteOptions,
 } from '../../common/crud/index.js';
-import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../common/database/index.js';
 import {
   DuplicateValueError,
   PreconditionFailedError,
@@ -25,9 +25,9 @@ import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { DeliveryView } from '../deliveries/delivery.entity.js';
 import { TEST_EVENT_TYPE } from '../event-types.js';
 import { EventLog, type NewEvent } from '../log/event-log.js';
-import { TARGET_CHECK, type TargetCheck } from './target-check.js';
 import { Subscription, type SubscriptionChanges, type SubscriptionInput } from './subscription.schema.js';
 import { subscriptionsCrud } from './subscriptions.crud.js';
+import { TARGET_CHECK, type TargetCheck } from './target-check.js';
 
 /** Maximum number of subscriptions of a tenant. */
 export const MAX_SUBSCRIPTIONS = 100;
@@ -47,7 +47,7 @@ type Secrets = Pick<Subscription, 'secret' | 'previousSecrets'> & { readonly __v
 @Injectable()
 export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   constructor(
-    @InjectModel(Subscription.name) private readonly subscriptions: Model<Subscription>,
+    @InjectModel(Subscription.name, CRUD_CONNECTION) private readonly subscriptions: Model<Subscription>,
     private readonly database: Database,
     private readonly deliveries: DeliveriesService,
     private readonly log: EventLog,

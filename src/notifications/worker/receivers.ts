@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import type { Connection, mongo, Types } from 'mongoose';
-import { Database, OPERATION_LIMITS } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../common/database/index.js';
 import type { EventRecord } from '../log/event-record.schema.js';
 
 /** The part of a subscription that deliveries need. */
@@ -29,7 +29,7 @@ export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] 
 @Injectable()
 export class Receivers {
   constructor(
-    @InjectConnection() private readonly connection: Connection,
+    @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
     private readonly database: Database,
   ) {}
 

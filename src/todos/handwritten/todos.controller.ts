@@ -46,7 +46,7 @@ import {
 } from '../../common/crud/index.js';
 import { ApiProblemsOf, LOAD_ERRORS } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
-import { Compressed, TakesQuery } from '../../common/http/index.js';
+import { Compressed, StrictBody, StrictQueryInterceptor, TakesQuery } from '../../common/http/index.js';
 import {
   CurrentReservation,
   IdempotencyInterceptor,
@@ -66,11 +66,13 @@ const UPDATE_EXAMPLES = { ...EXAMPLES, contentTypes: ['application/merge-patch+j
 
 /** The todo API written by hand: the same responses as the generated one, without the generator. */
 @ApiTags('Todos')
+@UseInterceptors(StrictQueryInterceptor)
 @Controller(PATH)
 export class TodosController {
   constructor(private readonly todos: TodosService) {}
 
   @Post()
+  @StrictBody()
   @UseInterceptors(IdempotencyInterceptor)
   @ApiOperation({ operationId: 'todos_create', summary: 'Create a todo' })
   @ApiIdempotencyKey()
@@ -163,6 +165,7 @@ export class TodosController {
   }
 
   @Patch(':id')
+  @StrictBody()
   @ApiOperation({ operationId: 'todos_update', summary: 'Update a todo' })
   @ApiIdParam('Todo')
   @ApiIfMatch()

@@ -8,7 +8,7 @@ import {
   revisionsOf,
   type Stored,
 } from '../../common/crud/index.js';
-import { Database, OPERATION_LIMITS, STREAM_BATCH } from '../../common/database/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS, STREAM_BATCH } from '../../common/database/index.js';
 import { PreconditionFailedError, RecordNotFoundError } from '../../common/errors/index.js';
 import { fieldsOf } from '../../common/fields/index.js';
 import type { Reservation } from '../../common/idempotency/index.js';
@@ -23,7 +23,7 @@ const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 @Injectable()
 export class TodosService {
   constructor(
-    @InjectModel(Todo.name) private readonly todos: Model<Todo>,
+    @InjectModel(Todo.name, CRUD_CONNECTION) private readonly todos: Model<Todo>,
     private readonly database: Database,
   ) {}
 

@@ -1,3 +1,4 @@
+import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { getConnectionToken } from '@nestjs/mongoose';
@@ -126,7 +127,9 @@ describe('the items of a batch', () => {
   beforeEach(async () => {
     await start();
     sizes.length = 0;
-    const client = app.app.get<Connection>(getConnectionToken(), { strict: false }).getClient();
+    const client = app.app
+      .get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false })
+      .getClient();
     client.on('commandStarted', ({ commandName, command }: mongo.CommandStartedEvent) => {
       if (commandName === 'insert' && command.insert === 'todos') sizes.push(command.documents.length);
     });

@@ -1,4 +1,5 @@
 /** @mongodb */
+import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { getConnectionToken, Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
 import { type Connection, Types } from 'mongoose';
@@ -205,7 +206,7 @@ it('a plan without an index is reported', async () => {
   const app = await createTestApp();
   const todos = app.database.collection('todos');
   await todos.insertMany([{ description: 'a' }, { description: 'b' }]);
-  const service = app.app.get<Connection>(getConnectionToken(), { strict: false });
+  const service = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false });
   const [plan] = await plansOf(app, 'todos', async () => {
     await service.collection('todos').find({ description: 'a' }).sort({ description: 1 }).toArray();
   });

@@ -1,4 +1,5 @@
 /** @mongodb */
+import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { getModelToken, MongooseModule, Schema } from '@nestjs/mongoose';
 import { type Model, Schema as MongooseSchema } from 'mongoose';
 import { AppModule } from '../../../src/app.module.js';
@@ -50,16 +51,21 @@ describe('the name of a resource', () => {
       { name: 'Letter', schema: new MongooseSchema({ stamp: String }) },
       { name: 'Box', schema: new MongooseSchema({ litres: Number }) },
     ];
-    const own = MongooseModule.forFeature([
-      { name: Parcel.name, schema: schemaOf(Parcel), collection: 'parcels' },
-      { name: 'LabelReport', schema: new MongooseSchema({ label: String }), collection: 'parcels' },
-      { name: 'Sending', schema: new MongooseSchema({}, { discriminatorKey: 'kind' }), discriminators },
-    ]);
+    const own = MongooseModule.forFeature(
+      [
+        { name: Parcel.name, schema: schemaOf(Parcel), collection: 'parcels' },
+        { name: 'LabelReport', schema: new MongooseSchema({ label: String }), collection: 'parcels' },
+        { name: 'Sending', schema: new MongooseSchema({}, { discriminatorKey: 'kind' }), discriminators },
+      ],
+      CRUD_CONNECTION,
+    );
     const app = await createResourceApp(parcels, own);
     try {
       expect((await app.post('/parcels', { label: 'Books' })).status).toBe(201);
-      expect(await app.app.get<Model<object>>(getModelToken('LabelReport')).countDocuments()).toBe(1);
-      await app.app.get<Model<object>>(getModelToken('Box')).create({ litres: 3 });
+      expect(
+        await app.app.get<Model<object>>(getModelToken('LabelReport', CRUD_CONNECTION)).countDocuments(),
+      ).toBe(1);
+      await app.app.get<Model<object>>(getModelToken('Box', CRUD_CONNECTION)).create({ litres: 3 });
       const stored = app.database.collection('sendings').find({}, { projection: { _id: 0, __v: 0 } });
       expect(await stored.toArray()).toEqual([{ kind: 'Box', litres: 3 }]);
     } finally {

@@ -1,4 +1,5 @@
 /** @mongodb */
+import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { type CallHandler, Injectable, type NestInterceptor, UseInterceptors } from '@nestjs/common';
 import { getConnectionToken, InjectConnection, Prop, Schema } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Types } from 'mongoose';
@@ -27,7 +28,7 @@ class Letter extends LetterInput {
 /** Carries out a request in a transaction. */
 @Injectable()
 class InTransaction implements NestInterceptor {
-  constructor(@InjectConnection() private readonly connection: Connection) {}
+  constructor(@InjectConnection(CRUD_CONNECTION) private readonly connection: Connection) {}
 
   intercept(_context: unknown, next: CallHandler) {
     return from(this.connection.transaction(() => lastValueFrom(next.handle())));
@@ -107,7 +108,7 @@ describe('a verb that is called inside a transaction of Mongoose', () => {
     app = await createResourceApp(
       CrudModule.forFeature(letters, { service: LettersService, providers: [InTransaction] }),
     );
-    connection = app.app.get<Connection>(getConnectionToken(), { strict: false });
+    connection = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false });
     service = app.app.get(LettersService, { strict: false });
   });
   afterAll(() => app.close());

@@ -2,7 +2,7 @@
 import { getConnectionToken } from '@nestjs/mongoose';
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import mongoose, { type Connection } from 'mongoose';
-import { Database } from '../../../src/common/database/index.js';
+import { CRUD_CONNECTION, Database } from '../../../src/common/database/index.js';
 import { EventLog, type NewEvent } from '../../../src/notifications/log/event-log.js';
 import type { EventRecord } from '../../../src/notifications/log/event-record.schema.js';
 import { eventually } from '../../support/eventually.js';
@@ -43,7 +43,9 @@ describe('the log of events', () => {
 
   /** A log as another process has it. */
   function another(): EventLog {
-    const model = app.app.get<Connection>(getConnectionToken(), { strict: false }).model('EventRecord');
+    const model = app.app
+      .get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false })
+      .model('EventRecord');
     return new EventLog(model as never, app.app.get(Database, { strict: false }));
   }
   const stored = () => app.database.collection<EventRecord>('events').find().sort({ seq: 1 }).toArray();

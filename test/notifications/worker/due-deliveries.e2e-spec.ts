@@ -6,7 +6,7 @@ import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-qu
 import { DueDeliveries } from '../../../src/notifications/worker/due-deliveries.js';
 import { Receivers } from '../../../src/notifications/worker/receivers.js';
 import { type Slot, type SlotLimits, Slots } from '../../../src/notifications/worker/slots.js';
-import { Database } from '../../../src/common/database/index.js';
+import { CRUD_CONNECTION, Database } from '../../../src/common/database/index.js';
 import { newDelivery } from '../../support/deliveries.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
@@ -32,7 +32,10 @@ describe('a backlog', () => {
   });
   function start(limits: SlotLimits): void {
     slots = new Slots(limits);
-    const receivers = new Receivers(app.app.get<Connection>(getConnectionToken()), app.app.get(Database));
+    const receivers = new Receivers(
+      app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION)),
+      app.app.get(Database),
+    );
     due = new DueDeliveries(queue, slots, receivers);
   }
 

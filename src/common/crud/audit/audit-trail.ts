@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger, type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { type Model, mongo, Types } from 'mongoose';
 import { type Database, Gatherer, OPERATION_LIMITS } from '../../database/index.js';
 import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
@@ -142,4 +142,24 @@ export class AuditedWrite {
 
 function isOfDatabase(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof DatabaseTooSlowError;
+}
+
+/** The audit trails of an application. */
+@Injectable()
+export class AuditTrails implements BeforeApplicationShutdown {
+  private readonly trails: AuditTrail[] = [];
+
+  add(trail: AuditTrail): void {
+    this.trails.push(trail);
+  }
+
+  /** Whether any resource is audited. */
+  get areKept(): boolean {
+    return this.trails.length > 0;
+  }
+
+  /** Stores the known outcomes while the database is still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.trails.map((trail) => trail.drain()));
+  }
 }

@@ -5,7 +5,8 @@ import {
   MalformedRequestError,
   ShuttingDownError,
 } from '../../errors/index.js';
-import { checkHarmless, nextTimeSlice, parseJson, whenClosed } from '../../http/index.js';
+import { checkHarmless, nextTimeSlice, parseJson } from '../../http/index.js';
+import { rawOf, whenClosed } from '../../platform/index.js';
 import { carryOut } from './carry-out.js';
 import type { AnyService } from './independence.js';
 import type { Items } from './items.js';
@@ -22,11 +23,11 @@ import type { Operation } from './operation.js';
  */
 export function importLines(items: Items, service: AnyService): Readable {
   const { request, reply } = items;
-  const place = request.server.transfers.place('imports', request);
-  whenClosed(reply.raw, place.leave);
-  const { bodyLimit } = request.routeOptions;
+  const place = request.platform.transfers.place('imports', request);
+  whenClosed(rawOf(reply), place.leave);
   const body = (request.body ?? Readable.from([])) as Readable;
-  const { closing } = request.server.carriedRequests;
+  const { bodyLimit, carriedRequests } = request.platform;
+  const { closing } = carriedRequests;
   const lines = new LineReader(bodyLimit, () => closing.aborted && !body.readableEnded);
   async function* results(): AsyncGenerator<string, void, undefined> {
     try {

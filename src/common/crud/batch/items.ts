@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext, RequestMethod, type Type } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
 import type { CarriedAnswer, CarriedRequest, Carry } from '../../http/index.js';
+import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
+import { pathOfRoute } from '../http/resource-metadata.js';
 import { GENERATED_ROUTES, type ItemKind } from '../routes/routes.js';
 import type { CreatePlace } from '../service/turns.js';
 import type { Operation } from './operation.js';
@@ -23,19 +25,18 @@ export class Items {
   private readonly carry: Carry;
   /** Size that further problems may have. Unit: bytes. */
   private room = PROBLEM_BYTES;
-  /** Pattern and path of the resource, without the last segment of the batch's own path. */
-  private readonly base: { readonly pattern: string; readonly path: string };
+  /** Path of the resource: that of the batch without its last segment. */
+  private readonly path: string;
 
   constructor(
-    readonly request: FastifyRequest,
-    readonly reply: FastifyReply,
+    readonly request: HttpRequest,
+    readonly reply: HttpResponse,
     controller: Type<object>,
   ) {
     this.controller = controller;
-    this.carry = request.server.carriedRequests.of(request, reply);
-    if (request.routeOptions.config.carriedBody !== 'lines')
-      this.received(Number(request.headers['content-length'] ?? 0));
-    this.base = { pattern: withoutLast(request.routeOptions.url ?? ''), path: withoutLast(pathOf(request)) };
+    this.carry = request.platform.carriedRequests.of(request, reply);
+    if (!(request.body instanceof Readable)) this.received(Number(request.headers['content-length'] ?? 0));
+    this.path = withoutLast(pathOf(request));
   }
 
   /**
@@ -75,21 +76,22 @@ export class Items {
   /** The answer to an item that was not carried out. */
   refuse(error: DomainError, item?: Item): Problem {
     const path = item ? this.pathOf(item) : pathOf(this.request);
-    return toProblem(error, { path, id: this.request.id });
+    return toProblem(error, { path, id: idOf(this.request) });
   }
 
   private requestOf(
     item: Item,
     number: number,
     place: CreatePlace | undefined,
-    guardCheck?: FastifyRequest['guardCheck'],
+    guardCheck?: HttpRequest['guardCheck'],
   ): CarriedRequest {
-    const { method, path } = GENERATED_ROUTES[item.kind];
+    const route = GENERATED_ROUTES[item.kind];
+    const method = RequestMethod[route.method];
     const params = this.request.params as Record<string, string>;
     const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
     return {
-      method: RequestMethod[method],
-      pattern: path === '' ? this.base.pattern : `${this.base.pattern}/${path}`,
+      method,
+      route: this.request.platform.carriedRequests.routeOf(method, pathOfRoute(this.controller, route)),
       path: this.pathOf(item),
       params: id === undefined ? params : { ...params, id },
       headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
@@ -108,9 +110,9 @@ export class Items {
   }
 
   private pathOf(item: Item): string {
-    if (item.kind === 'create') return this.base.path;
+    if (item.kind === 'create') return this.path;
     // Through bytes and back: a lone surrogate cannot be encoded in a URL.
-    return `${this.base.path}/${encodeURIComponent(Buffer.from(item.id.slice(0, MAX_ID)).toString())}`;
+    return `${this.path}/${encodeURIComponent(Buffer.from(item.id.slice(0, MAX_ID)).toString())}`;
   }
 }
 
@@ -130,11 +132,11 @@ function resultOf(kind: ItemKind, { status, body }: CarriedAnswer): ItemResult {
 /** Injects the {@link Items} of a batch. */
 export const CurrentItems = createParamDecorator((_data: unknown, context: ExecutionContext): Items => {
   const http = context.switchToHttp();
-  return new Items(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), context.getClass());
+  return new Items(http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>(), context.getClass());
 });
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../../platform/index.js' {
+  interface RequestState {
     /** Place of an item that is a create; set by the batch that carries it. */
     crudPlace?: CreatePlace;
   }

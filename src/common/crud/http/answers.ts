@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
-import { type Place, type QueryParameters, NDJSON_TYPE, preferredType, varyBy } from '../../http/index.js';
+import { type Place, queryOf, NDJSON_TYPE, preferredType, varyBy } from '../../http/index.js';
+import type { HttpRequest } from '../../platform/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { ItemResult } from '../batch/items.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
@@ -17,7 +17,7 @@ import { type AnswerKind, onceFieldsOf } from '../routes/routes.js';
 import type { Expansion } from '../service/expansion.js';
 import { isLargePage, notePage } from './page-memory.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
-import type { ResourceRequest } from './resource-request.js';
+import type { ResourceRequest } from './resource-metadata.js';
 
 /** The result of each kind of handler, as the store returns it. */
 interface Results {
@@ -54,7 +54,8 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   create: async (record, context) => {
     const { request, reply } = context;
     const _id = record._id.toHexString();
-    reply.headers({ Location: `${pathOf(request)}/${_id}`, ETag: etagOf(record) });
+    reply.header('Location', `${pathOf(request)}/${_id}`);
+    reply.header('ETag', etagOf(record));
     const once = shownOnce(record, context);
     return { ...((await preferred(record, context)) ?? { _id }), ...once };
   },
@@ -62,7 +63,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const type = listType(context);
     if (!(result instanceof Page)) return stream(result, context, type);
     const { reply, request } = context;
-    const links = result.links(pathOf(request), request.query as QueryParameters);
+    const links = result.links(pathOf(request), queryOf(request));
     if (links !== '') reply.header('Link', links);
     const { count, cursors = { next: null, prev: null } } = result;
     const records = shownOf(result, context);
@@ -70,7 +71,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const rest = { ...(count !== undefined && { count }), ...cursors };
     const isLarge = isLargePage(request);
     const results = await showAll(records, context);
-    const place = request.server.transfers.pagePlace();
+    const place = request.platform.transfers.pagePlace();
     if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
     return isLarge ? file(each(results), type, pageOf(rest), place) : { results, ...rest };
   },
@@ -82,7 +83,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     reply.header('ETag', etagOf(record));
     // The tag covers the record only: an expanded record may have changed without it.
     if (isKnown(tags, record) && !expansion) {
-      reply.code(304);
+      reply.status(304);
       return undefined;
     }
     return (await showAll([record], context))[0];
@@ -103,7 +104,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
 };
 
 /** A bulk with a failed item is not kept for its key. When it is repeated, its creates find their records. */
-function unlessFailed(items: readonly ItemResult[], { idempotentExchange }: FastifyRequest) {
+function unlessFailed(items: readonly ItemResult[], { idempotentExchange }: HttpRequest) {
   if (items.some(({ status }) => status >= 500)) idempotentExchange?.forget();
   return items;
 }
@@ -163,7 +164,7 @@ function listType({ route, request, reply }: AnswerContext): ListType {
 }
 
 function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
-  const place = context.request.server.transfers.place('lists', context.request);
+  const place = context.request.platform.transfers.place('lists', context.request);
   const framing = type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
   if (!context.expansion) return file(records, type, framing, place, writerOf(context));
   const shown = inBatches(records, (batch) => showAll(batch, context));

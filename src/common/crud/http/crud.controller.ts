@@ -1,20 +1,22 @@
-import { Body, Inject, Param, type Type, UseInterceptors } from '@nestjs/common';
+import { Body, Inject, Param, type Type, UseFilters, UseInterceptors } from '@nestjs/common';
+import { StrictQueryInterceptor } from '../../http/index.js';
 import { CurrentScope, IsolatedBy, type TenantScope } from '../../tenancy/index.js';
 import { carryOut } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
 import { CurrentItems, type Items } from '../batch/items.js';
 import type { Operation } from '../batch/operation.js';
-import { defineCrud } from '../definition/define-crud.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
+import { defineCrud } from '../definition/define-crud.js';
 import type { CrudOptions } from '../options/crud-options.js';
-import type { Changes, Stored } from '../options/records.js';
-import type { Page } from '../query/page.js';
-import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
-import { hasGenerated, isolationOfHandler, isolationOfItems } from '../routes/routes.js';
 import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
+import type { Changes, Stored } from '../options/records.js';
+import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
+import type { Page } from '../query/page.js';
+import { hasGenerated, isolationOfHandler, isolationOfItems } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
 import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
+import { ResourceFilter } from './resource.filter.js';
 
 /** The handlers of a generated controller. Your own controller overrides them by ordinary inheritance. */
 export interface CrudController<
@@ -68,7 +70,8 @@ export function CrudController<
   const definition = defineCrud(options);
 
   // On the class, because decorators of an override replace those of the method but are added to these.
-  @UseInterceptors(CrudInterceptor)
+  @UseFilters(ResourceFilter)
+  @UseInterceptors(StrictQueryInterceptor, CrudInterceptor)
   @IsolatedBy(
     (handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query),
     (handler, controller) => isolationOfItems(resourceOf(controller), handler),

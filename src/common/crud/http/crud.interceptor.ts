@@ -8,15 +8,16 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { toDomainError, InvalidIdError } from '../../errors/index.js';
 import { InputReader } from '../../fields/index.js';
+import { bodyFault, carriedBodyOf, queryOf } from '../../http/index.js';
 import { IdempotencyKeys } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
+import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
 import { applyScope, CallerIdentity, handlerName, isolationOf } from '../../tenancy/index.js';
 import { bindOrigin } from '../audit/audit-origin.js';
-import { AuditTrails } from '../audit/audit-trails.js';
+import { AuditTrails } from '../audit/audit-trail.js';
 import { readOperations } from '../batch/operation.js';
 import { markUnread, markChecked } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -34,11 +35,10 @@ import { placeCreate } from '../service/turns.js';
 import { answer, prefersRepresentation } from './answers.js';
 import { reservePage } from './page-memory.js';
 import { ReplayInterceptor } from './replay.interceptor.js';
-import { resourceOf } from './resource-metadata.js';
-import type { ResourceRequest } from './resource-request.js';
+import { resourceOf, type ResourceRequest } from './resource-metadata.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../../platform/index.js' {
+  interface RequestState {
     /** Whether nobody needs the record that the handler changes. */
     isRecordUnread?: boolean;
   }
@@ -60,7 +60,7 @@ class Exchange {
     if (!caller || !scope) throw new Error('The request has no scope.');
     request.crudReply = exchange.reply;
     request.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
-    if (this.trails.areKept) bindOrigin(scope, { requestId: request.id, address: request.ip });
+    if (this.trails.areKept) bindOrigin(scope, { requestId: idOf(request), address: request.ip ?? '' });
     let result: unknown;
     try {
       await this.read(exchange);
@@ -85,11 +85,11 @@ class Exchange {
    */
   private async recall(
     error: unknown,
-    request: FastifyRequest,
+    request: HttpRequest,
     { entity }: CrudDefinition,
     route: Route | undefined,
   ): Promise<unknown> {
-    const isRefusal = toDomainError(error, request.routeOptions).status < 500;
+    const isRefusal = toDomainError(error, request.platform).status < 500;
     const { tenantScope: scope, body } = request;
     if (!isRefusal || route?.answer !== 'create' || !scope) throw error;
     const record = await this.registry.of(entity).creates.recall(scope, body as object);
@@ -108,9 +108,9 @@ class Exchange {
       requireTags(request.tenantScope, params.id, tags);
     if (request.crudPlace && request.tenantScope) placeCreate(request.tenantScope, request.crudPlace);
     if (route?.reads) {
-      request.crudQuery = readQuery(route.reads, request.query as Record<string, unknown>, definition);
+      request.crudQuery = readQuery(route.reads, queryOf(request), definition);
     } else if (route?.query.includes(ARCHIVED_PARAMETER)) {
-      request.crudQuery = { archived: requireArchived(request.query as Record<string, unknown>) };
+      request.crudQuery = { archived: requireArchived(queryOf(request)) };
     }
     if (route?.body !== undefined) {
       request.body = await this.bodies.read(request.body, definition, route.body);
@@ -157,21 +157,19 @@ export class CrudInterceptor extends ReplayInterceptor {
   }
 
   override intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<HttpRequest>();
+    const fault = bodyFault(request, carriedBodyOf(context.getHandler()));
+    if (fault) throw fault;
     applyScope(request, isolationOf(context));
     return super.intercept(context, { handle: () => this.carryOut(request, context, next) });
   }
 
-  private carryOut(
-    request: FastifyRequest,
-    context: ExecutionContext,
-    next: CallHandler,
-  ): Observable<unknown> {
+  private carryOut(request: HttpRequest, context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (request.guardCheck) {
       request.guardCheck.isPassed = true;
       return of(undefined);
     }
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const reply = context.switchToHttp().getResponse<HttpResponse>();
     const { definition, routes } = resourceOf(context.getClass());
     const route = routes.get(handlerName(context));
     const handle = () => lastValueFrom(next.handle(), { defaultValue: undefined });
@@ -179,8 +177,8 @@ export class CrudInterceptor extends ReplayInterceptor {
   }
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../../platform/index.js' {
+  interface RequestState {
     /** The query of the request; set by the CrudInterceptor for handlers that read. */
     crudQuery?: ListQuery;
   }
@@ -189,7 +187,7 @@ declare module 'fastify' {
 /** Injects the query of the request: filter, order, page, fields. */
 export const CurrentQuery = createParamDecorator(
   (_data: unknown, context: ExecutionContext): ListQuery =>
-    context.switchToHttp().getRequest<FastifyRequest>().crudQuery ?? {},
+    context.switchToHttp().getRequest<HttpRequest>().crudQuery ?? {},
 );
 
 /**

@@ -20,16 +20,22 @@ import {
 } from '@nestjs/common/constants.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { type CarriedBody, CarriesBodies, ReadsQuery, TakesQuery } from '../../http/index.js';
+import {
+  type CarriedBody,
+  CarriesBodies,
+  ReadsQuery,
+  StrictQueryInterceptor,
+  TakesQuery,
+} from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
 import { needsToken } from '../../tenancy/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { Fail } from '../options/fail.js';
-import type { CrudHandler } from '../options/crud-options.js';
-import { HANDLERS } from '../options/option-names.js';
 import { createClasses } from '../openapi/create-classes.js';
 import { documentRoute } from '../openapi/document-route.js';
+import type { CrudHandler } from '../options/crud-options.js';
+import type { Fail } from '../options/fail.js';
+import { HANDLERS } from '../options/option-names.js';
 import {
   GENERATED_ROUTES,
   generatedRoutesOf,
@@ -43,8 +49,8 @@ import {
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
 import { NoBodyInterceptor } from './no-body.interceptor.js';
-import { InheritedGuard, inheritsGuards } from './route-guards.js';
 import { definitionOf, hasRoutes, isGeneratedMethod, keepRoutes, resourceOf } from './resource-metadata.js';
+import { InheritedGuard, inheritsGuards } from './route-guards.js';
 
 type Methods = Record<string, unknown>;
 
@@ -85,7 +91,8 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       HttpCode(route.status),
       route.reads ? ReadsQuery() : TakesQuery(...route.query),
       RouteConfig({
-        routeKey: declared,
+        isStrict: true,
+        ...(isBatch(route) && { carriedBody: route.body as CarriedBody }),
         ...(route.answer === 'list' && { compressed: true }),
       }),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
@@ -115,7 +122,7 @@ function isUnseen(controller: Type<object>, { handler }: Route, { routes }: Crud
   if (!isGeneratedMethod(method) || decorators.length > 0) return false;
   return [controller, method as object].every((target) => {
     const interceptors = Reflect.getMetadata(INTERCEPTORS_METADATA, target) as unknown[] | undefined;
-    return (interceptors ?? []).every((one) => one === CrudInterceptor);
+    return (interceptors ?? []).every((one) => one === CrudInterceptor || one === StrictQueryInterceptor);
   });
 }
 

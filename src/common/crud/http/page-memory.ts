@@ -1,5 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Reservation, stepAside, whenClosed } from '../../http/index.js';
+import { type Reservation, stepAside } from '../../http/index.js';
+import { type HttpRequest, type HttpResponse, rawOf, whenClosed } from '../../platform/index.js';
 import { bytesOf, followSize } from '../definition/bytes-of.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isPageQuery } from '../query/list-query.js';
@@ -10,8 +10,8 @@ const SMALL = 262_144;
 /** Assumed size of a record before the first page is read. Unit: bytes. */
 const FIRST_GUESS = 65_536;
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../../platform/index.js' {
+  interface RequestState {
     /** Memory reserved for the requested page, if it may be large. */
     pageReservation?: Reservation;
     /** Size of the page's records. Unit: bytes. */
@@ -29,19 +29,19 @@ const sizes = new WeakMap<CrudDefinition, number>();
  * @throws OverloadedError if no memory becomes free in time
  */
 export async function reservePage(
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: HttpRequest,
+  reply: HttpResponse,
   definition: CrudDefinition,
 ): Promise<void> {
   const query = request.crudQuery;
   if (!query || !isPageQuery(query)) return;
   const bytes = query.limit * (sizes.get(definition) ?? FIRST_GUESS);
   if (bytes <= SMALL) return;
-  const { budget } = request.server.transfers;
+  const { budget } = request.platform.transfers;
   const comeBack = budget.isFree(request, bytes) ? undefined : stepAside(request);
   const reservation = await budget.reserve(request, bytes);
-  if (reply.raw.destroyed) reservation.release();
-  whenClosed(reply.raw, () => reservation.release());
+  if (rawOf(reply).destroyed) reservation.release();
+  whenClosed(rawOf(reply), () => reservation.release());
   request.pageReservation = reservation;
   await comeBack?.();
 }
@@ -57,6 +57,6 @@ export function notePage({ request, definition }: AnswerContext, records: readon
 }
 
 /** Whether a page is too large to be sent as a whole. */
-export function isLargePage({ pageBytes = 0 }: FastifyRequest): boolean {
+export function isLargePage({ pageBytes = 0 }: HttpRequest): boolean {
   return pageBytes > SMALL;
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
 import type { Place } from '../../http/index.js';
+import type { HttpRequest } from '../../platform/index.js';
 
 /** Amount of text that is gathered before it is handed to the socket. Unit: characters. */
 const CHUNK = 32_768;
@@ -101,10 +101,10 @@ export async function streamRecords<T>(
 export function streamJsonArray<T>(
   records: AsyncIterable<T>,
   present: (record: T) => object,
-  request: FastifyRequest,
+  request: HttpRequest,
 ): Promise<Readable> {
   const write = (record: T) => JSON.stringify(present(record));
-  return streamRecords(records, write, JSON_ARRAY, request.server.transfers.place('lists', request));
+  return streamRecords(records, write, JSON_ARRAY, request.platform.transfers.place('lists', request));
 }
 
 /** Maps records in batches as they are read, holding no more than one batch at a time. */

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import {
@@ -10,6 +9,7 @@ import {
   isOfSameClaims,
   type KeptAnswer,
 } from '../../idempotency/index.js';
+import type { HttpRequest, HttpResponse } from '../../platform/index.js';
 import { CallerIdentity, handlerName } from '../../tenancy/index.js';
 import { type ItemResult, Items } from '../batch/items.js';
 import { readOperations } from '../batch/operation.js';
@@ -52,7 +52,7 @@ export abstract class ReplayInterceptor extends IdempotencyInterceptor {
 
   private async maySee(id: string, answer: KeptAnswer, context: ExecutionContext, { action }: Route) {
     const http = context.switchToHttp();
-    const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
+    const [request, reply] = [http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>()];
     const { tenantScope: scope } = request;
     const { definition } = resourceOf(context.getClass());
     if (!scope || (isShownByCaller(definition.options.output) && !isOfSameClaims(answer, request)))
@@ -67,7 +67,7 @@ export abstract class ReplayInterceptor extends IdempotencyInterceptor {
   /** With a refusal in place of the result of each item that the guards of its own route refuse. */
   private async permittedBulk(answer: KeptAnswer, context: ExecutionContext): Promise<KeptAnswer> {
     const http = context.switchToHttp();
-    const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
+    const [request, reply] = [http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>()];
     // If the operations are read already, this request has just carried them out, guards included.
     if (answer.status >= 400 || !isPlainObject(request.body)) return answer;
     const controller = context.getClass();

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Route } from '../routes/routes.js';
+import type { HttpRequest, HttpResponse } from '../../platform/index.js';
 
 const DEFINITION = 'crud:definition';
 const ROUTES = 'crud:route-table';
@@ -58,6 +59,12 @@ export function resourceOf(controller: Type<object>): ResourceMetadata {
   );
 }
 
+/** Path of a route, without what the application puts before all of them. */
+export function pathOfRoute(controller: Type<object>, { path }: Pick<Route, 'path'>): string {
+  const parts = [definitionOf(controller)?.path ?? '', path].flatMap((part) => part.split('/'));
+  return `/${parts.filter((part) => part !== '').join('/')}`;
+}
+
 /** The methods of all generated controllers. */
 const generatedMethods = new WeakSet<object>();
 
@@ -69,4 +76,13 @@ export function keepGenerated(methods: Iterable<object>): void {
 /** Whether a method of a controller is the generated one, rather than an override of it. */
 export function isGeneratedMethod(method: unknown): boolean {
   return typeof method === 'function' && generatedMethods.has(method);
+}
+
+/** A request to a route of a resource. */
+export interface ResourceRequest {
+  readonly request: HttpRequest;
+  readonly reply: HttpResponse;
+  readonly definition: CrudDefinition;
+  /** Undefined for a route of plain Nest decorators. */
+  readonly route: Route | undefined;
 }

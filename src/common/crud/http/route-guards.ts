@@ -8,24 +8,20 @@ import {
   type Type,
 } from '@nestjs/common';
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CarriedAnswer } from '../../http/index.js';
+import type { HttpRequest, HttpResponse } from '../../platform/index.js';
 import { handlerName, TenantGuard, type TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
 import { guardedBy, itemRouteOf, type Route } from '../routes/routes.js';
 import type { RecordGuards } from '../service/readable-records.js';
-import { resourceOf } from './resource-metadata.js';
+import { pathOfRoute, resourceOf } from './resource-metadata.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module '../../platform/index.js' {
+  interface RequestState {
     /** The reply to a request of a resource. */
-    crudReply?: FastifyReply;
+    crudReply?: HttpResponse;
     /** Set if the request only asks the guards of its route: it must not be carried out. */
     guardCheck?: { isPassed: boolean };
-  }
-  interface FastifyInstance {
-    /** Whether global guards or interceptors of the application's own decide about requests. */
-    hasGlobalGuards: () => boolean;
   }
 }
 
@@ -35,8 +31,8 @@ type Params = Readonly<Record<string, string>>;
 const CLOSED: CarriedAnswer = { status: 403, body: 'Forbidden resource' };
 
 /** Whether anything but the generator's own guard decides who may use a route. */
-export function isGuarded(controller: Type<object>, { handler }: Route, { server }: FastifyRequest): boolean {
-  if (server.hasGlobalGuards()) return true;
+export function isGuarded(controller: Type<object>, { handler }: Route, { platform }: HttpRequest): boolean {
+  if (platform.hasGlobalEnhancers()) return true;
   const method = (controller.prototype as Record<string, object>)[handler];
   return [controller, method].some((guarded) => {
     const guards = (guarded && Reflect.getMetadata(GUARDS_METADATA, guarded)) as
@@ -52,21 +48,23 @@ export function isGuarded(controller: Type<object>, { handler }: Route, { server
  * @returns the answer to a sender who may not; a guard that throws is one that refuses
  */
 async function refusalOf(
+  controller: Type<object>,
   route: Route,
   params: Params,
-  request: FastifyRequest,
-  reply: FastifyReply | undefined,
+  request: HttpRequest,
+  reply: HttpResponse | undefined,
 ): Promise<CarriedAnswer | undefined> {
-  const { carriedRequests } = request.server;
-  const served = carriedRequests.routeOf(route);
+  const { carriedRequests } = request.platform;
+  const method = RequestMethod[route.method];
+  const served = carriedRequests.routeOf(method, pathOfRoute(controller, route));
   if (!served || !reply) return CLOSED;
   const named = served.pattern.match(/(?<=:)\w+/g) ?? [];
   if (!named.every((name) => name in params)) return CLOSED;
   const guardCheck = { isPassed: false };
   const carry = carriedRequests.of(request, reply);
   const answer = await carry({
-    ...served,
-    method: RequestMethod[route.method],
+    method,
+    route: served,
     path: served.pattern,
     params: {},
     body: route.body === undefined ? undefined : {},
@@ -120,7 +118,8 @@ export class GetGuards implements RecordGuards {
       const values = record as unknown as Record<string, unknown>;
       const above = parent && { [parent.param]: String(values[parent.field as string]) };
       const params = { ...scope.params, ...above, id: String(record._id) };
-      if (!(await refusalOf(route, params, request, request.crudReply))) permitted.push(record);
+      if (!(await refusalOf(this.controller, route, params, request, request.crudReply)))
+        permitted.push(record);
     }
     return permitted;
   }
@@ -152,7 +151,7 @@ export function inheritsGuards(controller: Type<object>, { handler }: Route): bo
 export class InheritedGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
-    const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
+    const [request, reply] = [http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>()];
     const controller = context.getClass();
     const { definition, routes } = resourceOf(controller);
     const params = request.params as Params;
@@ -161,7 +160,7 @@ export class InheritedGuard implements CanActivate {
       if (!route || !isGuarded(controller, route, request)) continue;
       let isAboutRecord = false;
       const told = 'id' in params ? params : withoutId(params, () => (isAboutRecord = true));
-      const answer = await refusalOf(route, told, request, reply);
+      const answer = await refusalOf(controller, route, told, request, reply);
       // Guards that decide record by record cannot decide about all of them.
       const refusal = isAboutRecord ? CLOSED : answer;
       if (refusal) throw new HttpException(refusal.body as object, refusal.status);

@@ -1,16 +1,16 @@
 import type { InstallationKey } from '../../database/index.js';
-import type { AuditTrail } from '../audit/audit-trail.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { CrudStore } from '../store/crud.store.js';
 import { RecordNotFoundError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
+import type { AuditTrail } from '../audit/audit-trail.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
+import type { CrudStore } from '../store/crud.store.js';
 import { Access } from './access.js';
 import { Creates } from './creates.js';
 import type { CrudRegistry } from './crud.registry.js';
 import type { HookRunner } from './hook-runner.js';
-import { Reads } from './reads.js';
 import { type RecordGuards, readableRecords } from './readable-records.js';
+import { Reads } from './reads.js';
 import type { References } from './references.js';
 import { Writes } from './writes.js';
 
@@ -31,7 +31,7 @@ export class CrudResource<
   readonly parents: Parents;
   readonly guards: RecordGuards;
   /** Maximum size of a body, and of what is merged from one. Unit: bytes. */
-  readonly bodyLimit: number;
+  readonly bodyLimit: () => number;
   /** Records the writes; undefined if the resource is not audited. */
   readonly audit?: AuditTrail;
 

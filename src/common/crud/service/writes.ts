@@ -225,7 +225,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
 
   /** @throws BodyTooLargeError if fields have been merged into more than a body can have, and have grown */
   private refuseGrowth(previous: object, merged: object): void {
-    const { bodyLimit } = this.resource;
+    const bodyLimit = this.resource.bodyLimit();
     const size = (fields: object) => Buffer.byteLength(JSON.stringify(fields));
     const after = size(merged);
     if (after <= bodyLimit) return;

@@ -3,7 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import { Logger, type Provider, type Type } from '@nestjs/common';
 import { getConnectionToken, getModelToken, type ModelDefinition } from '@nestjs/mongoose';
 import { type Connection, type Model, type mongo, Schema, Types } from 'mongoose';
-import { Database, OPERATION_LIMITS, pause, reserveCollection } from '../../database/index.js';
+import {
+  CRUD_CONNECTION,
+  Database,
+  OPERATION_LIMITS,
+  pause,
+  reserveCollection,
+} from '../../database/index.js';
 import { DuplicateValueError } from '../../errors/index.js';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { WordKeeper } from './word-keeper.js';
@@ -225,7 +231,11 @@ export function wordBackfillProvider(entity: Type<object>, search: SearchDefinit
       );
       return backfill;
     },
-    inject: [getModelToken(entity.name), getModelToken(SEARCH_MARKS.name), Database],
+    inject: [
+      getModelToken(entity.name, CRUD_CONNECTION),
+      getModelToken(SEARCH_MARKS.name, CRUD_CONNECTION),
+      Database,
+    ],
   };
 }
 
@@ -243,6 +253,6 @@ export function forgetsWords(collection: string): Provider {
       });
       return true;
     },
-    inject: [getConnectionToken(), Database],
+    inject: [getConnectionToken(CRUD_CONNECTION), Database],
   };
 }

@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify';
 import { OverloadedError } from '../../errors/index.js';
+import type { HttpRequest } from '../../platform/index.js';
 import { networkOf } from '../client-of.js';
 
 /** Maximum numbers of slots. */
@@ -19,8 +19,8 @@ export interface SlotOwner {
 export const NETWORKS = 'networks';
 
 /** The owner of what a request takes. */
-export function slotOwnerOf({ ip, tenantContext }: FastifyRequest): SlotOwner {
-  return slotOwner(ip, tenantContext?.tenant);
+export function slotOwnerOf({ ip, tenantContext }: HttpRequest): SlotOwner {
+  return slotOwner(ip ?? '', tenantContext?.tenant);
 }
 
 /** The owner of what a tenant takes or, without one, an address. */

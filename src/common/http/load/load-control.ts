@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -7,6 +8,7 @@ import {
   sendProblem,
   TooManyRequestsError,
 } from '../../errors/index.js';
+import { type HttpRequest, type HttpResponse, rawOf } from '../../platform/index.js';
 import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
 import { slotOwner, slotOwnerOf } from './fair-slots.js';
 import { KnownTenants } from './known-tenants.js';
@@ -27,12 +29,18 @@ declare module 'fastify' {
     underLoad?: 'taken' | 'stream';
   }
   interface FastifyInstance {
-    /** Carries out the items of a batch in the places of its client. */
     carryOutInTurn: CarryOutInTurn;
   }
-  interface FastifyRequest {
-    /** The place of the request among the running ones; null before and after. */
-    load: { place: Place; deadline: NodeJS.Timeout } | null;
+}
+
+declare module '../../platform/index.js' {
+  interface Platform {
+    /** Carries out the items of a batch in the places of its client. */
+    readonly carryOutInTurn: CarryOutInTurn;
+  }
+  interface RequestState {
+    /** The place of the request among the running ones; null before and after, and where load is not limited. */
+    load?: { place: Place; deadline: NodeJS.Timeout } | null;
   }
 }
 
@@ -58,8 +66,8 @@ export type CarryOutInTurn = <Item, Result>(
 
 /** A request with many items, and its answer. */
 export interface BatchRequest {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly request: HttpRequest;
+  readonly reply: HttpResponse;
 }
 
 /**
@@ -103,25 +111,11 @@ export async function useLoadControl(
   });
   fastify.decorateRequest('load', null);
   fastify.decorate('carryOutInTurn', async ({ request, reply }, items, carryOut) => {
-    const owner = request.tenantContext ? slotOwnerOf(request) : ownerOf(request);
-    const first = request.load ? undefined : await turnOf(queue.placeFor(owner), reply);
-    const rest = items.entries();
-    const results: Awaited<ReturnType<typeof carryOut>>[] = [];
-    const work = async (place?: Pick<Place, 'leave'>) => {
-      try {
-        for (const [i, item] of rest) results[i] = await carryOut(item);
-      } finally {
-        place?.leave();
-      }
-    };
-    const works = [work(first)];
-    while (works.length < items.length) {
-      const place = queue.placeBeside(owner);
-      if (!place) break;
-      works.push(work(place));
-    }
-    await Promise.all(works);
-    return results;
+    const owner = request.tenantContext
+      ? slotOwnerOf(request)
+      : slotOwner(request.ip ?? '', tenants.of(request as FastifyRequest));
+    const first = request.load ? undefined : await turnOf(queue.placeFor(owner), rawOf(reply));
+    return carryOutTogether(items, carryOut, first, () => queue.placeBeside(owner));
   });
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
@@ -166,7 +160,7 @@ function refuseWhileBlocked(fastify: FastifyInstance, maxMs: number): void {
  *
  * @returns a function that waits for a new place; it never resolves if the request has been given up
  */
-export function stepAside(request: FastifyRequest): () => Promise<void> {
+export function stepAside(request: HttpRequest): () => Promise<void> {
   const { load } = request;
   load?.place.leave();
   return () =>
@@ -176,16 +170,47 @@ export function stepAside(request: FastifyRequest): () => Promise<void> {
     });
 }
 
-function takeTurn(request: FastifyRequest, place: Place, start: () => void): void {
+function takeTurn(request: HttpRequest, place: Place, start: () => void): void {
   place.take(() => {
     // The client may have gone away by the time it is this request's turn.
-    if (request.raw.socket.destroyed) leave(request);
+    if (rawOf(request).socket.destroyed) leave(request);
     else start();
   });
 }
 
+/**
+ * Carries out items, which begin in their order, in a place and as many others as there are.
+ *
+ * @param next takes another place; undefined if there is none
+ * @returns the results, in the order of the items
+ */
+export async function carryOutTogether<Item, Result>(
+  items: readonly Item[],
+  carryOut: (item: Item) => Result | Promise<Result>,
+  first: Pick<Place, 'leave'> | undefined,
+  next: () => Pick<Place, 'leave'> | undefined,
+): Promise<Result[]> {
+  const rest = items.entries();
+  const results: Result[] = [];
+  const work = async (place?: Pick<Place, 'leave'>) => {
+    try {
+      for (const [i, item] of rest) results[i] = await carryOut(item);
+    } finally {
+      place?.leave();
+    }
+  };
+  const works = [work(first)];
+  while (works.length < items.length) {
+    const place = next();
+    if (!place) break;
+    works.push(work(place));
+  }
+  await Promise.all(works);
+  return results;
+}
+
 /** Takes a place when it is its turn. */
-function turnOf(place: Place, { raw }: FastifyReply): Promise<Place> {
+function turnOf(place: Place, raw: ServerResponse): Promise<Place> {
   return new Promise((resolve, reject) => {
     const giveUp = () => {
       place.leave();
@@ -208,7 +233,7 @@ function errorOf(refusal: QueueRefusal): Error {
   return refusal === 'overloaded' ? new OverloadedError() : new TooManyRequestsError('share', 1);
 }
 
-function leave(request: FastifyRequest): void {
+function leave(request: HttpRequest): void {
   const { load } = request;
   if (!load) return;
   request.load = null;

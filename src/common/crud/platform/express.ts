@@ -1,0 +1,166 @@
+import type { ServerResponse } from 'node:http';
+import { Logger } from '@nestjs/common';
+import {
+  BodyTooLargeError,
+  PathNotFoundError,
+  pathOf,
+  sendProblem,
+  ServerRefusalError,
+} from '../../errors/index.js';
+import {
+  CarriedRequests,
+  checkHarmless,
+  hasBody,
+  MERGE_PATCH_TYPE,
+  NDJSON_TYPE,
+  parseJson,
+  readBody,
+  type ServedRoute,
+  streamBody,
+  Transfers,
+} from '../../http/index.js';
+import { type HttpRequest, type HttpResponse, type Platform, rawOf } from '../../platform/index.js';
+import type { PlatformParts } from './platform.js';
+
+type Next = (error?: unknown) => void;
+type Handler = (request: HttpRequest, response: HttpResponse, next: Next) => void;
+type ErrorHandler = (error: unknown, request: HttpRequest, response: HttpResponse, next: Next) => void;
+
+/** The part of an Express application that resources need. */
+interface ExpressApp {
+  /** What its requests inherit (https://expressjs.com/en/guide/overriding-express-api.html). */
+  readonly request: object;
+  readonly router: {
+    readonly stack: readonly {
+      readonly route?: {
+        readonly path: string;
+        readonly stack: readonly { method?: string; handle: Handler }[];
+      };
+    }[];
+  };
+  use(handler: ErrorHandler): void;
+}
+
+const logger = new Logger('Problem');
+
+/** Prepares an Express. */
+export function useExpress(app: ExpressApp, parts: PlatformParts): () => void {
+  const closing = new AbortController();
+  const routes = () => routesOf(app);
+  const platform: Platform = {
+    ...parts,
+    transfers: new Transfers(),
+    carriedRequests: new CarriedRequests(app, routes, closing.signal, () => new PathNotFoundError(false)),
+    elapsedMs: () => 0,
+    beforeSend: (_request, response, settle) => holdBack(rawOf(response), settle),
+  };
+  Object.defineProperty(app.request, 'platform', { get: () => platform, configurable: true });
+  return () => closing.abort();
+}
+
+/** The routes of an application. Its middleware, and the versions of a route, have the same method and pattern. */
+function routesOf(app: ExpressApp): ServedRoute[] {
+  const handlers = new Map<string, { method: string; pattern: string; chain: Handler[] }>();
+  for (const { route } of app.router.stack) {
+    for (const { method, handle } of route?.stack ?? []) {
+      const [name, pattern] = [method?.toUpperCase() ?? '', String(route?.path)];
+      const known = handlers.get(`${name} ${pattern}`) ?? { method: name, pattern, chain: [] };
+      known.chain.push(handle);
+      handlers.set(`${name} ${pattern}`, known);
+    }
+  }
+  return [...handlers.values()].map(({ chain, ...route }) => ({
+    ...route,
+    handler: (request: HttpRequest, response: HttpResponse, skip: () => void) => {
+      const rest = chain.values();
+      const next = (error?: unknown): void => {
+        if (error !== undefined) return sendProblem(error, request, response, logger);
+        const { value: handler } = rest.next();
+        if (handler) handler(request, response, next);
+        else skip();
+      };
+      next();
+    },
+  }));
+}
+
+/** Reads the bodies of a resource that no parser of the application has read, and rejects harmful ones. */
+export const readExpressBody: Handler = (request, response, next) => {
+  const refuse = (error: unknown) => sendProblem(error, request, response, logger);
+  const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(/\s*;/, 1);
+  const message = rawOf(request);
+  const proceed = (body: unknown) => {
+    try {
+      checkHarmless(body);
+      request.body = body;
+    } catch (error) {
+      return refuse(error);
+    }
+    next();
+  };
+  if (request.body !== undefined) return proceed(request.body);
+  if (!hasBody(request) || message.readableEnded) return next();
+  if (type === NDJSON_TYPE) {
+    request.body = streamBody(message);
+    return next();
+  }
+  if (type !== 'application/json' && type !== MERGE_PATCH_TYPE) return next();
+  readBody(message, request.platform.bodyLimit, (error, bytes) => {
+    if (error || !bytes) return refuse(error);
+    try {
+      proceed(parseJson(bytes));
+    } catch (fault) {
+      refuse(fault);
+    }
+  });
+};
+
+/** Gives what the application's own parser rejects the form of all errors, on the paths of resources. */
+export function handleExpressErrors(app: ExpressApp, paths: readonly string[]): void {
+  app.use((error, request, response, next) => {
+    const { status, type, limit } = error as { status?: number; type?: string; limit?: number };
+    const isOfParser = typeof type === 'string' && typeof status === 'number' && status < 500;
+    const isOfResource = () =>
+      request.platform.carriedRequests
+        .all()
+        .some(
+          ({ pattern }) => paths.some((path) => pattern.endsWith(path)) && matches(pattern, pathOf(request)),
+        );
+    if (!isOfParser || !isOfResource()) return next(error);
+    const refusal =
+      limit === undefined ? new ServerRefusalError(status, error) : new BodyTooLargeError(limit);
+    sendProblem(refusal, request, response, logger);
+  });
+}
+
+/** Whether a path fits a pattern such as `/todos/:id`. */
+function matches(pattern: string, path: string): boolean {
+  const [these, those] = [pattern.split('/'), path.split('/')];
+  return these.length === those.length && these.every((part, i) => part.startsWith(':') || part === those[i]);
+}
+
+/** Holds a response back until its body is known as a whole and settled. */
+function holdBack(response: ServerResponse, settle: (body: unknown) => Promise<unknown>): void {
+  const parts: Buffer[] = [];
+  const { write, end } = response;
+  const hold = (part: unknown, coding: unknown) => {
+    if (part === undefined || part === null || typeof part === 'function') return;
+    parts.push(Buffer.from(part as string, typeof coding === 'string' ? (coding as BufferEncoding) : 'utf8'));
+  };
+  response.write = (part: unknown, coding?: unknown) => {
+    hold(part, coding);
+    return true;
+  };
+  response.end = (part?: unknown, coding?: unknown) => {
+    hold(part, coding);
+    Object.assign(response, { write, end });
+    const body = Buffer.concat(parts);
+    const send = (settled: unknown) => {
+      if (!response.hasHeader('content-length'))
+        response.setHeader('Content-Length', (settled as Buffer).length);
+      response.end(settled);
+    };
+    settle(body).then(send, () => response.destroy());
+    return response;
+  };
+}

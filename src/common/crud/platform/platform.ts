@@ -1,0 +1,64 @@
+import {
+  type AbstractHttpAdapter,
+  ApplicationConfig,
+  type HttpAdapterHost,
+  type ModuleRef,
+} from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
+import { type CarryOutInTurn, carryOutTogether } from '../../http/index.js';
+import { BODY_LIMIT, type Platform } from '../../platform/index.js';
+import { useExpress } from './express.js';
+import { useFastify } from './fastify.js';
+
+/** What the platform does not decide. */
+export type PlatformParts = Pick<Platform, 'hasGlobalEnhancers' | 'carryOutInTurn' | 'bodyLimit'>;
+
+/**
+ * Prepares the server of an application for resources, before its routes exist.
+ *
+ * @returns ends long requests, for when the application is told to stop
+ * @throws Error if the server is neither Express nor Fastify
+ */
+export function usePlatform(adapter: AbstractHttpAdapter, moduleRef: ModuleRef): () => void {
+  const config = configOf(moduleRef);
+  const hasGlobalEnhancers = () =>
+    [
+      config.getGlobalGuards(),
+      config.getGlobalRequestGuards(),
+      config.getGlobalInterceptors(),
+      config.getGlobalRequestInterceptors(),
+    ].some(({ length }) => length > 0);
+  const type = adapter.getType();
+  const parts = {
+    hasGlobalEnhancers,
+    carryOutInTurn: fewAtATime(),
+    bodyLimit: bodyLimitOf({ httpAdapter: adapter }),
+  };
+  if (type === 'express') return useExpress(adapter.getInstance(), parts);
+  if (type === 'fastify') return useFastify(adapter.getInstance(), parts);
+  throw new Error(`CrudModule runs on Express and on Fastify, and this application runs on ${type}.`);
+}
+
+/** Maximum size of a body: that of a Fastify; otherwise 1 MiB. Unit: bytes. */
+export function bodyLimitOf({ httpAdapter }: Partial<HttpAdapterHost>): number {
+  const server = httpAdapter?.getInstance<Partial<FastifyInstance> | undefined>();
+  return server?.initialConfig?.bodyLimit ?? BODY_LIMIT;
+}
+
+/** The global guards, interceptors and filters of the application, for which Nest has no other public place. */
+export function configOf(moduleRef: ModuleRef): ApplicationConfig {
+  return moduleRef['container'].applicationConfig ?? new ApplicationConfig();
+}
+
+/** Number of items that all batches together carry out at a time, beside one of each, where load is not limited. */
+const TOGETHER = 8;
+
+function fewAtATime(): CarryOutInTurn {
+  let free = TOGETHER;
+  const take = () => {
+    if (free === 0) return undefined;
+    free -= 1;
+    return { leave: () => void (free += 1) };
+  };
+  return (_batch, items, carryOut) => carryOutTogether(items, carryOut, undefined, take);
+}

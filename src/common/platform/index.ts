@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+
+/** Maximum size of a body, unless a server has another one. Unit: bytes. */
+export const BODY_LIMIT = 1_048_576;
+
+/** What all requests share of the application that they arrive at. Each room declares its own members. */
+export interface Platform {
+  /** Maximum size of a body. Unit: bytes. */
+  readonly bodyLimit: number;
+  /** Whether guards or interceptors of the whole application decide about requests. */
+  hasGlobalEnhancers(): boolean;
+  /** How long ago a request arrived, as far as it is known. Unit: milliseconds. */
+  elapsedMs(response: HttpResponse): number;
+  /** Lets a function see the body of a response before it is sent: it returns the one to send in its place. */
+  beforeSend(request: HttpRequest, response: HttpResponse, settle: (body: unknown) => Promise<unknown>): void;
+}
+
+/** What the steps of a request tell each other. Each step declares its own members. */
+export interface RequestState {
+  /** Undefined in an application without resources. */
+  readonly platform: Platform;
+}
+
+/** What resources need of a request; requests of Express and of Fastify have it. */
+export interface HttpRequest extends RequestState {
+  readonly method: string;
+  /** Path and query, as sent. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly params: unknown;
+  /** The parsed body, or the stream of an import; undefined if there is none. */
+  body?: unknown;
+  /** Address of the client. */
+  readonly ip?: string;
+}
+
+/** What resources need of a response; responses of Express and of Fastify have it. */
+export interface HttpResponse {
+  readonly statusCode: number;
+  status(code: number): unknown;
+  header(name: string, value: string): unknown;
+  getHeader(name: string): unknown;
+  getHeaders(): object;
+  removeHeader(name: string): unknown;
+  send(body?: unknown): unknown;
+}
+
+declare module 'fastify' {
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type
+  interface FastifyRequest extends RequestState {}
+}
+
+/** The identifier of a request in the log: that of Fastify, of a logger, or a new one. */
+export function idOf(request: HttpRequest): string {
+  const known = request as { id?: unknown };
+  known.id ??= randomUUID();
+  return String(known.id);
+}
+
+/** The message of Node that a request or response stands for: Express extends it, and Fastify refers to it. */
+export function rawOf(request: HttpRequest): IncomingMessage;
+export function rawOf(response: HttpResponse): ServerResponse;
+export function rawOf(message: HttpRequest | HttpResponse): IncomingMessage | ServerResponse {
+  return ((message as { raw?: ServerResponse }).raw ?? message) as ServerResponse;
+}
+
+/** Whether a response has been sent, or is none of Nest's any more. */
+export function isSent(response: HttpResponse): boolean {
+  return (response as { sent?: boolean }).sent ?? rawOf(response).headersSent;
+}
+
+const ACTIONS = Symbol('actions');
+type Watched = ServerResponse & { [ACTIONS]?: (() => void)[] };
+
+/**
+ * How many listeners a response may have before Node warns of a leak. The framework alone takes ten for a stream,
+ * Node's default, and eleven if the client is gone before the stream begins. The rest is for your own code.
+ */
+const MAX_LISTENERS = 32;
+
+/** Calls a function when a response has been sent or given up. All such functions share one listener. */
+export function whenClosed(response: ServerResponse, action: () => void): void {
+  const watched = response as Watched;
+  if (watched[ACTIONS]) {
+    watched[ACTIONS].push(action);
+    return;
+  }
+  watched[ACTIONS] = [action];
+  watched.setMaxListeners(MAX_LISTENERS).once('close', act);
+}
+
+function act(this: Watched): void {
+  for (const action of this[ACTIONS] ?? []) action();
+}
