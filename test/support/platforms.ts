@@ -81,7 +81,6 @@ export class QuotaFilter implements ExceptionFilter {
   }
 }
 
-/** A filter that handles everything. */
 @Catch()
 export class CatchAll implements ExceptionFilter {
   catch(_error: unknown, host: ArgumentsHost) {
@@ -103,7 +102,6 @@ export class OwnGuard implements CanActivate {
     return headers['x-barred'] === undefined;
   }
 }
-/** An interceptor of the application. */
 export class OwnInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     seen.push(`interceptor ${context.getHandler().name}`);
