@@ -15,6 +15,7 @@ import {
   type INestApplication,
   Injectable,
   Module,
+  type ModuleMetadata,
   type NestInterceptor,
   Post,
   Query,
@@ -137,31 +138,58 @@ export function readBytes(app: INestApplication): void {
 
 @Module({})
 class ShopModule {
-  static of(): DynamicModule {
+  static of({ controllers = [], providers = [] }: ModuleMetadata = {}): DynamicModule {
     return {
       module: ShopModule,
       imports: [
         CrudModule.forRoot({ database: { uri: freshDatabaseUri() }, tokens: { secret: TEST_SECRET } }),
         CrudModule.forFeature(notes, { controller: NotesController }),
       ],
-      controllers: [OwnController],
-      providers: [{ provide: 'GREETING', useValue: { text: 'hello' } }],
+      controllers: [OwnController, ...controllers],
+      providers: [{ provide: 'GREETING', useValue: { text: 'hello' } }, ...providers],
     };
   }
 }
 
 const quiet = { logger: false as const };
-const testing = async () =>
-  Test.createTestingModule({ imports: [ShopModule.of()] })
+const testing = async (more?: ModuleMetadata) =>
+  Test.createTestingModule({ imports: [ShopModule.of(more)] })
     .overrideProvider('GREETING')
     .useValue({ text: 'hello' })
     .compile();
-/** The ways to make an application of the same module. */
-export const PLATFORMS: Record<string, () => Promise<INestApplication>> = {
-  Express: () => NestFactory.create(ShopModule.of(), quiet),
-  'Express of a testing module': async () => (await testing()).createNestApplication(quiet),
-  Fastify: () => NestFactory.create(ShopModule.of(), new FastifyAdapter(), quiet),
-  'Fastify of a testing module': async () =>
-    (await testing()).createNestApplication(new FastifyAdapter(), quiet),
-  createCrudApp: () => createCrudApp(ShopModule.of(), { logLevel: 'silent' }),
+type Platforms = Record<string, (more?: ModuleMetadata) => Promise<INestApplication>>;
+/** The ways to make an application of the same module, which may have more controllers and providers. */
+export const PLATFORMS: Platforms & Record<'Express' | 'Fastify', Platforms[string]> = {
+  Express: (more) => NestFactory.create(ShopModule.of(more), quiet),
+  'Express of a testing module': async (more) => (await testing(more)).createNestApplication(quiet),
+  Fastify: (more) => NestFactory.create(ShopModule.of(more), new FastifyAdapter(), quiet),
+  'Fastify of a testing module': async (more) =>
+    (await testing(more)).createNestApplication(new FastifyAdapter(), quiet),
+  createCrudApp: (more) => createCrudApp(ShopModule.of(more), { logLevel: 'silent' }),
 };
+
+/** A function that sends requests to an application that listens, with the token of a tenant. */
+export async function senderTo(app: INestApplication, token: string) {
+  const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+  return async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      body: typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body as string),
+    });
+    const text = await response.text();
+    const json = /json/.test(response.headers.get('content-type') ?? '') && !text.includes('}\n');
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      // Tests read into bodies whose shape they then assert.
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any
+      body: (json && text !== '' ? JSON.parse(text) : text) as any,
+    };
+  };
+}

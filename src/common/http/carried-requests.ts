@@ -32,6 +32,8 @@ export interface ServedRoute {
   readonly method: string;
   /** Path of the route with everything before it, such as `/v1/todos/:id`. */
   readonly pattern: string;
+  /** What else chooses between routes of the same pattern, such as a version in a header. */
+  readonly constraints?: object;
   readonly handler: (this: never, request: never, response: never, next: () => void) => unknown;
 }
 
@@ -65,12 +67,14 @@ export class CarriedRequests {
 
   /**
    * @param all every route of the server, once it has started
+   * @param servedBy the route that a request has arrived at
    * @param closing aborted when the server is told to stop, so that long requests come to an end
    * @param errorOf the error of a request that has no route
    */
   constructor(
     private readonly server: object,
     readonly all: () => readonly ServedRoute[],
+    private readonly servedBy: (request: HttpRequest) => Omit<ServedRoute, 'handler'> | undefined,
     readonly closing: AbortSignal,
     private readonly errorOf: (request: HttpRequest) => DomainError,
   ) {
@@ -79,18 +83,25 @@ export class CarriedRequests {
   }
 
   /**
-   * The route with a method and a path, whatever prefix and version the application puts before it; undefined if there
-   * is none.
+   * The route with a method and a path, whatever the application puts before it: of several, the one with the prefix
+   * and the version of the route that the carrier has arrived at. Undefined if there is none.
    */
-  routeOf(method: string, path: string): ServedRoute | undefined {
-    const key = `${method} ${path}`;
+  routeOf(method: string, path: string, carrier: HttpRequest): ServedRoute | undefined {
+    const { pattern = path, constraints } = this.servedBy(carrier) ?? {};
+    const version = JSON.stringify(constraints);
+    const key = `${method} ${path} ${pattern} ${version}`;
     if (!this.found.has(key)) {
-      const [first] = this.all()
+      const distance = (route: ServedRoute) =>
+        route.pattern.length - 2 * sharedLength(route.pattern, pattern);
+      const [nearest] = this.all()
         .filter((route) => route.method === method && route.pattern.endsWith(path))
-        .sort((a, b) => a.pattern.length - b.pattern.length);
-      this.found.set(key, first);
+        .sort((a, b) => distance(a) - distance(b) || Number(isOther(a)) - Number(isOther(b)));
+      this.found.set(key, nearest);
     }
     return this.found.get(key);
+    function isOther(route: ServedRoute): boolean {
+      return JSON.stringify(route.constraints) !== version;
+    }
   }
 
   /** Makes the function that carries out the requests of one carrier. */
@@ -115,6 +126,12 @@ export class CarriedRequests {
     const error = this.errorOf(request);
     return { status: error.status, body: toProblem(error, { path: pathOf(request), id: idOf(request) }) };
   }
+}
+
+/** How long the beginning is that two patterns share. Unit: characters. */
+function sharedLength(one: string, other: string): number {
+  const end = [...one].findIndex((character, i) => character !== other[i]);
+  return end === -1 ? one.length : end;
 }
 
 /** State shared by all requests of one carrier. */

@@ -37,5 +37,5 @@ export {
 } from './strict-query.js';
 export type { Reservation } from './byte-budget.js';
 export { varyBy } from './accept.js';
-export { readBody, streamBody } from './read-body.js';
+export { discardRest, linesOf, readBody, streamBody } from './read-body.js';
 export { type Place, type TransferLimits, Transfers } from './transfers.js';

@@ -132,10 +132,11 @@ export function streamBody(payload: IncomingMessage): Readable {
     },
     destroy(error, done) {
       clearImmediate(flushing);
+      payload.off('data', onData);
       done(error);
     },
   });
-  payload.on('data', (chunk: Buffer) => {
+  const onData = (chunk: Buffer) => {
     try {
       gathered.add(chunk);
       flushing ??= setImmediate(flush);
@@ -143,8 +144,8 @@ export function streamBody(payload: IncomingMessage): Readable {
       stopReading(payload);
       body.destroy(error as Error);
     }
-  });
-  payload.on('end', () => {
+  };
+  payload.on('data', onData).on('end', () => {
     flush();
     body.push(null);
   });
@@ -153,6 +154,36 @@ export function streamBody(payload: IncomingMessage): Readable {
     if (!payload.readableEnded) body.destroy();
   });
   return body;
+}
+
+/**
+ * The lines of an import that a parser of the application may have read as a whole.
+ *
+ * @throws Error if nothing is left of them
+ */
+export function linesOf(body: unknown): Readable {
+  if (body === undefined || body instanceof Readable) return body ?? Readable.from([]);
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return Readable.from([Buffer.from(body)]);
+  throw new Error(
+    'A parser of the application reads application/x-ndjson as something else than text. Leave this type to CrudModule.',
+  );
+}
+
+/**
+ * Once a request has been answered, lets the rest of its body arrive and be thrown away, so that the connection can
+ * take the next request. When the server stops, the connection ends.
+ *
+ * @param body what reads the message
+ */
+export function discardRest(message: IncomingMessage, body: unknown, closing: AbortSignal): void {
+  const end = () => message.socket.destroySoon();
+  if (closing.aborted) return end();
+  if (message.complete) return;
+  if (body instanceof Readable) body.destroy();
+  closing.addEventListener('abort', end);
+  message.once('close', () => closing.removeEventListener('abort', end));
+  message.resume();
+  message.socket.resume();
 }
 
 /** A paused message still reads 16 KiB of chunks from its socket, which may be as many chunks. */

@@ -9,13 +9,14 @@ import {
   QuotaFilter,
   readBytes,
   seen,
+  senderTo,
 } from '../../support/platforms.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 
 describe.each(Object.entries(PLATFORMS))('on %s', (platform, create) => {
   const isPlain = platform !== 'createCrudApp';
   let app: INestApplication;
-  let url: string;
+  let send: Awaited<ReturnType<typeof senderTo>>;
   let [acme, globex] = ['', ''];
   beforeAll(async () => {
     app = await create();
@@ -26,32 +27,11 @@ describe.each(Object.entries(PLATFORMS))('on %s', (platform, create) => {
     app.useGlobalFilters(new QuotaFilter());
     readBytes(app);
     await app.listen(0, '127.0.0.1');
-    url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
     [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    send = await senderTo(app, acme);
   });
   afterAll(() => app.close());
 
-  async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        Authorization: `Bearer ${acme}`,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...headers,
-      },
-      body: body === undefined || typeof body === 'string' ? (body as string) : JSON.stringify(body),
-    });
-    const text = await response.text();
-    const json = /json/.test(response.headers.get('content-type') ?? '') && !text.includes('}\n');
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      // Tests read into bodies whose shape they then assert.
-      // eslint-disable-next-line @typescript-eslint/no-explicit-any
-      body: (json && text !== '' ? JSON.parse(text) : text) as any,
-    };
-  }
   const create201 = async (text: string) => (await send('POST', '/notes', { text })).body._id as string;
 
   describeCrudContract('notes', {

@@ -91,7 +91,11 @@ export class Items {
     const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
     return {
       method,
-      route: this.request.platform.carriedRequests.routeOf(method, pathOfRoute(this.controller, route)),
+      route: this.request.platform.carriedRequests.routeOf(
+        method,
+        pathOfRoute(this.controller, route),
+        this.request,
+      ),
       path: this.pathOf(item),
       params: id === undefined ? params : { ...params, id },
       headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
@@ -120,7 +124,7 @@ export class Items {
 const MAX_ID = 100;
 
 function withoutLast(path: string): string {
-  return path.slice(0, path.lastIndexOf('/'));
+  return path.replace(/\/[^/]+\/?$/, '');
 }
 
 function resultOf(kind: ItemKind, { status, body }: CarriedAnswer): ItemResult {

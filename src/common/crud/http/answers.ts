@@ -54,7 +54,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   create: async (record, context) => {
     const { request, reply } = context;
     const _id = record._id.toHexString();
-    reply.header('Location', `${pathOf(request)}/${_id}`);
+    reply.header('Location', `${pathOf(request).replace(/\/$/, '')}/${_id}`);
     reply.header('ETag', etagOf(record));
     const once = shownOnce(record, context);
     return { ...((await preferred(record, context)) ?? { _id }), ...once };

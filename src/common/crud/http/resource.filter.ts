@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable, type Type } from '@nestjs/common';
 import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
-import { ModuleRef } from '@nestjs/core';
+import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import { ProblemFilter } from '../../errors/index.js';
 import { configOf } from '../platform/platform.js';
 
@@ -16,15 +16,27 @@ export class ResourceFilter extends ProblemFilter {
   }
 
   override catch(thrown: unknown, host: ArgumentsHost): void {
-    const named = configOf(this.moduleRef)
-      .getGlobalFilters()
-      .findLast((filter) => namesOf(filter).some((type) => thrown instanceof type));
+    const named = this.globalFilters(host).findLast((filter) =>
+      namesOf(filter).some((type) => thrown instanceof type),
+    );
     if (named) named.catch(thrown, host);
     else super.catch(thrown, host);
+  }
+
+  /** The filters of the whole application: its instances, and those that Nest has made for the request. */
+  private globalFilters(host: ArgumentsHost): ExceptionFilter[] {
+    const config = configOf(this.moduleRef);
+    const scoped = config.getGlobalRequestFilters();
+    if (scoped.length === 0) return config.getGlobalFilters();
+    const context = ContextIdFactory.getByRequest(host.switchToHttp().getRequest<object>());
+    const made = scoped.map((wrapper) => wrapper.getInstanceByContextId(context).instance);
+    return [...config.getGlobalFilters(), ...made];
   }
 }
 
 /** The classes that a filter names; none for one that catches everything. */
-function namesOf(filter: ExceptionFilter): readonly Type<object>[] {
-  return (Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter.constructor) ?? []) as Type<object>[];
+function namesOf(filter: ExceptionFilter | undefined): readonly Type<object>[] {
+  const named = (filter && Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter.constructor)) as
+    Type<object>[] | undefined;
+  return named?.filter((type) => type !== Error) ?? [];
 }

@@ -56,7 +56,7 @@ async function refusalOf(
 ): Promise<CarriedAnswer | undefined> {
   const { carriedRequests } = request.platform;
   const method = RequestMethod[route.method];
-  const served = carriedRequests.routeOf(method, pathOfRoute(controller, route));
+  const served = carriedRequests.routeOf(method, pathOfRoute(controller, route), request);
   if (!served || !reply) return CLOSED;
   const named = served.pattern.match(/(?<=:)\w+/g) ?? [];
   if (!named.every((name) => name in params)) return CLOSED;

@@ -8,10 +8,12 @@ import {
   ServerRefusalError,
 } from '../../errors/index.js';
 import {
+  bodyFault,
   CarriedRequests,
   checkHarmless,
+  discardRest,
   hasBody,
-  MERGE_PATCH_TYPE,
+  linesOf,
   NDJSON_TYPE,
   parseJson,
   readBody,
@@ -19,7 +21,13 @@ import {
   streamBody,
   Transfers,
 } from '../../http/index.js';
-import { type HttpRequest, type HttpResponse, type Platform, rawOf } from '../../platform/index.js';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  type Platform,
+  rawOf,
+  whenClosed,
+} from '../../platform/index.js';
 import type { PlatformParts } from './platform.js';
 
 type Next = (error?: unknown) => void;
@@ -50,12 +58,23 @@ export function useExpress(app: ExpressApp, parts: PlatformParts): () => void {
   const platform: Platform = {
     ...parts,
     transfers: new Transfers(),
-    carriedRequests: new CarriedRequests(app, routes, closing.signal, () => new PathNotFoundError(false)),
+    carriedRequests: new CarriedRequests(
+      app,
+      routes,
+      servedBy,
+      closing.signal,
+      () => new PathNotFoundError(false),
+    ),
     elapsedMs: () => 0,
     beforeSend: (_request, response, settle) => holdBack(rawOf(response), settle),
   };
   Object.defineProperty(app.request, 'platform', { get: () => platform, configurable: true });
   return () => closing.abort();
+}
+
+function servedBy(request: HttpRequest): { method: string; pattern: string } | undefined {
+  const { route } = request as { route?: { path: string } };
+  return route && { method: request.method, pattern: route.path };
 }
 
 /** The routes of an application. Its middleware, and the versions of a route, have the same method and pattern. */
@@ -84,36 +103,45 @@ function routesOf(app: ExpressApp): ServedRoute[] {
   }));
 }
 
-/** Reads the bodies of a resource that no parser of the application has read, and rejects harmful ones. */
+/** Reads the bodies of a resource that no parser of the application has read as JSON, and rejects harmful ones. */
 export const readExpressBody: Handler = (request, response, next) => {
   const refuse = (error: unknown) => sendProblem(error, request, response, logger);
-  const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(/\s*;/, 1);
-  const message = rawOf(request);
-  const proceed = (body: unknown) => {
+  const [message, raw] = [rawOf(request), rawOf(response)];
+  const { bodyLimit, carriedRequests } = request.platform;
+  whenClosed(raw, () => discardRest(message, request.body, carriedRequests.closing));
+  if (request.method !== 'GET') omitWeakTag(raw);
+  const isLines = (request.headers['content-type'] ?? '').toLowerCase().startsWith(NDJSON_TYPE);
+  if (!hasBody(request) || bodyFault(request, isLines ? 'lines' : undefined)) return next();
+  const proceed = (read: () => unknown) => {
     try {
-      checkHarmless(body);
-      request.body = body;
+      request.body = read();
+      if (!isLines) checkHarmless(request.body);
     } catch (error) {
       return refuse(error);
     }
     next();
   };
-  if (request.body !== undefined) return proceed(request.body);
-  if (!hasBody(request) || message.readableEnded) return next();
-  if (type === NDJSON_TYPE) {
-    request.body = streamBody(message);
-    return next();
+  const { body } = request;
+  if (message.readableDidRead) {
+    if (isLines) return proceed(() => linesOf(body));
+    const isText = typeof body === 'string' || Buffer.isBuffer(body);
+    return proceed(() => (isText ? parseJson(Buffer.from(body)) : body));
   }
-  if (type !== 'application/json' && type !== MERGE_PATCH_TYPE) return next();
-  readBody(message, request.platform.bodyLimit, (error, bytes) => {
-    if (error || !bytes) return refuse(error);
-    try {
-      proceed(parseJson(bytes));
-    } catch (fault) {
-      refuse(fault);
-    }
+  if (isLines) return proceed(() => streamBody(message));
+  readBody(message, bodyLimit, (error, bytes) => {
+    if (bytes) proceed(() => parseJson(bytes));
+    else refuse(error);
   });
 };
+
+/** Express tags what it sends by its bytes. The answer to a write is no representation that a condition may name. */
+function omitWeakTag(response: ServerResponse): void {
+  const { writeHead } = response;
+  response.writeHead = (...head: unknown[]) => {
+    if (String(response.getHeader('ETag')).startsWith('W/')) response.removeHeader('ETag');
+    return Reflect.apply(writeHead, response, head);
+  };
+}
 
 /** Gives what the application's own parser rejects the form of all errors, on the paths of resources. */
 export function handleExpressErrors(app: ExpressApp, paths: readonly string[]): void {
@@ -133,10 +161,11 @@ export function handleExpressErrors(app: ExpressApp, paths: readonly string[]): 
   });
 }
 
-/** Whether a path fits a pattern such as `/todos/:id`. */
+/** Whether a path fits a pattern such as `/todos/:id`, as Express compares them unless told otherwise. */
 function matches(pattern: string, path: string): boolean {
-  const [these, those] = [pattern.split('/'), path.split('/')];
-  return these.length === those.length && these.every((part, i) => part.startsWith(':') || part === those[i]);
+  const parts = path.toLowerCase().replace(/\/$/, '').split('/');
+  const named = pattern.toLowerCase().split('/');
+  return named.length === parts.length && named.every((name, i) => name.startsWith(':') || name === parts[i]);
 }
 
 /** Holds a response back until its body is known as a whole and settled. */

@@ -1,13 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { mongo, type Schema, type SchemaType } from 'mongoose';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange } from '../store/crud.store.js';
-import { entryTypeOf, type Composite } from '../store/hide-fields.js';
+import { entryTypeOf, type Composite, eachHidden, isHidden, schemaOf } from '../store/hide-fields.js';
 import { isPlainObject } from '../../fields/index.js';
 import { plain } from '../definition/presenter.js';
+import { applyChange } from '../store/apply-change.js';
 import { isIsolatedBy } from './access.js';
 import { valueAt } from './changes.js';
-import { DraftChanges, type PathChange, withChanges } from './draft-changes.js';
 
 type Fields = Record<string, unknown>;
 
@@ -20,38 +21,32 @@ interface Draft {
 
 /** The record after a hook has edited the visible part of it; hidden values are kept. */
 export async function recordOfDraft(
-  { presenter, schema }: CrudDefinition,
+  { label, presenter, schema }: CrudDefinition,
   values: Fields,
   hook: (draft: Fields) => Promise<void>,
 ): Promise<Fields> {
   const draft = presenter.present(values);
-  const changes = new DraftChanges(schema, { draft, before: presenter.present(values) });
+  const changes = new DraftChanges(schema, draft, presenter.present(values));
   await hook(draft);
-  return withChanges(values, withBytesOf(values, schema, changes.from({ record: values }))) as Fields;
+  const changed = changes.from(`beforeCreate of ${label}`);
+  return withChanges(values, withBytesOf(values, schema, changed)) as Fields;
 }
 
-/**
- * The change that results after a hook has edited the updated record.
- *
- * @param whole reads the previous record with its hidden members; undefined if it has changed meanwhile
- */
+/** The change that results after a hook has edited the updated record. */
 export async function changeOfDraft<Entity extends object>(
   definition: CrudDefinition,
   previous: Stored<Entity>,
   { set, unset }: Required<StoreChange>,
   hook: (draft: Draft) => Promise<void>,
-  whole: () => Promise<object | undefined>,
 ): Promise<Required<StoreChange>> {
   const { presenter, schema } = definition;
-  const plannedOf = (stored: object) =>
-    withChanges(stored, [...Object.entries(set), ...unset.map((path): PathChange => [path, undefined])]);
-  const planned = plannedOf(previous);
-  const shown = (stored: object) => ({ draft: presenter.present(stored), before: presenter.present(stored) });
-  const [after, before] = [shown(planned), shown(previous)];
-  const isKept = (path: string) => valueAt(planned, path) === valueAt(previous, path);
-  const changes = new DraftChanges(schema, after, before, isKept);
-  const record = after.draft;
-  await hook({ record, previous: before.draft });
+  const planned = withChanges(previous, [
+    ...Object.entries(set),
+    ...unset.map((path): PathChange => [path, undefined]),
+  ]);
+  const record = presenter.present(planned);
+  const changes = new DraftChanges(schema, record, presenter.present(planned));
+  await hook({ record, previous: presenter.present(previous) });
   const isolated = Object.fromEntries(
     Object.values(definition.isolation).flatMap((fields) =>
       Object.keys(fields)
@@ -62,9 +57,8 @@ export async function changeOfDraft<Entity extends object>(
   );
   keepIsolation(definition, 'beforeUpdate', record, isolated);
   const change = { set: { ...set }, unset: [...unset] };
-  const stored = ((changes.touchHidden() ? await whole() : undefined) ?? previous) as Fields;
-  const sources = { record: plannedOf(stored) as Fields, previous: stored };
-  for (const [path, value] of withBytesOf(sources, schema, changes.from(sources))) {
+  const changed = changes.from(`beforeUpdate of ${definition.label}`);
+  for (const [path, value] of withBytesOf({ planned, previous }, schema, changed)) {
     const above = Object.keys(change.set).find((known) => path.startsWith(`${known}.`));
     if (above !== undefined) {
       // The update sets the object as a whole, since there was none.
@@ -148,4 +142,102 @@ function bytesIn(value: unknown): (mongo.Binary | Uint8Array)[] {
   if (Array.isArray(value)) return value.flatMap(bytesIn);
   if (value instanceof Map) return [...value.values()].flatMap(bytesIn);
   return isPlainObject(value) ? Object.values(value).flatMap(bytesIn) : [];
+}
+
+/** A path and its new value; undefined or null if it has none any more. */
+type PathChange = [path: string, value: unknown];
+
+/** What a hook has changed in a draft, which shows it a record without hidden members. */
+class DraftChanges {
+  private readonly hidden: [holder: object, name: string][] = [];
+
+  /**
+   * @param draft what the hook may change
+   * @param before a copy of it, to compare
+   */
+  constructor(
+    private readonly schema: Schema,
+    private readonly draft: Fields,
+    private readonly before: Fields,
+  ) {
+    eachHidden(schema, draft, (holder, name) => {
+      this.hidden.push([holder, name]);
+      showAbsent(holder, name);
+    });
+  }
+
+  /**
+   * The paths that the hook has changed. Lists change as a whole.
+   *
+   * @throws Error if the entries of a changed list lack hidden members, which would be lost
+   */
+  from(hook: string): PathChange[] {
+    for (const [holder, name] of this.hidden) settleAbsent(holder, name);
+    const changes = differences(this.schema, this.before, this.draft, '');
+    for (const [path, value] of changes) requireWhole(hook, this.schema, path, value);
+    return changes;
+  }
+}
+
+/** Removes what a hook has set to nothing in the entries of a changed list, and requires the rest of their hidden members. */
+function requireWhole(hook: string, schema: Schema, path: string, value: unknown): void {
+  const type = schema.path(path) as SchemaType | undefined;
+  const inner = type && schemaOf(type);
+  if (inner && type.instance === 'Array') {
+    const check = (holder: Fields, name: string) => {
+      if (!Object.hasOwn(holder, name))
+        throw new Error(
+          `${hook} changed the list "${path}", and left out the hidden member "${name}" of an entry. Set it in every entry, or to undefined where it has none.`,
+        );
+      if (holder[name] === undefined || holder[name] === null) Reflect.deleteProperty(holder, name);
+    };
+    for (const entry of [value].flat(Infinity).filter(isPlainObject))
+      eachHidden(inner, entry, (holder, name) => check(holder as Fields, name));
+  } else if (isPlainObject(value)) {
+    const [holder, parent] = inner ? [inner, ''] : [schema, `${path}.`];
+    for (const [name, member] of Object.entries(value)) requireWhole(hook, holder, parent + name, member);
+  }
+}
+
+/**
+ * Gives an object a hidden member that reads as undefined, and that nobody sees who copies or lists the
+ * members, so that a hook which deletes it, or sets it to undefined, leaves a trace.
+ */
+function showAbsent(holder: object, name: string): void {
+  const set = (value: unknown) => {
+    Object.defineProperty(holder, name, { value, configurable: true, enumerable: true, writable: true });
+  };
+  Object.defineProperty(holder, name, { get: () => undefined, set, configurable: true });
+}
+
+/** Turns the trace into an undefined member. */
+function settleAbsent(holder: object, name: string): void {
+  const member = Object.getOwnPropertyDescriptor(holder, name);
+  if (member?.get) Reflect.deleteProperty(holder, name);
+  else if (!member) (holder as Fields)[name] = undefined;
+}
+
+/** An object with the changes of its members; it is not changed itself. */
+function withChanges(object: object, changes: readonly PathChange[]): object {
+  const isRemoved = ([, value]: PathChange) => value === undefined || value === null;
+  const [set, unset] = [changes.filter((change) => !isRemoved(change)), changes.filter(isRemoved)];
+  const change = { $set: Object.fromEntries(set), $unset: Object.fromEntries(unset) };
+  return applyChange(object as Stored<object>, change);
+}
+
+/**
+ * The paths that differ, and their new values. Subdocuments are compared by member, so that hidden members
+ * are kept.
+ */
+function differences(schema: Schema, before: Fields, after: Fields, parent: string): PathChange[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names.flatMap((name): PathChange[] => {
+    const [path, one, other] = [parent + name, before[name], after[name]];
+    const type = schema.path(path) as SchemaType | undefined;
+    const isRemoved = type !== undefined && isHidden(type) && Object.hasOwn(after, name);
+    if (!isRemoved && isDeepStrictEqual(one, other)) return [];
+    const isSubdocument = schema.pathType(path) === 'nested' || type?.instance === 'Embedded';
+    if (!isSubdocument || !isPlainObject(one) || !isPlainObject(other)) return [[path, other]];
+    return differences(schema, one, other, `${path}.`);
+  });
 }

@@ -190,12 +190,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const planned = change.set;
       if (!unlinks) await references.check(isolatedAs, scope, planned);
       if (current && hooks.has('beforeUpdate')) {
-        change = await changeOfDraft(
-          definition,
-          current,
-          change,
-          (draft) => hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
-          () => store.findWhole(unchanged(filter, current)),
+        change = await changeOfDraft(definition, current, change, (draft) =>
+          hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
         );
       }
       this.keepScope(isolatedAs, scope, change);

@@ -41,7 +41,7 @@ export interface Updated<Entity> {
 /**
  * The only way from a resource to its database: a few verbs, each one command. Code that batches or caches
  * commands belongs behind this interface, so that nothing above it changes. Records lack the fields that the
- * schema hides, but for `findWhole`.
+ * schema hides.
  */
 export interface CrudStore<Entity> {
   /** Whether middleware of your own, of the schema or of a global plugin, may complete a record before it is stored. */
@@ -60,8 +60,6 @@ export interface CrudStore<Entity> {
   insert(record: object, entry?: OutboxEntry, begun?: () => void): Promise<Stored<Entity>>;
   /** The record that matches, if there is one. */
   findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined>;
-  /** The same with the fields that the schema hides. Nothing of it is for clients. */
-  findWhole(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
   /**
    * The matching records among those with the given identifiers, in no particular order.
    *

@@ -148,14 +148,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return found;
   }
 
-  async findWhole(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
-    const query = this.model
-      .findOne({}, { ...WITHOUT_INTERNAL }, { ...OPERATION_LIMITS })
-      .schemaLevelProjections(false);
-    const found = await this.database.call(() => filtered(query, filter).lean().exec());
-    return (found as Stored<Entity> | null) ?? undefined;
-  }
-
   async findByIds(
     ids: readonly Types.ObjectId[],
     predicate: StoreFilter = {},

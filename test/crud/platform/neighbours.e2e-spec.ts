@@ -1,0 +1,153 @@
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { Controller, type INestApplication, Injectable, Post, Scope, VersioningType } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
+import { ACME, tokenOf } from '../../support/tenants.js';
+
+const NDJSON = 'application/x-ndjson';
+
+@Controller({ path: 'notes', version: '1' })
+class OldNotes {
+  @Post() create() {
+    return { _id: 'old' };
+  }
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class ScopedQuotaFilter extends QuotaFilter {}
+
+let app: INestApplication;
+let send: Awaited<ReturnType<typeof senderTo>>;
+let token: string;
+beforeAll(async () => {
+  token = await tokenOf(ACME);
+});
+afterEach(() => app.close());
+
+async function start(created: INestApplication, use: (started: INestApplication) => void = () => undefined) {
+  app = created;
+  use(app);
+  await app.listen(0, '127.0.0.1');
+  send = await senderTo(app, token);
+}
+async function create201(): Promise<string> {
+  const { body } = await send('POST', '/notes', { text: 'a note' });
+  return `/notes/${body._id as string}`;
+}
+const lines = { 'Content-Type': 'application/x-ndjson' };
+const patch = { 'Content-Type': 'application/merge-patch+json' };
+
+describe.each(['Express', 'Fastify'] as const)('beside code of the application on %s', (platform) => {
+  const create = PLATFORMS[platform];
+
+  it.each([
+    ['the path', VersioningType.URI, '/v2/notes', {}],
+    ['a header', VersioningType.HEADER, '/notes', { 'X-Version': '2' }],
+  ] as const)(
+    'carries out items in the version of their batch, by %s',
+    async (_case, type, path, headers) => {
+      await start(await create({ controllers: [OldNotes] }), (started) =>
+        started.enableVersioning({ type, header: 'X-Version', defaultVersion: '2' } as never),
+      );
+      const operations = [{ create: { text: 'new' } }];
+      const bulk = await send('POST', `${path}/bulk`, { operations }, headers);
+      const imported = await send('POST', `${path}/import`, '{"text":"new"}\n', { ...headers, ...lines });
+      expect([bulk.body, imported.text]).toEqual([
+        { results: [{ status: 201, _id: expect.stringMatching(/^[\da-f]{24}$/) }] },
+        expect.stringMatching(/"_id":"[\da-f]{24}"/),
+      ]);
+      const { body } = await send('GET', `${path}/count`, undefined, headers);
+      expect(body).toEqual({ count: 2 });
+    },
+  );
+
+  it('lets a filter of each request handle the errors that it names', async () => {
+    await start(await create({ providers: [{ provide: APP_FILTER, useClass: ScopedQuotaFilter }] }));
+    const quota = await send('POST', '/notes', { text: 'too many' });
+    expect([quota.status, quota.body]).toEqual([402, { quota: 'used up' }]);
+    expect((await send('POST', '/notes', {})).body.code).toBe('VALIDATION_FAILED');
+  });
+
+  /** Sends requests on one connection, and returns the statuses of the answers until as many have arrived. */
+  function statusesOf(text: string, count: number): Promise<string[]> {
+    const { port } = app.getHttpServer().address() as { port: number };
+    return new Promise((resolve, reject) => {
+      let answers = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write(text));
+      socket.on('error', reject).on('data', (chunk) => {
+        answers += String(chunk);
+        const statuses = answers.match(/(?<=HTTP\/1.1 )\d+/g) ?? [];
+        if (statuses.length === count) resolve(statuses);
+      });
+    });
+  }
+  const headOf = (line: string, type: string, authorization: string) =>
+    `${line} HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nAuthorization: Bearer ${authorization}\r\nContent-Type: ${type}\r\n`;
+
+  it.each([
+    ['an import without a token', 'POST /notes/import', NDJSON, 'none', '401'],
+    ['lines where one record is created', 'POST /notes', NDJSON, '', '415'],
+  ])('takes the next request of a connection after it has refused %s', async (...args) => {
+    const [, line, type, authorization, status] = args;
+    await start(await create());
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+    const refused = `${headOf(line, type, authorization || token)}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(40)}0\r\n\r\n`;
+    const next = `${headOf('GET /notes/count', type, token)}\r\n`;
+    expect(await statusesOf(refused + next, 2)).toEqual([status, '200']);
+  });
+
+  it('stops while the client of an import is still sending', async () => {
+    await start(await create());
+    (app.getHttpServer() as Server).keepAliveTimeout = 0;
+    const line = '10\r\n{"text":"begun"}\r\n1\r\n\n\r\n';
+    const begun = `${headOf('POST /notes/import', NDJSON, token)}Transfer-Encoding: chunked\r\n\r\n${line}`;
+    expect(await statusesOf(begun, 1)).toEqual(['200']);
+    await app.close();
+  });
+
+  it('rejects a compressed merge patch', async () => {
+    await start(await create());
+    const coded = await send('PATCH', await create201(), gzipSync('{"seal":"wax"}'), {
+      ...patch,
+      'Content-Encoding': 'gzip',
+    });
+    expect(coded.status).toBe(415);
+  });
+});
+
+describe('beside middleware of an Express', () => {
+  it.each<[string, (app: NestExpressApplication) => unknown]>([
+    ['reads all bodies as text', (express) => express.useBodyParser('text', { type: '*/*' })],
+    ['reads all bodies as bytes', (express) => express.useBodyParser('raw', { type: '*/*' })],
+    [
+      'gives each request a body',
+      (express) =>
+        express.use((incoming: { body?: object }, _: unknown, next: () => void) => {
+          incoming.body ??= {};
+          next();
+        }),
+    ],
+  ])('reads bodies where the application %s', async (_case, use) => {
+    await start(await PLATFORMS.Express(), (started) => use(started as NestExpressApplication));
+    const path = await create201();
+    expect((await send('PATCH', path, '{"seal":"wax"}', patch)).status).toBe(200);
+    expect((await send('GET', path)).body).toMatchObject({ text: 'a note', seal: 'wax' });
+    const imported = await send('POST', '/notes/import', '{"text":"b"}\n', lines);
+    expect(imported.text).toContain('"status":201');
+  });
+
+  it('gives the answer to a change no tag, which would be none of the record', async () => {
+    await start(await PLATFORMS.Express());
+    const changed = await send('PATCH', await create201(), { seal: 'wax' });
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, null]);
+  });
+
+  it('names the path of a new record also after a slash', async () => {
+    await start(await PLATFORMS.Express());
+    const created = await send('POST', '/notes/', { text: 'a' });
+    expect(created.headers.get('location')).toBe(`/notes/${created.body._id as string}`);
+  });
+});
