@@ -1,8 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { DatabaseModule, type DatabaseServer } from '../src/common/database/index.js';
-import { EventsModule as EntityEventsModule } from '../src/common/events/index.js';
-import { TenancyModule } from '../src/common/tenancy/index.js';
-import { type Environment, tokenOptionsOf } from '../src/config/index.js';
+import { CrudModule } from '../src/common/crud/index.js';
+import type { DatabaseServer } from '../src/common/database/index.js';
+import { type Environment, rootOptionsOf } from '../src/config/index.js';
 import { CategoriesModule } from './categories/index.js';
 import { CommentsModule } from './comments/comments.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -19,9 +18,7 @@ export class ExamplesModule {
     return {
       module: ExamplesModule,
       imports: [
-        DatabaseModule.forRoot(database),
-        EntityEventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
-        TenancyModule.forRoot(tokenOptionsOf(environment)),
+        CrudModule.forRoot(rootOptionsOf(environment, database)),
         ProductsModule,
         CategoriesModule,
         CommentsModule,

@@ -63,9 +63,14 @@ const budgets = JSON.parse(readFileSync('budgets.json', 'utf8'));
 for (const [name, request] of Object.entries(requests)) {
   // The first ones make what is made once.
   for (let i = 0; i < 4; i++) await request();
-  await toggle();
-  await request();
-  const files = (await toggle()).filter((file) => !BACKGROUND.test(file));
+  let files;
+  // What is not passed each time works in the background.
+  for (let i = 0; i < 3; i++) {
+    await toggle();
+    await request();
+    const passed = await toggle();
+    files = (files ?? passed).filter((file) => passed.includes(file) && !BACKGROUND.test(file));
+  }
   const budget = budgets[`files that ${name} passes`];
   console.log(`${name} passes ${files.length} files; its budget is ${budget}.`);
   if (!(files.length <= budget)) process.exitCode = 1;

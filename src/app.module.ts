@@ -1,9 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { DatabaseModule, type DatabaseServer } from './common/database/index.js';
-import { EventsModule } from './common/events/index.js';
+import { CrudModule } from './common/crud/index.js';
+import type { DatabaseServer } from './common/database/index.js';
 import { HealthModule } from './common/health/index.js';
-import { TenancyModule } from './common/tenancy/index.js';
-import { type Environment, tokenOptionsOf } from './config/index.js';
+import { type Environment, rootOptionsOf } from './config/index.js';
 import { MetricsRouteModule } from './metrics/metrics-route.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { StreamModule } from './notifications/stream/stream.module.js';
@@ -17,9 +16,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        DatabaseModule.forRoot(database),
-        EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
-        TenancyModule.forRoot(tokenOptionsOf(environment)),
+        CrudModule.forRoot(rootOptionsOf(environment, database)),
         HealthModule,
         MetricsRouteModule.forRoot(environment),
         PostsModule,

@@ -1,9 +1,8 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
-import { Database, DatabaseModule, type DatabaseServer } from './common/database/index.js';
-import { EventsModule } from './common/events/index.js';
+import { CrudModule } from './common/crud/index.js';
+import { Database, type DatabaseServer } from './common/database/index.js';
 import { HealthController, HealthModule, ShutdownState } from './common/health/index.js';
 import { Metrics } from './common/metrics/index.js';
-import { TenancyModule } from './common/tenancy/index.js';
 import type { Environment } from './config/index.js';
 import { type MetricsAccess, metricsRoute } from './metrics/metrics.controller.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
@@ -19,10 +18,8 @@ export class WorkerModule {
     return {
       module: WorkerModule,
       imports: [
-        DatabaseModule.forRoot(database),
-        EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
-        // Without a key source no token is valid, but nobody can send one to a worker anyway.
-        TenancyModule.forRoot({ tenantClaim: environment.jwtTenantClaim }),
+        // Nobody can send a token to a worker.
+        CrudModule.forRoot({ database, hookWarnMs: environment.hookWarnMs }),
         HealthModule,
         PostsModule,
         NotificationsModule.forRoot({
@@ -42,17 +39,25 @@ export class WorkerModule {
 export class WorkerPortModule {
   static forRoot(worker: INestApplicationContext, access: MetricsAccess): DynamicModule {
     const { controllers, providers } = metricsRoute(access);
-    const database = worker.get(Database, { strict: false });
     return {
       module: WorkerPortModule,
       controllers: [HealthController, ...controllers],
       providers: [
         ...providers,
-        // Only the ping: Nest would also open and close a whole Database with this application.
-        { provide: Database, useValue: { ping: () => database.ping() } satisfies Pick<Database, 'ping'> },
+        // Not the whole Database, which Nest would open and close with this application.
+        { provide: Database, useValue: reportOf(worker.get(Database, { strict: false })) },
         { provide: ShutdownState, useValue: worker.get(ShutdownState, { strict: false }) },
         { provide: Metrics, useValue: worker.get(Metrics, { strict: false }) },
       ],
     };
   }
+}
+
+function reportOf(database: Database): Pick<Database, 'ping' | 'unavailable'> {
+  return {
+    ping: () => database.ping(),
+    get unavailable() {
+      return database.unavailable;
+    },
+  };
 }

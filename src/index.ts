@@ -77,13 +77,16 @@ export {
   claim,
   CurrentScope,
   currentTenant,
+  fromRequest,
   type IsolationFields,
   type IsolationRequest,
   type IsolationSource,
   routeParam,
   scopeOf,
+  type SignedInRequest,
   type TenantContext,
   TenantScope,
+  type TokenVerifierOptions,
   unrestrictedScope,
 } from './common/tenancy/index.js';
 export type { HttpRequest, HttpResponse, Platform, RequestState } from './common/platform/index.js';

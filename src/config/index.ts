@@ -2,4 +2,4 @@ export * from './configuration.error.js';
 export * from './data-dir.js';
 export * from './development-secret.js';
 export * from './environment.js';
-export * from './token-options.js';
+export * from './root-options.js';

@@ -25,7 +25,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, schema, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, archive, list, query, bulk, import, outbox, audit, references, hooks, routes',
+    'entity, input, name, path, tag, security, schema, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, archive, list, query, bulk, import, outbox, audit, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
@@ -54,6 +54,7 @@ export const CASES: Readonly<Record<string, readonly (readonly [object, string])
     ],
     [{ path: 'x/:a/:a' }, 'the path has the parameter ":a" twice. Give each a name of its own.'],
     [{ tag: '' }, 'tag must be a text.'],
+    [{ security: 1 }, 'security must be a text.'],
     [{ schema: {} }, 'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.'],
   ],
   query: QUERY_CASES,

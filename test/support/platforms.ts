@@ -19,6 +19,7 @@ import {
   type NestInterceptor,
   Post,
   Query,
+  ValidationPipe,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Schema } from '@nestjs/mongoose';
@@ -26,6 +27,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance } from 'fastify';
+import { mongo } from 'mongoose';
 import { map, type Observable } from 'rxjs';
 import {
   createCrudApp,
@@ -83,7 +85,7 @@ export class QuotaFilter implements ExceptionFilter {
 }
 
 @Catch()
-export class CatchAll implements ExceptionFilter {
+class CatchAll implements ExceptionFilter {
   catch(_error: unknown, host: ArgumentsHost) {
     const response = host
       .switchToHttp()
@@ -96,14 +98,14 @@ export class CatchAll implements ExceptionFilter {
 export const seen: string[] = [];
 /** A guard of the application. */
 @Injectable()
-export class OwnGuard implements CanActivate {
+class OwnGuard implements CanActivate {
   canActivate(context: ExecutionContext) {
     const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
     seen.push(`guard ${context.getHandler().name}`);
     return headers['x-barred'] === undefined;
   }
 }
-export class OwnInterceptor implements NestInterceptor {
+class OwnInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     seen.push(`interceptor ${context.getHandler().name}`);
     return next.handle().pipe(map((value: unknown) => value));
@@ -138,12 +140,13 @@ export function readBytes(app: INestApplication): void {
 
 @Module({})
 class ShopModule {
-  static of({ controllers = [], providers = [] }: ModuleMetadata = {}): DynamicModule {
+  static of({ imports = [], controllers = [], providers = [] }: ModuleMetadata = {}): DynamicModule {
     return {
       module: ShopModule,
       imports: [
         CrudModule.forRoot({ database: { uri: freshDatabaseUri() }, tokens: { secret: TEST_SECRET } }),
         CrudModule.forFeature(notes, { controller: NotesController }),
+        ...imports,
       ],
       controllers: [OwnController, ...controllers],
       providers: [{ provide: 'GREETING', useValue: { text: 'hello' } }, ...providers],
@@ -158,8 +161,8 @@ const testing = async (more?: ModuleMetadata) =>
     .useValue({ text: 'hello' })
     .compile();
 type Platforms = Record<string, (more?: ModuleMetadata) => Promise<INestApplication>>;
-/** The ways to make an application of the same module, which may have more controllers and providers. */
-export const PLATFORMS: Platforms & Record<'Express' | 'Fastify', Platforms[string]> = {
+/** The ways to make an application of the same module, which may have more in it. */
+export const PLATFORMS: Platforms & Record<'Express' | 'Fastify' | 'createCrudApp', Platforms[string]> = {
   Express: (more) => NestFactory.create(ShopModule.of(more), quiet),
   'Express of a testing module': async (more) => (await testing(more)).createNestApplication(quiet),
   Fastify: (more) => NestFactory.create(ShopModule.of(more), new FastifyAdapter(), quiet),
@@ -192,4 +195,39 @@ export async function senderTo(app: INestApplication, token: string) {
       body: (json && text !== '' ? JSON.parse(text) : text) as any,
     };
   };
+}
+
+/** Starts resources on a plain platform, beside a guard, an interceptor, a pipe and filters of the application's own. */
+export async function createPlainApp(platform: 'Express' | 'Fastify', features: DynamicModule[]) {
+  const uri = freshDatabaseUri();
+  class PlainModule {}
+  const root = {
+    module: PlainModule,
+    imports: [CrudModule.forRoot({ database: { uri }, tokens: { secret: TEST_SECRET } }), ...features],
+  };
+  const app: INestApplication =
+    platform === 'Express'
+      ? await NestFactory.create(root, quiet)
+      : await NestFactory.create(root, new FastifyAdapter(), quiet);
+  addOwnEnhancers(app);
+  await app.listen(0, '127.0.0.1');
+  const client = await new mongo.MongoClient(uri).connect();
+  return {
+    url: (await app.getUrl()).replace('[::1]', '127.0.0.1'),
+    database: client.db(),
+    close: async () => {
+      await app.close();
+      await client.db().dropDatabase();
+      await client.close();
+    },
+  };
+}
+
+/** Gives an application a guard, an interceptor, a pipe and filters of its own. */
+export function addOwnEnhancers(app: INestApplication, catchesAll = true): void {
+  app.useGlobalGuards(new OwnGuard());
+  app.useGlobalInterceptors(new OwnInterceptor());
+  app.useGlobalPipes(new ValidationPipe({ whitelist: true, transform: true }));
+  if (catchesAll) app.useGlobalFilters(new CatchAll());
+  app.useGlobalFilters(new QuotaFilter());
 }

@@ -1,7 +1,6 @@
 import type { DynamicModule, Type } from '@nestjs/common';
-import { DatabaseModule, type DatabaseServer } from '../../src/common/database/index.js';
-import { EventsModule } from '../../src/common/events/index.js';
-import { TenancyModule } from '../../src/common/tenancy/index.js';
+import { CrudModule } from '../../src/common/crud/index.js';
+import type { DatabaseServer } from '../../src/common/database/index.js';
 import type { Environment } from '../../src/config/index.js';
 import { createTestApp, type TestApp } from './test-app.js';
 
@@ -21,9 +20,11 @@ export function resourceRoot(
   return {
     module: ResourceTestModule,
     imports: [
-      DatabaseModule.forRoot(database),
-      EventsModule.forRoot({ hookWarnMs: environment.hookWarnMs }),
-      TenancyModule.forRoot({ secret: environment.jwtSecret, tenantClaim: environment.jwtTenantClaim }),
+      CrudModule.forRoot({
+        database,
+        hookWarnMs: environment.hookWarnMs,
+        tokens: { secret: environment.jwtSecret, tenantClaim: environment.jwtTenantClaim },
+      }),
       ...resources,
     ],
   };

@@ -6,6 +6,7 @@ import {
   matrixResources,
 } from '../support/isolation-matrix.js';
 import { HIDDEN } from '../support/private-notes.js';
+import { createPlainApp } from '../support/platforms.js';
 import { createResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 import type { TestApp, TestRequest } from '../support/test-app.js';
@@ -18,26 +19,26 @@ const MINE_ARCHIVED = new ObjectId('665f1c2ab7e3a90d4c8b1003');
 const THEIRS_ARCHIVED = new ObjectId('665f1c2ab7e3a90d4c8b1004');
 const ACTION_NAMES = Object.keys(ACTIONS) as MatrixAction[];
 
-const resources = matrixResources();
-let app: TestApp;
+/** What the matrix needs of an application. */
+type Host = Pick<TestApp, 'url' | 'database' | 'request' | 'close'>;
+let app: Host;
 let tokens: Record<
   'no token' | 'a token without tenant' | 'a foreign token' | 'an own token',
   string | undefined
 >;
 
-beforeAll(async () => {
-  const features = [...resources.values()].map(({ options, controller, service }) =>
+/** Each platform has resources of its own, since a controller is made for one application. */
+const PLATFORMS = ['the service', 'Express', 'Fastify'] as const;
+const resourcesOf = Object.fromEntries(PLATFORMS.map((platform) => [platform, matrixResources()]));
+
+async function start(platform: (typeof PLATFORMS)[number]): Promise<Host> {
+  const features = [...(resourcesOf[platform]?.values() ?? [])].map(({ options, controller, service }) =>
     CrudModule.forFeature(options, { controller, service }),
   );
-  app = await createResourceApp(...features);
-  tokens = {
-    'no token': undefined,
-    'a token without tenant': await tokenOf(undefined, { sub: 'nobody' }),
-    'a foreign token': await tokenOf(GLOBEX),
-    'an own token': await tokenOf(ACME),
-  };
-});
-afterAll(() => app.close());
+  if (platform === 'the service') return createResourceApp(...features);
+  const plain = await createPlainApp(platform, features);
+  return { ...plain, request: sendUnchecked };
+}
 
 /** A live and an archived record of each tenant, as the store has them. */
 function seeds() {
@@ -119,70 +120,86 @@ const of = (owner: string, records: readonly mongoose.mongo.Document[]) =>
   records.filter(({ tenant }) => String(tenant) === owner);
 
 const writes: readonly MatrixAction[] = ['create', 'update', 'del'];
-const cells = [...resources.keys()].flatMap((place) =>
-  ACTION_NAMES.map((action) => [place, action] as const),
+const cells = PLATFORMS.flatMap((platform) =>
+  [...(resourcesOf[platform]?.entries() ?? [])].flatMap(([place, resource]) =>
+    ACTION_NAMES.map((action) => ({ platform, place, action, resource })),
+  ),
 );
 
-describe.each(cells)('%s: %s', (place, action) => {
-  const resource = resources.get(place) as MatrixResource;
-
-  it.each([
-    ['no token', 401, 'UNAUTHENTICATED'],
-    ['a token without tenant', 403, 'TENANT_REQUIRED'],
-  ] as const)('refuses %s and changes nothing', async (caller, status, code) => {
-    const stored = await seed(resource);
-    const response = await send(resource, action, { token: tokens[caller] });
-    expect([response.status, response.body.code]).toEqual([status, code]);
-    expect(response.text).not.toMatch(/of acme|of globex|__v|known to the house/);
-    expect(await stored()).toEqual(seeds());
-  });
-
-  it('shows and changes nothing of another tenant', async () => {
-    const stored = await seed(resource);
-    const response = await send(resource, action, { token: tokens['a foreign token'] });
-    expect(response.text).not.toMatch(/of acme|__v|known to the house/);
-    const after = await stored();
-    expect(of(ACME, after)).toEqual(of(ACME, seeds()));
-    expect(of(GLOBEX, after)).toHaveLength(action === 'create' ? 3 : 2);
-    if (['get', 'update', 'del', 'restore'].includes(action)) expect(response.status).toBe(404);
-    else if (action !== 'create') expect(sizeOf(response.body)).toBe(action === 'archived' ? 2 : 1);
-  });
-
-  it('serves its own tenant, and shows nothing hidden', async () => {
-    const stored = await seed(resource);
-    const response = await send(resource, action, { token: tokens['an own token'] });
-    expect(response.status).toBeGreaterThanOrEqual(200);
-    expect(response.status).toBeLessThan(300);
-    expect(response.text).not.toMatch(/of globex|__v|known to the house/);
-    if (['list', 'page', 'count'].includes(action)) expect(sizeOf(response.body)).toBe(1);
-    if (action === 'archived') expect(sizeOf(response.body)).toBe(2);
-    if (action === 'get') expect(response.body).toMatchObject({ text: 'of acme', box: { label: 'a' } });
-    const after = await stored();
-    expect(of(GLOBEX, after)).toEqual(of(GLOBEX, seeds()));
-    const live = of(ACME, after).filter(({ deletedAt }) => !deletedAt);
-    const own = live.map(({ text }) => text as string);
-    const expected: Partial<Record<MatrixAction, string[]>> = {
-      create: ['of acme', 'new'],
-      update: ['new'],
-      del: [],
-      restore: ['of acme', 'old of acme'],
+describe.each(PLATFORMS)('on %s', (platform) => {
+  beforeAll(async () => {
+    app = await start(platform);
+    tokens = {
+      'no token': undefined,
+      'a token without tenant': await tokenOf(undefined, { sub: 'nobody' }),
+      'a foreign token': await tokenOf(GLOBEX),
+      'an own token': await tokenOf(ACME),
     };
-    expect(own).toEqual(expected[action] ?? ['of acme']);
   });
+  afterAll(() => app.close());
 
-  if (writes.includes(action) && action !== 'del') {
-    it.each([
-      ['another tenant', { text: 'new', tenant: GLOBEX }],
-      ['a hidden field', { text: 'new', secret: 'mine' }],
-      ['a field of the service', { text: 'new', createdAt: '2026-01-01T00:00:00.000Z' }],
-      ['an operator', { text: 'new', $set: { tenant: GLOBEX } }],
-      ['a value of another type', { text: 5 }],
-      ['a nested field that is hidden', { text: 'new', box: { secret: 'mine' } }],
-    ])('takes no %s from a body', async (_fault, body) => {
-      const stored = await seed(resource);
-      const response = await send(resource, action, { token: tokens['an own token'], body });
-      expect([response.status, response.body.code]).toEqual([400, 'VALIDATION_FAILED']);
-      expect(await stored()).toEqual(seeds());
-    });
-  }
+  describe.each(cells.filter((cell) => cell.platform === platform))(
+    '$place: $action',
+    ({ action, resource }) => {
+      it.each([
+        ['no token', 401, 'UNAUTHENTICATED'],
+        ['a token without tenant', 403, 'TENANT_REQUIRED'],
+      ] as const)('refuses %s and changes nothing', async (caller, status, code) => {
+        const stored = await seed(resource);
+        const response = await send(resource, action, { token: tokens[caller] });
+        expect([response.status, response.body.code]).toEqual([status, code]);
+        expect(response.text).not.toMatch(/of acme|of globex|__v|known to the house/);
+        expect(await stored()).toEqual(seeds());
+      });
+
+      it('shows and changes nothing of another tenant', async () => {
+        const stored = await seed(resource);
+        const response = await send(resource, action, { token: tokens['a foreign token'] });
+        expect(response.text).not.toMatch(/of acme|__v|known to the house/);
+        const after = await stored();
+        expect(of(ACME, after)).toEqual(of(ACME, seeds()));
+        expect(of(GLOBEX, after)).toHaveLength(action === 'create' ? 3 : 2);
+        if (['get', 'update', 'del', 'restore'].includes(action)) expect(response.status).toBe(404);
+        else if (action !== 'create') expect(sizeOf(response.body)).toBe(action === 'archived' ? 2 : 1);
+      });
+
+      it('serves its own tenant, and shows nothing hidden', async () => {
+        const stored = await seed(resource);
+        const response = await send(resource, action, { token: tokens['an own token'] });
+        expect(response.status).toBeGreaterThanOrEqual(200);
+        expect(response.status).toBeLessThan(300);
+        expect(response.text).not.toMatch(/of globex|__v|known to the house/);
+        if (['list', 'page', 'count'].includes(action)) expect(sizeOf(response.body)).toBe(1);
+        if (action === 'archived') expect(sizeOf(response.body)).toBe(2);
+        if (action === 'get') expect(response.body).toMatchObject({ text: 'of acme', box: { label: 'a' } });
+        const after = await stored();
+        expect(of(GLOBEX, after)).toEqual(of(GLOBEX, seeds()));
+        const live = of(ACME, after).filter(({ deletedAt }) => !deletedAt);
+        const own = live.map(({ text }) => text as string);
+        const expected: Partial<Record<MatrixAction, string[]>> = {
+          create: ['of acme', 'new'],
+          update: ['new'],
+          del: [],
+          restore: ['of acme', 'old of acme'],
+        };
+        expect(own).toEqual(expected[action] ?? ['of acme']);
+      });
+
+      if (writes.includes(action) && action !== 'del') {
+        it.each([
+          ['another tenant', { text: 'new', tenant: GLOBEX }],
+          ['a hidden field', { text: 'new', secret: 'mine' }],
+          ['a field of the service', { text: 'new', createdAt: '2026-01-01T00:00:00.000Z' }],
+          ['an operator', { text: 'new', $set: { tenant: GLOBEX } }],
+          ['a value of another type', { text: 5 }],
+          ['a nested field that is hidden', { text: 'new', box: { secret: 'mine' } }],
+        ])('takes no %s from a body', async (_fault, body) => {
+          const stored = await seed(resource);
+          const response = await send(resource, action, { token: tokens['an own token'], body });
+          expect([response.status, response.body.code]).toEqual([400, 'VALIDATION_FAILED']);
+          expect(await stored()).toEqual(seeds());
+        });
+      }
+    },
+  );
 });

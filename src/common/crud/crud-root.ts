@@ -5,8 +5,17 @@ import {
   Global,
   Module,
   type ModuleMetadata,
+  type Provider,
 } from '@nestjs/common';
-import { DatabaseModule, type DatabaseOptions, DatabaseServer } from '../database/index.js';
+import { ModuleRef } from '@nestjs/core';
+import { getConnectionToken } from '@nestjs/mongoose';
+import {
+  CRUD_CONNECTION,
+  DatabaseModule,
+  type DatabaseOptions,
+  DatabaseServer,
+  SHARED_CONNECTION,
+} from '../database/index.js';
 import { EventsModule } from '../events/index.js';
 import { TenancyModule, type TokenVerifierOptions } from '../tenancy/index.js';
 import type { Fail } from './options/fail.js';
@@ -16,27 +25,29 @@ export interface CrudRootOptions {
   /**
    * The database: a MongoDB by `{ uri }`, which must contain a database name, or the embedded database
    * (package embedded-mongodb) by `{ embeddedDir }`, the folder of its files, or `{ memory: true }` for
-   * tests.
+   * tests. Leave it out to share a connection; see `connectionName`.
    */
-  database: DatabaseOptions;
+  database?: DatabaseOptions | DatabaseServer;
+  /**
+   * Name of a connection of `MongooseModule.forRoot`, whose database the resources use, each with a model of its own:
+   * `getConnectionToken()` for the one without a name. With `database`, it is the name of the generator's own connection
+   * instead: `@InjectConnection(name)`.
+   *
+   * @default a connection by the name of CRUD_CONNECTION
+   */
+  connectionName?: string;
   /**
    * How tokens are verified: `secret` or `jwksUrl`.
    *
    * @default no token is valid, so isolated routes answer 401
    */
-  tokens?: CrudTokenOptions;
+  tokens?: TokenVerifierOptions;
   /**
    * A hook that takes longer is logged as slow, and the request goes on without it. Unit: milliseconds.
    *
    * @default 50
    */
   hookWarnMs?: number;
-}
-
-/** How tokens are verified. Give either `secret` or `jwksUrl`. */
-export interface CrudTokenOptions extends Omit<TokenVerifierOptions, 'tenantClaim' | 'names'> {
-  /** Name of the claim that contains the tenant. @default "tenant" */
-  tenantClaim?: string;
 }
 
 /** Settings shared by all resources of an application, made by a factory that Nest injects. */
@@ -47,6 +58,8 @@ export interface CrudRootAsyncOptions {
   inject?: FactoryProvider['inject'];
   /** Returns the options, or a promise of them. Called once, at the start. */
   useFactory: FactoryProvider<CrudRootOptions>['useFactory'];
+  /** Name of a connection to share, as in {@link CrudRootOptions}; the factory then returns no `database`. */
+  connectionName?: string;
 }
 
 const CRUD_ROOT_OPTIONS = Symbol('CrudRootOptions');
@@ -61,33 +74,73 @@ const SECRET_BYTES = 32;
 /** A scheme, addresses, and a database name. Without the name, everything would go to `test`. */
 const DATABASE_URI = /^mongodb(?:\+srv)?:\/\/[^/\s]+\/[^/?\s]/;
 
-/** The modules that all resources need: the database, events, and the verification of tokens. */
-export function crudRoot({ imports, inject, useFactory }: CrudRootAsyncOptions): DynamicModule[] {
+/** What every resource needs: the database, events, and the verification of tokens. */
+export const SHARED_MODULES = [
+  DatabaseModule.forRoot(
+    fromOptions(({ database }) =>
+      database instanceof DatabaseServer ? database : new DatabaseServer(database ?? { shared: true }),
+    ),
+  ),
+  EventsModule.forRoot(fromOptions(({ hookWarnMs = 50 }) => ({ hookWarnMs }))),
+  TenancyModule.forRootAsync(fromOptions(({ tokens = unknownSecret() }) => tokens)),
+];
+
+/**
+ * The module that gives {@link SHARED_MODULES} their options.
+ *
+ * @param ownsDatabase whether the connection by this name is the generator's own
+ */
+export function crudRoot({
+  imports,
+  inject,
+  useFactory,
+  connectionName,
+  ownsDatabase = false,
+}: CrudRootAsyncOptions & { ownsDatabase?: boolean }): DynamicModule[] {
+  const named = connectionName === undefined ? undefined : getConnectionToken(connectionName);
+  const alias = named !== undefined && [
+    ownsDatabase
+      ? { provide: named, useExisting: getConnectionToken(CRUD_CONNECTION) }
+      : { provide: SHARED_CONNECTION, useExisting: named },
+  ];
   return [
     {
       module: CrudRootOptionsModule,
       imports,
-      providers: [{ provide: CRUD_ROOT_OPTIONS, inject, useFactory }],
-      exports: [CRUD_ROOT_OPTIONS],
+      providers: [{ provide: CRUD_ROOT_OPTIONS, inject, useFactory }, ...(alias || [])],
+      exports: [CRUD_ROOT_OPTIONS, ...(alias || []).map(({ provide }) => provide)],
     },
-    DatabaseModule.forRootAsync(fromOptions(({ database }) => new DatabaseServer(database))),
-    EventsModule.forRootAsync(fromOptions(({ hookWarnMs = 50 }) => ({ hookWarnMs }))),
-    TenancyModule.forRootAsync(
-      fromOptions(({ tokens }) => ({
-        ...(tokens ?? unknownSecret()),
-        tenantClaim: tokens?.tenantClaim ?? 'tenant',
-      })),
-    ),
+    ...SHARED_MODULES,
   ];
 }
 
+const IMPORT_ONCE = 'Import it once, in the root module.';
+
+/** Stops the start of an application with several roots. */
+export const ROOT_CHECK: Provider = {
+  provide: Symbol('RootCheck'),
+  inject: [ModuleRef],
+  useFactory: (moduleRef: ModuleRef) => {
+    const modules = [...moduleRef['container'].getModules().values()];
+    const { length } = modules.filter(({ metatype }) => metatype === CrudRootOptionsModule);
+    if (length > 1) throw new Error(`CrudModule.forRoot is imported ${length} times. ${IMPORT_ONCE}`);
+    return length;
+  },
+};
+
 /** A factory that injects the options. */
 function fromOptions<T>(useFactory: (options: CrudRootOptions) => T) {
-  return { inject: [CRUD_ROOT_OPTIONS], useFactory };
+  return {
+    inject: [{ token: CRUD_ROOT_OPTIONS, optional: true }],
+    useFactory: (options: CrudRootOptions | undefined) => {
+      if (options) return useFactory(options);
+      throw new Error(`CrudModule.forRoot is imported nowhere. ${IMPORT_ONCE}`);
+    },
+  };
 }
 
 /** No token verifies against a secret that nobody knows. */
-function unknownSecret(): CrudTokenOptions {
+function unknownSecret(): TokenVerifierOptions {
   return { secret: randomBytes(SECRET_BYTES).toString('hex') };
 }
 
@@ -101,17 +154,24 @@ export function checkedRoot(options: CrudRootOptions, method: 'forRoot' | 'forRo
   const fail = (problem: string) => {
     throw new Error(`CrudModule.${method}: ${problem}`);
   };
-  checkDatabase(options.database, fail);
+  const { connectionName, database } = options;
+  if (connectionName === undefined || database) checkDatabase(database, fail);
+  if (method === 'forRootAsync' && connectionName !== undefined && database)
+    fail('connectionName shares a connection, and the factory returns a database. Leave one of them out.');
   if (options.tokens) checkTokens(options.tokens, fail);
   return options;
 }
 
-function checkDatabase(database: Partial<Record<string, unknown>> | undefined, fail: Fail): void {
+function checkDatabase(
+  database: Partial<Record<string, unknown>> | DatabaseServer | undefined,
+  fail: Fail,
+): void {
+  if (database instanceof DatabaseServer) return;
   const { uri, embeddedDir, memory } = database ?? {};
   const given = [uri, embeddedDir, memory].filter((value) => value !== undefined);
   if (given.length !== 1 || (uri === undefined && embeddedDir === undefined && memory !== true))
     fail(
-      "database must be one of { uri: 'mongodb://127.0.0.1:27017/shop' }, { embeddedDir: './data' } and { memory: true }.",
+      "database must be one of { uri: 'mongodb://127.0.0.1:27017/shop' }, { embeddedDir: './data' } and { memory: true }, or connectionName that of a connection of MongooseModule.",
     );
   if (uri !== undefined && !(typeof uri === 'string' && DATABASE_URI.test(uri)))
     fail(
@@ -121,7 +181,7 @@ function checkDatabase(database: Partial<Record<string, unknown>> | undefined, f
     fail("database.embeddedDir must be the path of a folder, such as './data'.");
 }
 
-function checkTokens({ secret, jwksUrl }: CrudTokenOptions, fail: Fail): void {
+function checkTokens({ secret, jwksUrl }: TokenVerifierOptions, fail: Fail): void {
   if ((secret === undefined) === (jwksUrl === undefined))
     fail('tokens must have either secret or jwksUrl. Leave tokens out if no resource is isolated.');
   if (secret !== undefined && Buffer.byteLength(secret) < SECRET_BYTES)

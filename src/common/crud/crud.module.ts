@@ -20,7 +20,14 @@ import { EntityEventPublisher } from '../events/index.js';
 import { IdempotencyModule } from '../idempotency/index.js';
 import { AUDIT_MODEL } from './audit/audit-entry.js';
 import { AuditTrail, AuditTrails } from './audit/audit-trail.js';
-import { checkedRoot, crudRoot, type CrudRootAsyncOptions, type CrudRootOptions } from './crud-root.js';
+import {
+  checkedRoot,
+  ROOT_CHECK,
+  SHARED_MODULES,
+  crudRoot,
+  type CrudRootAsyncOptions,
+  type CrudRootOptions,
+} from './crud-root.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
@@ -67,7 +74,8 @@ export interface CrudOverrides {
  */
 @Global()
 @Module({
-  providers: [AuditTrails, CircleCheck, CrudRegistry, Outboxes],
+  imports: SHARED_MODULES,
+  providers: [ROOT_CHECK, AuditTrails, CircleCheck, CrudRegistry, Outboxes],
   exports: [AuditTrails, CrudRegistry, Outboxes],
 })
 class CrudRegistryModule implements NestModule, BeforeApplicationShutdown {
@@ -102,7 +110,9 @@ export class CrudModule {
    */
   static forRoot(options: CrudRootOptions): DynamicModule {
     checkedRoot(options, 'forRoot');
-    return { module: CrudModule, imports: crudRoot({ useFactory: () => options }) };
+    const { connectionName, database } = options;
+    const imports = crudRoot({ useFactory: () => options, connectionName, ownsDatabase: !!database });
+    return { module: CrudModule, imports };
   }
 
   /**
@@ -117,10 +127,13 @@ export class CrudModule {
    *
    * An option that cannot be used stops the start with an error that names the fix.
    */
-  static forRootAsync({ imports, inject, useFactory }: CrudRootAsyncOptions): DynamicModule {
+  static forRootAsync({ useFactory, ...root }: CrudRootAsyncOptions): DynamicModule {
     const checked: typeof useFactory = async (...injected: unknown[]) =>
-      checkedRoot(await useFactory(...injected), 'forRootAsync');
-    return { module: CrudModule, imports: crudRoot({ imports, inject, useFactory: checked }) };
+      checkedRoot(
+        { connectionName: root.connectionName, ...(await useFactory(...injected)) },
+        'forRootAsync',
+      );
+    return { module: CrudModule, imports: crudRoot({ ...root, useFactory: checked }) };
   }
 
   /**
@@ -254,7 +267,12 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         runner,
         registry,
         key,
-        { guards: new GetGuards(controller), bodyLimit: () => bodyLimitOf(host), audit },
+        {
+          guards: new GetGuards(controller),
+          bodyLimit: () => bodyLimitOf(host),
+          requireIndexes: database.indexesOf(definition.name),
+          audit,
+        },
       );
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       registry.add(resource, () => {

@@ -1,7 +1,7 @@
 export { AUDIT_OUTCOMES, AuditEntry, AuditEntryInput, type AuditOutcome } from './audit/audit-entry.js';
 export { CrudModule, type CrudOverrides } from './crud.module.js';
 export type { DatabaseOptions } from '../database/index.js';
-export type { CrudRootAsyncOptions, CrudRootOptions, CrudTokenOptions } from './crud-root.js';
+export type { CrudRootAsyncOptions, CrudRootOptions } from './crud-root.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
 export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';

@@ -1,5 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type Connection, mongo, type Schema } from 'mongoose';
+import { DatabaseUnavailableError } from '../errors/index.js';
+import { translateDatabaseError } from './database-errors.js';
 import { declaredIndexes } from './declared-indexes.js';
 
 const NAMESPACE_EXISTS = 48;
@@ -59,35 +61,61 @@ function replacedOf(schema: Schema): object[] {
 }
 
 /**
- * Creates the missing collections and indexes that the models declare. Uses its own client without a socket
- * time-out, since building an index on a large collection takes time.
+ * Has a function use a database.
  *
- * @throws the driver's error if the server cannot be reached or an index cannot be built, or an error that
- * explains that an older version has left an index with other options: no index is dropped but those of
- * {@link replaceIndex}
+ * @param where the database; or its address, for a client without a socket time-out, since building an index may take
+ * long
  */
-export async function prepareCollections(uri: string, models: Connection['models']): Promise<void> {
-  const client = new mongo.MongoClient(uri, { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 });
+export async function withPatientDatabase<T>(
+  where: mongo.Db | string,
+  use: (database: mongo.Db) => Promise<T>,
+): Promise<T> {
+  if (typeof where !== 'string') return use(where);
+  const client = new mongo.MongoClient(where, { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 });
   try {
     await client.connect();
-    const database = client.db();
-    const present = await database.listCollections({}, { nameOnly: true }).toArray();
-    const names = new Set(present.map(({ name }) => name));
-    // One after another, so that collections are created in a known order and an error names one model.
-    for (const model of Object.values(models)) {
-      const { name } = model.collection;
-      if (!names.has(name)) await database.createCollection(name).catch(ignoreExisting);
-      await createIndexes(database.collection(name), declaredIndexes(model.schema));
-      const declared = Object.values(models).filter(({ collection }) => collection.name === name);
-      await dropReplaced(
-        database.collection(name),
-        replacedOf(model.schema).map((keys) => JSON.stringify(keys)),
-        declared.flatMap(({ schema }) => schema.indexes().map(([keys]) => JSON.stringify(keys))),
-      );
-    }
+    return await use(client.db());
   } finally {
     await client.close();
   }
+}
+
+/**
+ * Creates the missing collections and indexes that the models declare.
+ *
+ * @param mayFail names of the collections whose indexes may be ones that the database cannot build
+ * @returns why it cannot, by the name of the collection: the driver's error, or one that explains that an older
+ * version has left an index with other options, since none is dropped but those of {@link replaceIndex}
+ * @throws the same error for another collection, and the driver's if the server cannot be reached
+ */
+export async function prepareCollections(
+  database: mongo.Db,
+  models: Connection['models'],
+  mayFail: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, unknown>> {
+  const failed = new Map<string, unknown>();
+  const present = await database.listCollections({}, { nameOnly: true }).toArray();
+  const names = new Set(present.map(({ name }) => name));
+  // One after another, so that collections are created in a known order and an error names one model.
+  for (const model of Object.values(models)) {
+    const { name } = model.collection;
+    if (!names.has(name)) await database.createCollection(name).catch(ignoreExisting);
+    try {
+      await createIndexes(database.collection(name), declaredIndexes(model.schema));
+    } catch (error) {
+      const isPassing = translateDatabaseError(error) instanceof DatabaseUnavailableError;
+      if (isPassing || !mayFail.has(name)) throw error;
+      failed.set(name, error);
+      continue;
+    }
+    const declared = Object.values(models).filter(({ collection }) => collection.name === name);
+    await dropReplaced(
+      database.collection(name),
+      replacedOf(model.schema).map((keys) => JSON.stringify(keys)),
+      declared.flatMap(({ schema }) => schema.indexes().map(([keys]) => JSON.stringify(keys))),
+    );
+  }
+  return failed;
 }
 
 /**

@@ -47,6 +47,9 @@ export const PROBE_MS = 400;
 /** How often to retry opening the database at the start. Unit: milliseconds. */
 export const OPEN_RETRY_MS = 1_000;
 
+/** Longest time between attempts to build an index. Unit: milliseconds. */
+export const MAX_RETRY_MS = 60_000;
+
 /**
  * How often a process tries to take over the embedded database after the process that ran it has ended. Unit:
  * milliseconds.

@@ -6,11 +6,19 @@ import type { EmbeddedMongodb } from 'embedded-mongodb';
  */
 export const CRUD_CONNECTION = 'crud';
 
+/** Token of the application's connection that the generator shares, if it does. */
+export const SHARED_CONNECTION = Symbol('SharedConnection');
+
 /**
  * The database to use: a MongoDB by its connection string, the embedded database by the folder of its files,
  * or the embedded database in memory, for tests.
  */
 export type DatabaseOptions = { uri: string } | { embeddedDir: string } | { memory: true };
+
+/** The connection of the application's own. */
+interface SharedOptions {
+  shared: true;
+}
 
 /**
  * The files of the embedded database are damaged or missing, or cannot be opened. Another attempt would fail in
@@ -39,11 +47,16 @@ export class DatabaseServer {
    */
   private readonly started: Promise<EmbeddedMongodb>[] = [];
 
-  constructor(private readonly options: DatabaseOptions) {}
+  constructor(private readonly options: DatabaseOptions | SharedOptions) {}
 
   /** Whether it is the embedded database, which can outlive its process. */
   get isEmbedded(): boolean {
-    return !('uri' in this.options);
+    return 'embeddedDir' in this.options || 'memory' in this.options;
+  }
+
+  /** Whether the application opens and closes the connection. */
+  get isShared(): boolean {
+    return 'shared' in this.options;
   }
 
   /**
@@ -64,6 +77,7 @@ export class DatabaseServer {
    */
   async uri(): Promise<string> {
     if ('uri' in this.options) return readingFromPrimary(this.options.uri);
+    if ('shared' in this.options) throw new Error('The application opens its connection itself.');
     this.embedded ??= this.startEmbedded(this.options);
     try {
       return (await this.embedded).uri + EMBEDDED_DATABASE;

@@ -1,9 +1,9 @@
 import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
-import { createConnection } from 'mongoose';
+import { type Connection, createConnection } from 'mongoose';
 import { MetricsModule } from '../metrics/index.js';
 import { DatabaseFigures } from './database-figures.js';
-import { CRUD_CONNECTION, DatabaseServer } from './database-server.js';
+import { CRUD_CONNECTION, DatabaseServer, SHARED_CONNECTION } from './database-server.js';
 import { Database } from './database.js';
 import { InstallationKey } from './installation-key.js';
 
@@ -11,16 +11,16 @@ import { InstallationKey } from './installation-key.js';
 @Global()
 @Module({})
 export class DatabaseModule {
-  static forRoot(server: DatabaseServer): DynamicModule {
-    return DatabaseModule.forRootAsync({ useFactory: () => server });
-  }
-
-  static forRootAsync(server: Pick<FactoryProvider<DatabaseServer>, 'inject' | 'useFactory'>): DynamicModule {
+  static forRoot(server: Pick<FactoryProvider<DatabaseServer>, 'inject' | 'useFactory'>): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [MetricsModule],
       providers: [
-        { provide: getConnectionToken(CRUD_CONNECTION), useFactory: createUnopenedConnection },
+        {
+          provide: getConnectionToken(CRUD_CONNECTION),
+          inject: [{ token: SHARED_CONNECTION, optional: true }],
+          useFactory: createConnectionBeside,
+        },
         { provide: DatabaseServer, ...server },
         DatabaseFigures,
         Database,
@@ -31,11 +31,13 @@ export class DatabaseModule {
   }
 }
 
-/** Models are compiled against it before it is opened. The Database creates collections and indexes. */
-function createUnopenedConnection() {
-  const connection = createConnection();
-  connection.set('autoCreate', false);
-  connection.set('autoIndex', false);
-  connection.set('bufferCommands', false);
+/**
+ * Models are compiled against it before it is opened. The Database creates collections and indexes.
+ *
+ * @param shared whose client and database it uses, with models of its own
+ */
+function createConnectionBeside(shared?: Connection): Connection {
+  const connection = shared?.useDb(shared.name) ?? createConnection();
+  Object.assign(connection.config as object, { autoCreate: false, autoIndex: false, bufferCommands: false });
   return connection;
 }

@@ -1,9 +1,15 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Cursor, type mongo } from 'mongoose';
-import { DatabaseTooSlowError, DatabaseUnavailableError, OUTAGE, reasonOf } from '../errors/index.js';
+import {
+  DatabaseTooSlowError,
+  DatabaseUnavailableError,
+  IndexUnavailableError,
+  OUTAGE,
+  reasonOf,
+} from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
-import { prepareCollections, refuseReservedCollections } from './collections.js';
+import { prepareCollections, refuseReservedCollections, withPatientDatabase } from './collections.js';
 import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
 import { DatabaseFigures } from './database-figures.js';
 import {
@@ -12,6 +18,7 @@ import {
   DURABLE_WRITES,
   EMBEDDED_CONNECTIONS,
   MADE_AT_A_TIME,
+  MAX_RETRY_MS,
   OPEN_RETRY_MS,
   OPERATION_LIMITS,
   PROBE_MS,
@@ -42,8 +49,12 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly tasks = new BackgroundTasks();
   private opened = false;
+  /** Collections without which the others can be used. */
+  private readonly ofResources = new Set<string>();
+  private unindexed: ReadonlySet<string> = new Set();
   private opening: Promise<void> = Promise.resolve();
   private takingOver: Promise<void> = Promise.resolve();
+  private indexing: Promise<void> = Promise.resolve();
   private probing?: Promise<boolean>;
   private pinging?: Promise<void>;
 
@@ -80,9 +91,29 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     this.stopping.abort();
     await this.opening;
     await this.takingOver;
+    await this.indexing;
     await this.tasks.stop();
-    await this.connection.close();
+    // A shared connection is the application's to close.
+    if (!this.server.isShared) await this.connection.close();
     await this.server.stop();
+  }
+
+  /** The resources of which the database cannot build an index. */
+  get unavailable(): readonly string[] {
+    return [...this.unindexed];
+  }
+
+  /**
+   * Has an index that cannot be built stop one resource, and not all.
+   *
+   * @param name of its collection
+   * @returns throws IndexUnavailableError if there is such an index
+   */
+  indexesOf(name: string): () => void {
+    this.ofResources.add(name);
+    return () => {
+      if (this.unindexed.has(name)) throw new IndexUnavailableError();
+    };
   }
 
   /**
@@ -190,21 +221,50 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     });
   }
 
+  /** Makes the collections and indexes. */
+  private async prepare(uri: string | undefined): Promise<void> {
+    const where = uri ?? this.connection.db;
+    if (where === undefined) throw new DatabaseUnavailableError();
+    const failed = await withPatientDatabase(where, (database) =>
+      prepareCollections(database, this.connection.models, this.ofResources),
+    );
+    for (const [resource, error] of failed) {
+      if (this.unindexed.has(resource)) continue;
+      const reason = reasonOf(error);
+      this.logger.error(
+        { resource, reason },
+        'An index cannot be built; until it is, the resource answers 503',
+      );
+    }
+    this.unindexed = new Set(failed.keys());
+  }
+
+  /** Builds the indexes that the database could not build, once their records or their rivals have gone. */
+  private async keepIndexing(uri: string | undefined): Promise<void> {
+    for (let ms = OPEN_RETRY_MS; this.unindexed.size > 0; ms = Math.min(2 * ms, MAX_RETRY_MS)) {
+      await pause(ms, this.stopping.signal);
+      if (this.stopping.signal.aborted) return;
+      await this.prepare(uri).catch(() => undefined);
+    }
+  }
+
   private async tryOpen(): Promise<boolean> {
     try {
-      const uri = await this.server.uri();
-      await prepareCollections(uri, this.connection.models);
-      await this.connection.openUri(uri, {
-        ...CONNECTION_LIMITS,
-        ...(this.server.isEmbedded
-          ? { maxPoolSize: EMBEDDED_CONNECTIONS }
-          : { writeConcern: DURABLE_WRITES }),
-        autoCreate: false,
-        autoIndex: false,
-        bufferCommands: false,
-      });
+      const uri = this.server.isShared ? undefined : await this.server.uri();
+      await this.prepare(uri);
+      if (uri !== undefined)
+        await this.connection.openUri(uri, {
+          ...CONNECTION_LIMITS,
+          ...(this.server.isEmbedded
+            ? { maxPoolSize: EMBEDDED_CONNECTIONS }
+            : { writeConcern: DURABLE_WRITES }),
+          autoCreate: false,
+          autoIndex: false,
+          bufferCommands: false,
+        });
       this.figures.watch(this.connection.getClient());
       this.opened = true;
+      this.indexing = this.keepIndexing(uri);
       if (this.server.canTakeOver) this.connection.on('disconnected', () => this.takeOver());
       this.tasks.start();
       // The embedded database's own address contains no password.

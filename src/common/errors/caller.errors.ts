@@ -4,10 +4,12 @@ import { errorMessages } from './error-messages.js';
 /** A request without the credentials that it needs (RFC 6750, section 3). */
 export class UnauthenticatedError extends DomainError {
   readonly code = 'UNAUTHENTICATED';
-  override readonly headers = { 'WWW-Authenticate': 'Bearer' };
+  override readonly headers: Readonly<Record<string, string>>;
 
-  constructor() {
-    super(errorMessages.unauthenticated);
+  /** @param byToken whether a bearer token would help; otherwise, code of the application knows the callers */
+  constructor(byToken = true) {
+    super(byToken ? errorMessages.unauthenticated : errorMessages.unidentified);
+    this.headers = byToken ? { 'WWW-Authenticate': 'Bearer' } : {};
   }
 }
 

@@ -34,6 +34,7 @@ export const ERROR_TABLE = {
   AUTHENTICATION_UNAVAILABLE: { status: 503, title: 'Authentication unavailable' },
   DEADLINE_EXCEEDED: { status: 503, title: 'Deadline exceeded' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'Database unavailable' },
+  INDEX_UNAVAILABLE: { status: 503, title: 'Index unavailable' },
   OVERLOADED: { status: 503, title: 'Overloaded' },
   QUERY_TOO_SLOW: { status: 503, title: 'Query too slow' },
   SHUTTING_DOWN: { status: 503, title: 'Shutting down' },
@@ -119,6 +120,7 @@ export const errorMessages = {
       ? `"${name}" must be a whole number, at least ${min}.`
       : `"${name}" must be a whole number from ${min} to ${max}.`,
   unauthenticated: 'This operation needs a token: send "Authorization: Bearer <token>".',
+  unidentified: 'This operation is for those who have signed in. Sign in first.',
   invalidToken: 'The token does not verify or has expired. Get a new one.',
   insufficientScope: (scope: string) =>
     `The token must have the scope "${scope}". Ask the issuer for one with it.`,
@@ -165,6 +167,8 @@ export const errorMessages = {
   headersTooLarge: 'The request headers are too large.',
   internalError: 'Something went wrong on our side. Quote the requestId when you report it.',
   authenticationUnavailable: 'The keys that verify tokens cannot be fetched. Try again later.',
+  indexUnavailable:
+    'This resource waits for an index that the database cannot build. Its operator has to act.',
   databaseUnavailable: 'The database cannot be reached or is too slow. Try again later.',
   queryTooSlow: 'This query takes the database too long. Narrow its filter, or try again later.',
   unknownEvent:

@@ -92,6 +92,15 @@ export class DatabaseUnavailableError extends DomainError {
 /** The database can be reached, but an operation took longer than its time limit. */
 export class DatabaseTooSlowError extends DatabaseUnavailableError {}
 
+/** The database cannot build an index of a resource, without which unique values could be stored twice. */
+export class IndexUnavailableError extends DomainError {
+  readonly code = 'INDEX_UNAVAILABLE';
+
+  constructor() {
+    super(errorMessages.indexUnavailable);
+  }
+}
+
 /** The process is shutting down. Another process, or the next one, will answer. */
 export class ShuttingDownError extends DomainError {
   readonly code = 'SHUTTING_DOWN';

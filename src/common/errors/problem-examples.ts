@@ -22,6 +22,7 @@ import {
   DeadlineExceededError,
   QueryTooSlowError,
   DatabaseUnavailableError,
+  IndexUnavailableError,
   ShuttingDownError,
 } from './load.errors.js';
 import { type Problem, toProblem } from './problem.js';
@@ -89,6 +90,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   AUTHENTICATION_UNAVAILABLE: () => new AuthenticationUnavailableError(),
   DEADLINE_EXCEEDED: () => new DeadlineExceededError(),
   DATABASE_UNAVAILABLE: () => new DatabaseUnavailableError(),
+  INDEX_UNAVAILABLE: () => new IndexUnavailableError(),
   OVERLOADED: () => new OverloadedError(),
   QUERY_TOO_SLOW: () => new QueryTooSlowError(),
   SHUTTING_DOWN: () => new ShuttingDownError(),

@@ -6,11 +6,7 @@ import { EntityEventPublisher, EVENTS_OPTIONS, type EventsOptions } from './enti
 @Global()
 @Module({})
 export class EventsModule {
-  static forRoot(options: EventsOptions): DynamicModule {
-    return EventsModule.forRootAsync({ useFactory: () => options });
-  }
-
-  static forRootAsync(options: Pick<FactoryProvider<EventsOptions>, 'inject' | 'useFactory'>): DynamicModule {
+  static forRoot(options: Pick<FactoryProvider<EventsOptions>, 'inject' | 'useFactory'>): DynamicModule {
     return {
       module: EventsModule,
       imports: [EventEmitterModule.forRoot()],

@@ -1,5 +1,5 @@
 import { Controller, Get, UseInterceptors } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { Database } from '../database/index.js';
 import { ApiProblems, ShuttingDownError } from '../errors/index.js';
 import { StrictQueryInterceptor, UnderLoad } from '../http/index.js';
@@ -8,6 +8,14 @@ import { ShutdownState } from './shutdown-state.js';
 class HealthStatus {
   @ApiProperty({ enum: ['ok'] })
   status!: 'ok';
+}
+
+class Readiness extends HealthStatus {
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'Resources that answer INDEX_UNAVAILABLE, since the database cannot build an index of them.',
+  })
+  unavailable?: readonly string[];
 }
 
 /** Tells an orchestrator whether the process is alive and ready to serve. */
@@ -32,11 +40,12 @@ export class HealthController {
   @Get('ready')
   @UnderLoad('taken')
   @ApiOperation({ operationId: 'health_ready', summary: 'Whether the process can serve requests now' })
-  @ApiOkResponse({ type: HealthStatus })
+  @ApiOkResponse({ type: Readiness })
   @ApiProblems('VALIDATION_FAILED', 'DATABASE_UNAVAILABLE', 'SHUTTING_DOWN', 'INTERNAL_ERROR')
-  async ready(): Promise<HealthStatus> {
+  async ready(): Promise<Readiness> {
     if (this.shutdown.begun) throw new ShuttingDownError();
     await this.database.ping();
-    return { status: 'ok' };
+    const { unavailable } = this.database;
+    return { status: 'ok', ...(unavailable.length > 0 && { unavailable }) };
   }
 }

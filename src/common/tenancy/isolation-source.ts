@@ -23,6 +23,8 @@ export interface IsolationSource {
    * @default false: an action with this source requires one
    */
   readonly anonymous?: boolean;
+  /** Whether the application identifies the caller, as {@link fromRequest} says. @default false */
+  readonly identifies?: boolean;
   /** Path parameter that the value comes from, if any. */
   readonly param?: string;
   /** Claim that the value comes from, if any. */
@@ -85,7 +87,34 @@ function paramSource(name: string): IsolationSource {
   });
 }
 
+/** A request whose sender a guard of the application, such as one of Passport, has identified. */
+export interface SignedInRequest extends Pick<HttpRequest, 'headers'> {
+  readonly user?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Makes an {@link IsolationSource} of what a guard of your own has found out about the sender of a request:
+ * `fromRequest((request) => request.user?.account)`. No token is asked for. A request without a value, or with one that
+ * the field cannot have, is a 401.
+ *
+ * @param read takes the value from the request, which is that of Express or Fastify
+ */
+export function fromRequest<Request extends object = SignedInRequest>(
+  read: (request: Request) => unknown,
+): IsolationSource {
+  const source = (_caller: TenantContext, { request }: IsolationRequest) => {
+    const value = read(request as object as Request);
+    return value === '' ? undefined : value;
+  };
+  return Object.assign(source, { anonymous: true, identifies: true });
+}
+
 /** Whether an action with these fields requires a token. */
 export function needsToken(fields: IsolationFields): boolean {
   return Object.values(fields).some((source) => !source.anonymous);
+}
+
+/** Whether an action with these fields is for everyone, signed in or not. */
+export function isOpen(fields: IsolationFields): boolean {
+  return !needsToken(fields) && !Object.values(fields).some(({ identifies }) => identifies);
 }

@@ -31,7 +31,7 @@ export class TenantScope {
     const resolve: Resolve = (fields) =>
       mapFields(fields, (_field, source) => {
         const value = source(caller, request);
-        if (value === undefined || value === null) throw new UnauthenticatedError();
+        if (value === undefined || value === null) throw new UnauthenticatedError(!source.identifies);
         return value;
       });
     return new TenantScope(caller, request.params, resolve, request.request);

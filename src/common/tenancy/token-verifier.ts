@@ -21,8 +21,8 @@ export interface TokenVerifierOptions {
   audience?: string;
   /** Scope that a token must have; if unset, none is required. */
   scope?: string;
-  /** Name of the claim that contains the tenant. */
-  tenantClaim: string;
+  /** Name of the claim that contains the tenant. @default "tenant" */
+  tenantClaim?: string;
   /** Names of the settings, for the log. @default the options of `CrudModule.forRoot` */
   names?: Readonly<Record<'jwksUrl' | 'audience', string>>;
 }
@@ -78,7 +78,7 @@ export class TokenVerifier {
       throw new InvalidTokenError(error instanceof errors.JOSEError ? error.code : 'UNREADABLE');
     });
     if (!isForAccess(protectedHeader, payload)) throw new InvalidTokenError('NOT_FOR_ACCESS');
-    const { tenantClaim, scope } = this.options;
+    const { tenantClaim = 'tenant', scope } = this.options;
     if (scope !== undefined && !scopesOf(payload).includes(scope)) throw new InsufficientScopeError(scope);
     const tenant = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined;
     return {

@@ -1,9 +1,9 @@
-import { Controller, Get, type INestApplication, Post } from '@nestjs/common';
+import { Controller, type DynamicModule, Get, type INestApplication, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { InjectModel, MongooseModule, Schema } from '@nestjs/mongoose';
+import { getConnectionToken, InjectModel, MongooseModule, Schema } from '@nestjs/mongoose';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import mongoose, { type Model } from 'mongoose';
-import { CrudModule, IsText } from '../../../src/index.js';
+import mongoose, { type Connection, type Model } from 'mongoose';
+import { CrudModule, type CrudRootAsyncOptions, type CrudRootOptions, IsText } from '../../../src/index.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 
 class NoteInput {
@@ -32,19 +32,8 @@ describe('the connections of an application and of the generator', () => {
     app = undefined;
   });
 
-  it.each(['first', 'last'])('stay apart if the application imports its own %s', async (order) => {
-    const [ours, theirs] = [freshDatabaseUri(), freshDatabaseUri()];
-    const own = [
-      MongooseModule.forRoot(theirs),
-      MongooseModule.forFeature([
-        { name: 'Note', collection: 'notes', schema: new mongoose.Schema({ own: String }) },
-      ]),
-    ];
-    const generated = [
-      CrudModule.forRoot({ database: { uri: ours } }),
-      CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes' }),
-    ];
-    const imports = order === 'first' ? [...own, ...generated] : [...generated, ...own];
+  /** Has both store a note in their order of imports, and returns what is stored, by the collection. */
+  async function stored(theirs: string, imports: DynamicModule[]) {
     class OwnModule {}
     app = await NestFactory.create(
       { module: OwnModule, imports, controllers: [OwnController] },
@@ -60,10 +49,66 @@ describe('the connections of an application and of the generator', () => {
     const listed = (await (await fetch(`${url}/notes`)).json()) as { text: string }[];
     expect(listed.map(({ text }) => text)).toEqual(['of the resource']);
     const client = await mongoose.createConnection(theirs).asPromise();
-    const stored = await client.collection('notes').find().toArray();
+    const [own, generated] = await Promise.all(
+      ['own_notes', 'notes'].map((name) => client.collection(name).find().toArray()),
+    );
     await client.close();
-    expect(stored).toEqual([expect.objectContaining({ own: 'of the application' })]);
+    return { own, generated };
+  }
+  const own = (uri: string, connectionName?: string) => [
+    MongooseModule.forRoot(uri, { connectionName }),
+    MongooseModule.forFeature(
+      [{ name: 'Note', collection: 'own_notes', schema: new mongoose.Schema({ own: String }) }],
+      connectionName,
+    ),
+  ];
+  const notes = CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes' });
+
+  it.each(['first', 'last'])('stay apart if the application imports its own %s', async (order) => {
+    const [ours, theirs] = [freshDatabaseUri(), freshDatabaseUri()];
+    const generated = [CrudModule.forRoot({ database: { uri: ours }, connectionName: 'generated' }), notes];
+    const mine = own(theirs);
+    const found = await stored(theirs, order === 'first' ? [...mine, ...generated] : [...generated, ...mine]);
+    expect(found).toEqual({ own: [expect.objectContaining({ own: 'of the application' })], generated: [] });
+    expect(app?.get<Connection>(getConnectionToken('generated')).models).toHaveProperty('Note');
   });
+
+  it.each<[string, CrudRootOptions | CrudRootAsyncOptions]>([
+    ['options', { connectionName: getConnectionToken() }],
+    ['a factory', { connectionName: getConnectionToken(), useFactory: () => ({}) }],
+  ])('are one if %s name it, with models of their own', async (_case, options) => {
+    const theirs = freshDatabaseUri();
+    const made = 'useFactory' in options ? CrudModule.forRootAsync(options) : CrudModule.forRoot(options);
+    expect(await stored(theirs, [notes, made, ...own(theirs)])).toEqual({
+      own: [expect.objectContaining({ own: 'of the application' })],
+      generated: [expect.objectContaining({ text: 'of the resource' })],
+    });
+    const connection = app?.get<Connection>(getConnectionToken());
+    expect(connection?.modelNames()).toEqual(['Note']);
+    await app?.close();
+    expect(connection?.readyState).toBe(mongoose.ConnectionStates.disconnected);
+  });
+});
+
+const resource = CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes' });
+const root = () => CrudModule.forRoot({ database: { uri: freshDatabaseUri() } });
+
+it.each([
+  ['nowhere', []],
+  ['2 times', [root(), root()]],
+])('an application that imports forRoot %s is told so at its start', async (times, roots) => {
+  class RootModule {}
+  class InnerModule {}
+  const inner = { module: InnerModule, imports: [resource] };
+  for (const imports of [
+    [...roots, inner],
+    [inner, resource, ...roots],
+  ]) {
+    const options = { logger: false, abortOnError: false } as const;
+    await expect(NestFactory.create({ module: RootModule, imports }, options)).rejects.toThrow(
+      `CrudModule.forRoot is imported ${times}. Import it once, in the root module.`,
+    );
+  }
 });
 
 it('an application on a server of another kind is told so at its start', async () => {
@@ -73,10 +118,7 @@ it('an application on a server of another kind is told so at its start', async (
     }
   }
   class OtherModule {}
-  const imports = [
-    CrudModule.forRoot({ database: { uri: freshDatabaseUri() } }),
-    CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes' }),
-  ];
+  const imports = [root(), resource];
   const app = await NestFactory.create({ module: OtherModule, imports }, new Other(), { logger: false });
   await expect(app.init()).rejects.toThrow(
     'CrudModule runs on Express and on Fastify, and this application runs on other.',

@@ -1,16 +1,7 @@
-import { type INestApplication, ValidationPipe } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { describeCrudContract } from '../../../src/common/crud/testing/index.js';
-import {
-  CatchAll,
-  OwnGuard,
-  OwnInterceptor,
-  PLATFORMS,
-  QuotaFilter,
-  readBytes,
-  seen,
-  senderTo,
-} from '../../support/platforms.js';
+import { addOwnEnhancers, PLATFORMS, readBytes, seen, senderTo } from '../../support/platforms.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 
 describe.each(Object.entries(PLATFORMS))('on %s', (platform, create) => {
@@ -20,11 +11,7 @@ describe.each(Object.entries(PLATFORMS))('on %s', (platform, create) => {
   let [acme, globex] = ['', ''];
   beforeAll(async () => {
     app = await create();
-    app.useGlobalGuards(new OwnGuard());
-    app.useGlobalInterceptors(new OwnInterceptor());
-    app.useGlobalPipes(new ValidationPipe({ whitelist: true, transform: true }));
-    if (isPlain) app.useGlobalFilters(new CatchAll());
-    app.useGlobalFilters(new QuotaFilter());
+    addOwnEnhancers(app, isPlain);
     readBytes(app);
     await app.listen(0, '127.0.0.1');
     [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];

@@ -1,5 +1,5 @@
 import type { Schema, SchemaType } from 'mongoose';
-import { type IsolationFields, needsToken } from '../../tenancy/index.js';
+import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { checkNames } from '../options/check-names.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
 import type { Fail } from '../options/fail.js';
@@ -50,7 +50,7 @@ export function checkArchive({ options, schema, isolation, archive, inputFields,
       `archive cannot tell whose archived records are, since "${twofold}" has several sources in get, count, update and del. Give it one.`,
     );
   }
-  if (!needsToken(archive.isolation.get) || !needsToken(archive.isolation.count)) {
+  if (isOpen(archive.isolation.get) || isOpen(archive.isolation.count)) {
     fail(
       'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.',
     );

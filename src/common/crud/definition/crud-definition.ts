@@ -37,6 +37,7 @@ export interface CrudDefinition {
   readonly label: string;
   readonly path: string;
   readonly tag: string;
+  readonly security: string | undefined;
   /** The resource's own copy of the schema, with its indexes. */
   readonly schema: Schema;
   readonly disabled: ReadonlySet<CrudAction>;

@@ -86,6 +86,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     label: entity.name,
     path,
     tag,
+    security: options.security,
     schema,
     disabled: new Set(options.disable),
     isolation,

@@ -61,12 +61,13 @@ class Exchange {
     request.crudReply = exchange.reply;
     request.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
     if (this.trails.areKept) bindOrigin(scope, { requestId: idOf(request), address: request.ip ?? '' });
+    const resource = this.registry.of(definition.entity);
+    resource.requireIndexes();
     let result: unknown;
     try {
       await this.read(exchange);
       // Each item of a batch has its own check.
-      if (definition.parent && !isBatch(route))
-        await this.registry.of(definition.entity).parents.require(route?.action ?? 'get', scope);
+      if (definition.parent && !isBatch(route)) await resource.parents.require(route?.action ?? 'get', scope);
       await reservePage(request, exchange.reply, definition);
       result = await handle();
     } catch (error) {
@@ -74,7 +75,6 @@ class Exchange {
     }
     const { expand } = request.crudQuery ?? {};
     const expansion = expand && new Expansion(this.registry, scope, expand);
-    const resource = this.registry.of(definition.entity);
     const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
     return answer(result, { ...exchange, caller, expansion, maySee });
   }

@@ -19,7 +19,7 @@ import {
   VERSION_METADATA,
 } from '@nestjs/common/constants.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import {
   type CarriedBody,
   CarriesBodies,
@@ -28,11 +28,10 @@ import {
   TakesQuery,
 } from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
-import { needsToken } from '../../tenancy/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { createClasses } from '../openapi/create-classes.js';
-import { documentRoute } from '../openapi/document-route.js';
+import { documentRoute, documentSecurity } from '../openapi/document-route.js';
 import type { CrudHandler } from '../options/crud-options.js';
 import type { Fail } from '../options/fail.js';
 import { HANDLERS } from '../options/option-names.js';
@@ -254,7 +253,7 @@ function isolateOthers(controller: Type<object>, definition: CrudDefinition, fai
       );
     }
     const isolation = isolationOfHandler(resourceOf(controller), handler);
-    if (needsToken(isolation)) inherit(controller, handler, [ApiBearerAuth()]);
+    inherit(controller, handler, documentSecurity(definition, isolation));
   }
 }
 

@@ -1,6 +1,5 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import {
-  ApiBearerAuth,
   ApiBody,
   ApiConsumes,
   ApiExtraModels,
@@ -72,12 +71,15 @@ export function ApiPaging(
   );
 }
 
+/** Name of the security scheme of tokens, as Nest's `addBearerAuth` calls it. */
+export const BEARER = 'bearer';
+
 /**
- * Documents `archived`, which requires a token.
+ * Documents `archived`, which is for callers who are known.
  *
- * @param isPublic whether the route needs no token otherwise
+ * @param scheme by which they are known, if everybody may use the route otherwise
  */
-export function ApiArchived(isPublic: boolean): MethodDecorator {
+export function ApiArchived(scheme: string | undefined): MethodDecorator {
   return applyDecorators(
     ApiQuery({
       name: ARCHIVED_PARAMETER,
@@ -85,7 +87,7 @@ export function ApiArchived(isPublic: boolean): MethodDecorator {
       description: 'Your archived records: those alone, or beside the live ones. Takes a token.',
       schema: { type: 'string', enum: [...ARCHIVED] },
     }),
-    ...(isPublic ? [ApiSecurity({}), ApiBearerAuth()] : []),
+    ...(scheme === undefined ? [] : [ApiSecurity({}), ApiSecurity(scheme)]),
   );
 }
 

@@ -1,17 +1,17 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import {
-  ApiBearerAuth,
   ApiBody,
   ApiExtraModels,
   ApiOperation,
   ApiParam,
   ApiQuery,
   ApiResponse,
+  ApiSecurity,
   getSchemaPath,
 } from '@nestjs/swagger';
 import { ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
-import { needsToken } from '../../tenancy/index.js';
+import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
 import type { ResourceMetadata } from '../http/resource-metadata.js';
@@ -20,6 +20,7 @@ import { ignoresBody, isBatch, isolationOfHandler, onceFieldsOf, type Route } fr
 import type { CrudClasses } from './create-classes.js';
 import {
   ApiArchived,
+  BEARER,
   ApiCreateBody,
   ApiExpand,
   ApiIdempotencyKey,
@@ -41,7 +42,7 @@ export function documentRoute(
   classes: CrudClasses,
 ): MethodDecorator[] {
   const { definition } = resource;
-  const takesToken = needsToken(isolationOfHandler(resource, route.handler));
+  const isolation = isolationOfHandler(resource, route.handler);
   return [
     ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
     ...documentPath(route, definition),
@@ -52,10 +53,16 @@ export function documentRoute(
     ...documentAnswer(route, definition, classes),
     ApiProblemsOf(
       { label: definition.label, contentTypes: contentTypesOf(route) },
-      ...problemsOf(route, definition, takesToken),
+      ...problemsOf(route, definition, isolation),
     ),
-    ...(takesToken ? [ApiBearerAuth()] : []),
+    ...documentSecurity(definition, isolation),
   ];
+}
+
+/** Names the scheme by which callers are known, as far as it is known itself. */
+export function documentSecurity({ security }: CrudDefinition, fields: IsolationFields): MethodDecorator[] {
+  const scheme = security ?? (needsToken(fields) ? BEARER : undefined);
+  return isOpen(fields) || scheme === undefined ? [] : [ApiSecurity(scheme)];
 }
 
 /** The content types of a route's body. */
@@ -65,7 +72,7 @@ function contentTypesOf({ body }: Route): readonly string[] {
 }
 
 function isPublic({ action }: Route, { isolation }: CrudDefinition): boolean {
-  return action === undefined || !needsToken(isolation[action]);
+  return action === undefined || isOpen(isolation[action]);
 }
 
 /** Whether a route takes `archived`, which requires a token even if the rest of the route is public. */
@@ -84,7 +91,9 @@ function documentPath(route: Route, { path, label, parent }: CrudDefinition): Me
 }
 
 function documentQuery(route: Route, definition: CrudDefinition): MethodDecorator[] {
-  const archived = takesArchived(route, definition) ? [ApiArchived(isPublic(route, definition))] : [];
+  const archived = takesArchived(route, definition)
+    ? [ApiArchived(isPublic(route, definition) ? (definition.security ?? BEARER) : undefined)]
+    : [];
   const { expandable } = definition;
   const isExpandable = expandable.size > 0 && (route.reads === 'list' || route.reads === 'get');
   const expand = isExpandable ? [ApiExpand([...expandable.keys()])] : [];
@@ -146,7 +155,11 @@ function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudC
   ];
 }
 
-function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolean): (ErrorCode | number)[] {
+function problemsOf(
+  route: Route,
+  definition: CrudDefinition,
+  isolation: IsolationFields,
+): (ErrorCode | number)[] {
   const { answer, body, errors } = route;
   const { path, schema, parent } = definition;
   const hasParams = `${path}/${route.path}`.includes(':');
@@ -164,17 +177,21 @@ function problemsOf(route: Route, definition: CrudDefinition, takesToken: boolea
   if (hasParams) codes.push('INVALID_ID', 'URI_TOO_LONG');
   if (parent && !isBatch(route)) codes.push('RECORD_NOT_FOUND');
   if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');
-  if (takesToken || takesArchived(route, definition)) {
-    codes.push(
-      'UNAUTHENTICATED',
-      'INVALID_TOKEN',
-      'INSUFFICIENT_SCOPE',
-      'TENANT_REQUIRED',
-      'AUTHENTICATION_UNAVAILABLE',
-    );
+  const { archive } = definition;
+  const asked =
+    archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
+  if (!asked.every(isOpen)) codes.push('UNAUTHENTICATED');
+  if (asked.some(needsToken)) {
+    codes.push('INVALID_TOKEN', 'INSUFFICIENT_SCOPE', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
   }
   return [
-    ...new Set<ErrorCode | number>([...codes, ...LOAD_ERRORS, 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR']),
+    ...new Set<ErrorCode | number>([
+      ...codes,
+      ...LOAD_ERRORS,
+      'DATABASE_UNAVAILABLE',
+      'INDEX_UNAVAILABLE',
+      'INTERNAL_ERROR',
+    ]),
   ];
 }
 

@@ -83,14 +83,15 @@ function checkInput(input: unknown, fail: Fail): void {
   requireClass((input as Raw).update, 'input.update', fail);
 }
 
-function checkText({ name, path, tag, parent }: Raw, fail: Fail): void {
+function checkText({ name, path, tag, security, parent }: Raw, fail: Fail): void {
   if (typeof name !== 'string' || !/^[a-z][\w-]*$/i.test(name)) {
     fail(`the name "${String(name)}" is not a word. Use letters, digits, - and _.`);
   }
   if (path !== undefined && (typeof path !== 'string' || !/^:?[\w-]+(\/:?[\w-]+)*$/.test(path))) {
     fail(`the path "${String(path)}" is not a path. Write it like "posts/api".`);
   }
-  if (tag !== undefined && (typeof tag !== 'string' || tag === '')) fail('tag must be a text.');
+  for (const [option, text] of Object.entries({ tag, security }))
+    if (text !== undefined && (typeof text !== 'string' || text === '')) fail(`${option} must be a text.`);
   const segments = typeof path === 'string' ? path.split('/') : [name];
   const reserved = RESERVED_PATHS.find((segment) => segment === segments[0]);
   if (reserved)

@@ -201,6 +201,12 @@ export interface CrudOptions<
 
   /** Group in the explorer. @default the name */
   tag?: string;
+  /**
+   * Name of the document's security scheme by which callers are known, such as `cookie`.
+   *
+   * @default "bearer" where a token is needed
+   */
+  security?: string;
 
   /**
    * A Mongoose schema to use instead (a copy is used).

@@ -38,6 +38,7 @@ export const OPTION_NAMES = {
     'name',
     'path',
     'tag',
+    'security',
     'schema',
     'writeOnly',
     'output',

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Schema, Types, mongo, type SchemaType } from 'mongoose';
-import { ClaimRequiredError, errorMessages, InvalidIdError, ValidationError } from '../../errors/index.js';
+import {
+  ClaimRequiredError,
+  UnauthenticatedError,
+  errorMessages,
+  InvalidIdError,
+  ValidationError,
+} from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import {
   assertScope,
@@ -115,12 +121,17 @@ export class Access {
    * A value in the type that the store has for a field, or for the entries of a list. Never a cast: `1`, `"1"`
    * and `true` would be one account.
    */
-  private typed(field: string, value: unknown, { claim, param }: Partial<IsolationSource> = {}): unknown {
+  private typed(
+    field: string,
+    value: unknown,
+    { claim, param, identifies }: Partial<IsolationSource> = {},
+  ): unknown {
     const declared = this.definition.schema.path(field);
     const type = entryTypeOf(declared) ?? declared;
     const found =
       param !== undefined && typeof value === 'string' ? ofPath(type, value) : ofType(type, value);
     if (found !== undefined) return found;
+    if (identifies) throw new UnauthenticatedError(false);
     if (param === undefined) throw new ClaimRequiredError(claim ?? field);
     if (type.instance === 'ObjectId') throw new InvalidIdError(param);
     const shape = `${SCALARS[type.instance]?.shape ?? 'a value'}, in the form in which the service shows it`;

@@ -32,6 +32,8 @@ export class CrudResource<
   readonly guards: RecordGuards;
   /** Maximum size of a body, and of what is merged from one. Unit: bytes. */
   readonly bodyLimit: () => number;
+  /** @throws IndexUnavailableError if the database cannot build an index of the resource */
+  readonly requireIndexes: () => void;
   /** Records the writes; undefined if the resource is not audited. */
   readonly audit?: AuditTrail;
 
@@ -42,9 +44,11 @@ export class CrudResource<
     readonly hooks: HookRunner,
     registry: CrudRegistry,
     key: InstallationKey,
-    { guards, bodyLimit, audit }: Pick<CrudResource, 'guards' | 'bodyLimit' | 'audit'>,
+    given: Pick<CrudResource, 'guards' | 'bodyLimit' | 'requireIndexes' | 'audit'>,
   ) {
+    const { guards, bodyLimit, requireIndexes, audit } = given;
     this.bodyLimit = bodyLimit;
+    this.requireIndexes = requireIndexes;
     this.guards = guards;
     this.audit = audit;
     this.access = new Access(definition);

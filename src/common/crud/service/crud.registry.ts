@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { fieldAt } from '../../fields/index.js';
-import { needsToken } from '../../tenancy/index.js';
+import { isOpen } from '../../tenancy/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import { ACTIONS } from '../options/option-names.js';
 import type { CrudResource } from './crud-resource.js';
@@ -72,9 +72,9 @@ export class CrudRegistry implements OnApplicationBootstrap {
     }
     const writes = where === 'parent.entity' ? ACTIONS : (['create', 'update'] as const);
     const open = writes.find(
-      (action) => !definition.disabled.has(action) && !needsToken(definition.isolation[action]),
+      (action) => !definition.disabled.has(action) && isOpen(definition.isolation[action]),
     );
-    if (open !== undefined && needsToken(target.isolation.get)) {
+    if (open !== undefined && !isOpen(target.isolation.get)) {
       throw new Error(
         `${of}, which takes a token to read, but the action ${open} asks for none. Add isolationFields.${open}.`,
       );

@@ -1,15 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Logger, type Provider, type Type } from '@nestjs/common';
 import { getConnectionToken, getModelToken, type ModelDefinition } from '@nestjs/mongoose';
 import { type Connection, type Model, type mongo, Schema, Types } from 'mongoose';
-import {
-  CRUD_CONNECTION,
-  Database,
-  OPERATION_LIMITS,
-  pause,
-  reserveCollection,
-} from '../../database/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS, reserveCollection } from '../../database/index.js';
 import { DuplicateValueError } from '../../errors/index.js';
 import { type SearchDefinition, WORDS } from '../search/search-definition.js';
 import { WordKeeper } from './word-keeper.js';
@@ -22,9 +15,6 @@ interface SearchMark {
   readonly path: string;
   /** The last record whose words have been stored. */
   readonly after?: Types.ObjectId;
-  /** The process that gathers the words, and the time until which no other process may. */
-  readonly holder?: string;
-  readonly until?: Date;
   /** When every record had its words. */
   readonly finished?: Date;
 }
@@ -43,9 +33,6 @@ const BATCH = 200;
  */
 const MAX_WORDS = 5_000;
 
-/** How long other processes wait for one that may have died. Unit: milliseconds. */
-const LEASE_MS = 10_000;
-
 /** The collection of the marks, as a model, so that it is created at the start like others. */
 export const SEARCH_MARKS: ModelDefinition = {
   name: 'SearchMark',
@@ -56,8 +43,6 @@ export const SEARCH_MARKS: ModelDefinition = {
         _id: String,
         path: String,
         after: Schema.Types.ObjectId,
-        holder: String,
-        until: Date,
         finished: Date,
       },
       { versionKey: false },
@@ -67,12 +52,11 @@ export const SEARCH_MARKS: ModelDefinition = {
 
 /**
  * Gathers the words of records that were stored before their fields were searched, or under another
- * declaration. Works in the background, in small batches, in one process at a time, and continues where a
- * killed process stopped.
+ * declaration. Works in the background, in small batches, and continues where a killed process stopped. Several
+ * processes may do the same work at the same time, which changes nothing.
  */
 export class WordBackfill {
   private readonly logger = new Logger('Search');
-  private readonly holder = randomUUID();
   private readonly name: string;
 
   constructor(
@@ -88,35 +72,25 @@ export class WordBackfill {
   async run(stopping: AbortSignal): Promise<void> {
     await this.declare();
     let records = 0;
-    let last: Types.ObjectId | undefined;
     while (!stopping.aborted) {
-      const mark = await this.claim(last);
-      if (!mark) {
-        if (await this.isOver()) return;
-        last = undefined;
-        await pause(LEASE_MS / 10, stopping);
-        continue;
-      }
+      const mark = await this.unfinished();
+      if (!mark) return;
       const found = await this.read(mark.after ? { _id: { $gt: mark.after } } : {});
-      last = found.at(-1)?._id;
-      if (!last) {
-        await this.release({ $set: { finished: new Date() } });
-        if (mark.after) this.logger.log({ records }, `The words of all ${this.name} are gathered`);
-        return;
-      }
-      if (!mark.after) {
+      const last = found.at(-1)?._id;
+      if (last && !mark.after) {
         this.logger.log(`Gathering the words of older ${this.name}; until then searches may miss some`);
       }
       await this.store(found);
+      await this.note(last ? { $max: { after: last } } : { $set: { finished: new Date() } });
       records += found.length;
+      if (!last && mark.after) this.logger.log({ records }, `The words of all ${this.name} are gathered`);
     }
-    await this.release(last ? { $set: { after: last } } : {});
   }
 
   /** Starts over if the words were gathered for another declaration, or never. */
   private async declare(): Promise<void> {
     const { path } = this.search;
-    const begun = { $set: { path }, $unset: { after: 1, holder: 1, until: 1, finished: 1 } } as const;
+    const begun = { $set: { path }, $unset: { after: 1, finished: 1 } } as const;
     const filter = { _id: this.name, path: { $ne: path } };
     try {
       await this.database.call(() =>
@@ -128,43 +102,18 @@ export class WordBackfill {
     }
   }
 
-  /**
-   * Claims the mark for this process for a while; none if the work is done or another process is doing it.
-   *
-   * @param after the last record whose words this process has stored
-   */
-  private claim(after: Types.ObjectId | undefined): Promise<SearchMark | null> {
-    const now = Date.now();
-    const { name: _id, holder } = this;
-    return this.database.call(() =>
-      this.marks
-        .findOneAndUpdate(
-          {
-            _id,
-            path: this.search.path,
-            finished: null,
-            $or: [{ holder }, { until: null }, { until: { $lt: new Date(now) } }],
-          },
-          { $set: { holder, until: new Date(now + LEASE_MS), ...(after && { after }) } },
-          { ...OPERATION_LIMITS, returnDocument: 'after' },
-        )
-        .lean<SearchMark>()
-        .exec(),
-    );
-  }
-
-  /** Whether this process has nothing left to do: everything is gathered, or another declaration applies. */
-  private async isOver(): Promise<boolean> {
+  /** How far the words are gathered; null if all are, or another declaration applies by now. */
+  private unfinished(): Promise<SearchMark | null> {
     const filter = { _id: this.name, path: this.search.path, finished: null };
-    const query = this.marks.findOne(filter, null, { ...OPERATION_LIMITS }).lean();
-    return (await this.database.call(() => query.exec())) === null;
+    const query = this.marks.findOne(filter, null, { ...OPERATION_LIMITS }).lean<SearchMark>();
+    return this.database.call(() => query.exec());
   }
 
-  /** Changes the mark and leaves it to other processes, if this process still holds it. */
-  private async release(change: { $set?: Partial<SearchMark> }): Promise<void> {
-    const filter = { _id: this.name, path: this.search.path, holder: this.holder };
-    const released = { ...change, $unset: { holder: 1, until: 1 } } as const;
-    await this.database.call(() => this.marks.updateOne(filter, released, { ...OPERATION_LIMITS }).exec());
+  private async note(progress: mongo.UpdateFilter<SearchMark>): Promise<void> {
+    const filter = { _id: this.name, path: this.search.path };
+    await this.database.call(() =>
+      this.marks.updateOne(filter, progress as object, { ...OPERATION_LIMITS }).exec(),
+    );
   }
 
   private read(filter: mongo.Filter<mongo.Document>): Promise<Found[]> {

@@ -1,0 +1,120 @@
+import { type CanActivate, type ExecutionContext, type INestApplication, Injectable } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { CrudModule, fromRequest, IsIdentifier, IsText, type SignedInRequest } from '../../../src/index.js';
+import { PLATFORMS, senderTo } from '../../support/platforms.js';
+
+class BillInput {
+  @IsText({ max: 20 }) text!: string;
+}
+@Schema({ timestamps: true })
+class Bill extends BillInput {
+  @IsIdentifier() account!: string;
+  @Prop({ type: Date }) closedAt?: Date;
+}
+
+/** Knows the users of the application by their sessions, which are no tokens. */
+@Injectable()
+class SessionGuard implements CanActivate {
+  canActivate(context: ExecutionContext) {
+    const request = context.switchToHttp().getRequest<SignedInRequest & { user?: object }>();
+    const { 'x-session': session } = request.headers;
+    if (session !== undefined) request.user = { account: JSON.parse(String(session)) as unknown };
+    return true;
+  }
+}
+
+const bills = CrudModule.forFeature({
+  entity: Bill,
+  input: BillInput,
+  name: 'bills',
+  isolationFields: { all: { account: fromRequest(({ user }) => user?.account) } },
+  security: 'session',
+  archive: { field: 'closedAt' },
+  bulk: true,
+  import: true,
+});
+
+const [ADA, BOB] = ['665f1c2ab7e3a90d4c8b00a1', '665f1c2ab7e3a90d4c8b00b2'];
+const of = (account: unknown) => ({ 'X-Session': JSON.stringify(account) });
+
+describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session on %s', (platform) => {
+  let app: INestApplication;
+  let send: Awaited<ReturnType<typeof senderTo>>;
+  beforeAll(async () => {
+    app = await PLATFORMS[platform]({
+      imports: [bills],
+      providers: [{ provide: APP_GUARD, useClass: SessionGuard }],
+    });
+    await app.listen(0, '127.0.0.1');
+    send = await senderTo(app, 'none of ours');
+  });
+  afterAll(() => app.close());
+
+  it('isolates records by what a guard of the application has found out', async () => {
+    const created = await send('POST', '/bills', { text: 'rent' }, of(ADA));
+    expect(created.status).toBe(201);
+    const path = `/bills/${created.body._id as string}`;
+    expect((await send('GET', path, undefined, of(ADA))).body).toMatchObject({ text: 'rent', account: ADA });
+    const others = await Promise.all([
+      send('GET', path, undefined, of(BOB)),
+      send('PATCH', path, { text: 'mine' }, of(BOB)),
+      send('DELETE', path, undefined, of(BOB)),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual([404, 404, 404]);
+    const operations = [
+      { update: { _id: created.body._id, changes: { text: 'x' } } },
+      { create: { text: 'y' } },
+    ];
+    const bulk = await send('POST', '/bills/bulk', { operations }, of(BOB));
+    expect(bulk.body.results).toMatchObject([{ status: 404 }, { status: 201 }]);
+    const lists = await Promise.all(
+      [ADA, BOB].map((account) => send('GET', '/bills', undefined, of(account))),
+    );
+    expect(lists.map(({ body }) => (body as Bill[]).map(({ text }) => text))).toEqual([['rent'], ['y']]);
+  });
+
+  it('keeps the answers to the keys of two accounts apart', async () => {
+    const key = { 'Idempotency-Key': 'one-key' };
+    const answers = [
+      await send('POST', '/bills', { text: 'keyed' }, { ...key, ...of(ADA) }),
+      await send('POST', '/bills', { text: 'keyed' }, { ...key, ...of(BOB) }),
+      await send('POST', '/bills', { text: 'keyed' }, { ...key, ...of(ADA) }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    const [first, other, again] = answers.map(({ body }) => body._id as string);
+    expect(first).toBe(again);
+    expect(other).not.toBe(first);
+  });
+
+  it.each([
+    ['no session', {}],
+    ['a session without an account', of(null)],
+    ['an empty account', of('')],
+    ['an account of another type', of(1)],
+    ['an operator in place of an account', of({ $ne: null })],
+    ['a list of accounts', of([ADA, BOB])],
+  ])('answers %s with 401, and asks for no token', async (_case, headers) => {
+    for (const [method, path, body] of [
+      ['GET', '/bills'],
+      ['POST', '/bills', { text: 'a' }],
+      ['GET', `/bills/${ADA}`],
+      ['GET', '/bills/count'],
+    ] as const) {
+      const answer = await send(method, path, body, headers);
+      expect([answer.status, answer.body.code]).toEqual([401, 'UNAUTHENTICATED']);
+      expect([answer.headers.get('www-authenticate'), answer.text.includes('oken')]).toEqual([null, false]);
+    }
+  });
+
+  it('names the scheme in the document', () => {
+    const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
+    const { get, post } = document.paths['/bills'] ?? {};
+    for (const operation of [get, post]) {
+      expect(operation?.security).toEqual([{ session: [] }]);
+      expect(operation?.responses).toHaveProperty('401');
+    }
+    expect(JSON.stringify(get?.responses['401'])).not.toContain('INVALID_TOKEN');
+  });
+});
