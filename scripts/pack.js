@@ -25,6 +25,18 @@ const SHARED =
   /^(?:@nestjs\/.+|class-transformer|class-validator|mongoose|reflect-metadata|rxjs|embedded-mongodb)$/;
 /** Shared packages that some applications do not need. */
 const OPTIONAL = ['@nestjs/testing', 'embedded-mongodb'];
+/** Versions that the application may have, where they are not only those of this repository: Nest 11 works as well as 12. */
+const RANGES = {
+  '@nestjs/common': '^11.2.0 || ^12.5.1',
+  '@nestjs/core': '^11.2.0 || ^12.5.1',
+  '@nestjs/event-emitter': '^3.1.0 || ^12.0.1',
+  '@nestjs/mongoose': '^11.0.4 || ^12.0.0',
+  '@nestjs/platform-fastify': '^11.2.0 || ^12.5.0',
+  '@nestjs/swagger': '^11.4.0 || ^12.0.2',
+  '@nestjs/testing': '^11.2.0 || ^12.1.1',
+  // That of the platform, whose classes it takes.
+  fastify: '^5.11.0',
+};
 /** Packages that are loaded by name: Nest's own, and those of the explorer and the log. */
 const LOADED = ['@fastify/static', 'pino-pretty', 'reflect-metadata', 'rxjs'];
 
@@ -100,7 +112,7 @@ function dependenciesOf(sources) {
   for (const name of [...names].sort()) {
     const version = root.dependencies[name] ?? root.devDependencies[name];
     if (!version) throw new Error(`The package would need ${name}, which package.json does not have.`);
-    (SHARED.test(name) ? peerDependencies : dependencies)[name] = version;
+    (SHARED.test(name) ? peerDependencies : dependencies)[name] = RANGES[name] ?? version;
   }
   return { dependencies, peerDependencies };
 }
