@@ -67,7 +67,6 @@ const VERBS: readonly (readonly [
 ])[] = [
   ['create', (service) => service.create(scope, { text: 'New' })],
   ['update', (service, id) => service.update(scope, id, { text: 'New' })],
-  ['updateUnread', (service, id) => service.updateUnread(scope, id, { text: 'New' })],
   ['del', (service, id) => service.del(scope, id)],
   ['archive', (service, id) => service.archive(scope, id)],
   ['restore', (service, id) => service.restore(scope, id)],

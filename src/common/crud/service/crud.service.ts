@@ -131,19 +131,19 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Changes the given fields as {@link CrudService.update} does, for a caller who does not need the record.
-   * If no hook needs it either, it is not read, and concurrent changes are carried out by one command.
+   * Changes the given fields as the generated `update` does, for a route that shows no record. If no hook needs the
+   * record either, it is not read, and concurrent changes are carried out by one command.
    *
-   * @throws the errors of `update`
+   * @internal
    */
-  async updateUnread(
+  static async updateUnread<Entity extends object, Create extends object, Update extends object>(
+    service: CrudService<Entity, Create, Update>,
     scope: TenantScope,
-    id: string | Types.ObjectId,
-    changes: UpdateValues<Entity, Update>,
-    options: WriteOptions & ConditionalOptions = {},
+    id: string,
+    changes: Changes<Update>,
   ): Promise<void> {
-    await this.#patch(scope, id, changes, options, async (filter, checked) =>
-      (await this.resource.writes.patchUnread(filter, checked, { scope })) ? true : undefined,
+    await service.#patch(scope, id, changes, {}, async (filter, checked) =>
+      (await service.resource.writes.patchUnread(filter, checked, { scope })) ? true : undefined,
     );
   }
 
