@@ -16,7 +16,7 @@ import { CallerIdentity } from '../tenancy/index.js';
 import type { KeptAnswer } from './idempotency-key.schema.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
-import { bindReservation, Reservation } from './reservation.js';
+import { Reservation } from './reservation.js';
 
 const HEADER = 'Idempotency-Key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -54,12 +54,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     const reply = context.switchToHttp().getResponse<HttpResponse>();
     const key = request.method === 'POST' ? readKey(request, context.getHandler()) : undefined;
-    if (key === undefined) {
-      // An item of a carried request uses its part of the carrier's reservation.
-      const { reservation, tenantScope } = request;
-      if (reservation && tenantScope) bindReservation(tenantScope, reservation);
-      return next.handle();
-    }
+    if (key === undefined) return next.handle();
     const outcome = await this.reserve(await this.identify(context, key), request, reply);
     const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
     request.idempotentExchange = new IdempotentExchange(this.keys, outcome, request, reply, {
@@ -71,7 +66,6 @@ export class IdempotencyInterceptor implements NestInterceptor {
     // The stored answer replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
     request.reservation = outcome;
-    if (request.tenantScope) bindReservation(request.tenantScope, outcome);
     return next.handle();
   }
 

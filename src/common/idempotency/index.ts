@@ -4,4 +4,4 @@ export type { KeptAnswer } from './idempotency-key.schema.js';
 export { IdempotencyKeys } from './idempotency-keys.js';
 export * from './idempotency.module.js';
 export { isOfSameClaims } from './idempotent-exchange.js';
-export { type InsertSteps, type Reservation, reservationOf } from './reservation.js';
+export type { InsertSteps, Reservation } from './reservation.js';

@@ -3,7 +3,6 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { DuplicateValueError } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
-import type { TenantScope } from '../tenancy/index.js';
 
 /** How to find and store a record with a known identifier. */
 export interface InsertSteps<T> {
@@ -85,18 +84,6 @@ export class Reservation {
     const hash = createHash('sha256').update(name).digest();
     return new Types.ObjectId(Buffer.concat([this.seed.id.subarray(0, 4), hash.subarray(0, 8)]));
   }
-}
-
-const reservations = new WeakMap<TenantScope, Reservation>();
-
-/** Binds the reservation of a request to its scope, so that an override cannot lose it. */
-export function bindReservation(scope: TenantScope, reservation: Reservation): void {
-  reservations.set(scope, reservation);
-}
-
-/** The reservation of a scope's request; undefined if the request has no key. */
-export function reservationOf(scope: TenantScope): Reservation | undefined {
-  return reservations.get(scope);
 }
 
 /** Injects the {@link Reservation} of a request with an `Idempotency-Key` into a hand-written handler. */

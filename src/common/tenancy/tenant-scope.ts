@@ -4,6 +4,12 @@ import type { HttpRequest } from '../platform/index.js';
 import type { IsolationFields, IsolationRequest } from './isolation-source.js';
 import { ANONYMOUS, type TenantContext } from './tenant-context.js';
 
+/** What the steps of a request tell the writes of its scope. Each room declares its own members. */
+export interface ScopeContext {
+  /** Whether the request has a body that its route does not describe, so that values may come straight from a client. */
+  hasUnreadBody?: boolean;
+}
+
 type Resolve = (fields: IsolationFields) => Record<string, unknown>;
 
 /**
@@ -14,6 +20,8 @@ type Resolve = (fields: IsolationFields) => Record<string, unknown>;
 export class TenantScope {
   // Makes the type nominal: an object literal is not a scope.
   readonly #resolve: Resolve;
+  /** Travels with the scope, so that an override cannot lose it by leaving out an option. */
+  readonly context: ScopeContext = {};
 
   private constructor(
     readonly caller: TenantContext,

@@ -19,7 +19,6 @@ import {
   ValidationError,
   WriteConflictError,
 } from '../../common/errors/index.js';
-import { reservationOf } from '../../common/idempotency/index.js';
 import { currentTenant, type TenantScope } from '../../common/tenancy/index.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { DeliveryView } from '../deliveries/delivery.entity.js';
@@ -101,7 +100,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
    * @throws RecordNotFoundError if no subscription of the scope has the id
    */
   async rotateSecret(scope: TenantScope, id: string): Promise<string> {
-    const reservation = reservationOf(scope);
+    const reservation = scope.request?.reservation;
     if (!reservation) return this.rotate(scope, id);
     return reservation.once('secrets', {
       // An interrupted attempt may have rotated: its result is the secret after the one that it replaced.
@@ -130,7 +129,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     };
     const find = (number: Types.ObjectId) =>
       this.deliveries.ofEvent(scope, subscription._id, testEventId(number));
-    return reservationOf(scope)?.once('tests', { find, insert: send }) ?? send();
+    return scope.request?.reservation?.once('tests', { find, insert: send }) ?? send();
   }
 
   /**

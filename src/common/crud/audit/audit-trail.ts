@@ -6,7 +6,13 @@ import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
 import type { AuditDocument, AuditOutcome } from './audit-entry.js';
-import { originOf } from './audit-origin.js';
+
+declare module '../../tenancy/tenant-scope.js' {
+  interface ScopeContext {
+    /** The request that a write belongs to, also one of a cascade. */
+    origin?: { readonly requestId: string; readonly address: string };
+  }
+}
 
 /** Maximum number of audit records that one command stores or updates. */
 const MAX_BATCH = 500;
@@ -64,7 +70,7 @@ export class AuditTrail {
       changed,
       ...(isObjectId(tenant) && { tenant: new Types.ObjectId(tenant) }),
       ...(subject !== undefined && { subject: subject.slice(0, MAX_SUBJECT) }),
-      ...originOf(scope),
+      ...scope.context.origin,
       outcome: 'unknown',
       expiresAt: new Date(at.getTime() + this.options.keptDays * DAY_MS),
       __v: 0,

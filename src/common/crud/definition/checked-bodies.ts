@@ -10,22 +10,6 @@ export function markChecked<Body extends object>(body: Body, reader: object): Bo
   return body;
 }
 
-/** Scopes of requests whose body nobody has checked. */
-const unread = new WeakSet<object>();
-
-/**
- * Remembers that a request has a body its route does not describe, so that its values are not trusted as
- * code's own.
- */
-export function markUnread(scope: object): void {
-  unread.add(scope);
-}
-
-/** Whether values of this scope may come straight from a client. */
-export function hasUnreadBody(scope: object): boolean {
-  return unread.has(scope);
-}
-
 /** Whether this reader has checked the body. */
 export function isChecked(body: unknown, reader: object): boolean {
   return typeof body === 'object' && body !== null && checked.get(body) === reader;

@@ -16,10 +16,9 @@ import { IdempotencyKeys } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
 import { applyScope, CallerIdentity, handlerName, isolationOf } from '../../tenancy/index.js';
-import { bindOrigin } from '../audit/audit-origin.js';
 import { AuditTrails } from '../audit/audit-trail.js';
 import { readOperations } from '../batch/operation.js';
-import { markUnread, markChecked } from '../definition/checked-bodies.js';
+import { markChecked } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readEntityTags } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
@@ -29,9 +28,7 @@ import { readQuery } from '../query/read-query.js';
 import { isBatch, type Route, type BodyKind } from '../routes/routes.js';
 import { CrudRegistry } from '../service/crud.registry.js';
 import { Expansion } from '../service/expansion.js';
-import { requireTags } from '../service/preconditions.js';
 import { isReadable } from '../service/readable-records.js';
-import { placeCreate } from '../service/turns.js';
 import { answer, prefersRepresentation } from './answers.js';
 import { reservePage } from './page-memory.js';
 import { ReplayInterceptor } from './replay.interceptor.js';
@@ -60,7 +57,7 @@ class Exchange {
     if (!caller || !scope) throw new Error('The request has no scope.');
     request.crudReply = exchange.reply;
     request.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
-    if (this.trails.areKept) bindOrigin(scope, { requestId: idOf(request), address: request.ip ?? '' });
+    if (this.trails.areKept) scope.context.origin = { requestId: idOf(request), address: request.ip ?? '' };
     const resource = this.registry.of(definition.entity);
     resource.requireIndexes();
     let result: unknown;
@@ -105,8 +102,7 @@ class Exchange {
     }
     const tags = readEntityTags('If-Match', request.headers['if-match']);
     if (tags && params.id !== undefined && request.tenantScope)
-      requireTags(request.tenantScope, params.id, tags);
-    if (request.crudPlace && request.tenantScope) placeCreate(request.tenantScope, request.crudPlace);
+      request.tenantScope.context.precondition = { id: params.id, tags };
     if (route?.reads) {
       request.crudQuery = readQuery(route.reads, queryOf(request), definition);
     } else if (route?.query.includes(ARCHIVED_PARAMETER)) {
@@ -115,7 +111,7 @@ class Exchange {
     if (route?.body !== undefined) {
       request.body = await this.bodies.read(request.body, definition, route.body);
     } else if (request.body !== undefined && request.body !== null && request.tenantScope) {
-      markUnread(request.tenantScope);
+      request.tenantScope.context.hasUnreadBody = true;
     }
   }
 }

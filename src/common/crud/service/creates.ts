@@ -1,12 +1,10 @@
 import { Types } from 'mongoose';
-import { reservationOf } from '../../idempotency/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { plain } from '../definition/presenter.js';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from '../store/outbox-entry.js';
 import { differences, requireTexts } from './changes.js';
 import { keepIsolation, recordOfDraft } from './draft.js';
-import { placeOf } from './turns.js';
 import { WriteSteps } from './write-steps.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -30,7 +28,7 @@ export class Creates<Entity extends object, Create extends object, Update extend
    * idempotency key.
    */
   async insert(scope: TenantScope, input: Create): Promise<Stored<Entity>> {
-    const reservation = reservationOf(scope);
+    const reservation = scope.request?.reservation;
     const insert = (id?: Types.ObjectId) => this.make(scope, input, id);
     const made = reservation
       ? await reservation.once(this.resource.definition.name, { find: this.finder(scope), insert })
@@ -44,7 +42,7 @@ export class Creates<Entity extends object, Create extends object, Update extend
    */
   async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
     const { name } = this.resource.definition;
-    const made = await reservationOf(scope)?.recall(name, this.finder(scope));
+    const made = await scope.request?.reservation?.recall(name, this.finder(scope));
     return made && this.announce(scope, input, made);
   }
 
@@ -78,7 +76,7 @@ export class Creates<Entity extends object, Create extends object, Update extend
       if (!store.hasMiddleware) requireTexts(definition.entity, definition.schema, record);
       await references.check('create', scope, differences(values, record));
     }
-    const { turn } = placeOf(scope);
+    const turn = scope.request?.crudPlace?.turn;
     await turn?.come;
     const isNamed = definition.outbox || definition.audit !== undefined;
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);

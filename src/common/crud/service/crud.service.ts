@@ -4,7 +4,7 @@ import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
-import { hasUnreadBody, isChecked } from '../definition/checked-bodies.js';
+import { isChecked } from '../definition/checked-bodies.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
@@ -106,7 +106,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const known = options.validate === false || isChecked(input, createReader);
     const checked = known
       ? input
-      : ((await createReader.read(input, { extras: !hasUnreadBody(scope) })) as Create);
+      : ((await createReader.read(input, { extras: !scope.context.hasUnreadBody })) as Create);
     await this.#begin('create', scope);
     return this.resource.creates.insert(scope, checked);
   }
@@ -162,7 +162,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const known = options.validate === false || isChecked(changes, updateReader);
     const checked = known
       ? changes
-      : await updateReader.readPatch(changes, { extras: !hasUnreadBody(scope) });
+      : await updateReader.readPatch(changes, { extras: !scope.context.hasUnreadBody });
     const tags = requiredTags(scope, id, options.ifMatch);
     const result = await write(withTags(filter, tags), checked as Changes<Update>);
     return result ?? this.refuseUnmatched(filter, tags);

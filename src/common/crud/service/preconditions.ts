@@ -3,19 +3,11 @@ import type { TenantScope } from '../../tenancy/index.js';
 import { type EntityTags, revisionsOf } from '../definition/entity-tags.js';
 import type { StoreFilter } from '../store/crud.store.js';
 
-interface Precondition {
-  readonly id: string;
-  readonly tags: EntityTags;
-}
-
-const preconditions = new WeakMap<TenantScope, Precondition>();
-
-/**
- * Binds the `If-Match` of a request to its scope, for the record that it is about, so that an override cannot
- * lose it by leaving out an option.
- */
-export function requireTags(scope: TenantScope, id: string, tags: EntityTags): void {
-  preconditions.set(scope, { id, tags });
+declare module '../../tenancy/tenant-scope.js' {
+  interface ScopeContext {
+    /** The `If-Match` of the request, for the record that it is about. */
+    precondition?: { readonly id: string; readonly tags: EntityTags };
+  }
 }
 
 /** The tags that a write requires the record to have; undefined if any will do. */
@@ -25,7 +17,7 @@ export function requiredTags(
   ifMatch?: string | readonly string[],
 ): EntityTags | undefined {
   if (ifMatch !== undefined) return ifMatch === '*' ? '*' : [ifMatch].flat();
-  const precondition = preconditions.get(scope);
+  const { precondition } = scope.context;
   return precondition?.id === String(id).toLowerCase() ? precondition.tags : undefined;
 }
 

@@ -11,7 +11,6 @@ import {
 } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
-import { withOriginOf } from '../audit/audit-origin.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
@@ -128,7 +127,8 @@ export class References implements StoreReferences {
    */
   async release(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
     await this.refuseRestricted(id, whole, new Set(), outer.size === 0);
-    const scope = withOriginOf(whole, unrestrictedScope(whole.caller));
+    const scope = unrestrictedScope(whole.caller);
+    scope.context.origin = whole.context.origin;
     const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       if (reference.onDelete === 'restrict') continue;
