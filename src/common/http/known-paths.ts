@@ -77,7 +77,8 @@ export class KnownPaths {
   private errorOf(request: HttpRequest): DomainError {
     const found = [...this.methods].flatMap((method) => this.find(method, pathOf(request)) ?? []);
     const [path] = found.filter(({ pattern }) => !pattern.includes('*')).sort(bySpecificity);
-    return path ? notAllowed(request.method, path) : this.notFound();
+    // A path may have the method in another version.
+    return path && !path.methods.has(request.method) ? notAllowed(request.method, path) : this.notFound();
   }
 
   /** The error of a path that has no route. */

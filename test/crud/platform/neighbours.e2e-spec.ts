@@ -151,3 +151,11 @@ describe('beside middleware of an Express', () => {
     expect(created.headers.get('location')).toBe(`/notes/${created.body._id as string}`);
   });
 });
+
+it('a path that has its method in another version only is a 404 of createCrudApp', async () => {
+  await start(await PLATFORMS.createCrudApp({ controllers: [OldNotes] }), (started) =>
+    started.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version', defaultVersion: '2' }),
+  );
+  const count = (version: string) => send('GET', '/notes/count', undefined, { 'X-Version': version });
+  expect([(await count('2')).status, (await count('1')).status]).toEqual([200, 404]);
+});

@@ -101,7 +101,8 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session 
       ['POST', '/bills', { text: 'a' }],
       ['GET', `/bills/${ADA}`],
       ['GET', '/bills/count'],
-    ] as const) {
+      ['POST', `/bills/${ADA}/restore`],
+    ] as [string, string, object?][]) {
       const answer = await send(method, path, body, headers);
       expect([answer.status, answer.body.code]).toEqual([401, 'UNAUTHENTICATED']);
       expect([answer.headers.get('www-authenticate'), answer.text.includes('oken')]).toEqual([null, false]);

@@ -8,9 +8,10 @@ import {
   type Type,
 } from '@nestjs/common';
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
+import { UnauthenticatedError } from '../../errors/index.js';
 import type { CarriedAnswer } from '../../http/index.js';
 import type { HttpRequest, HttpResponse } from '../../platform/index.js';
-import { handlerName, TenantGuard, type TenantScope } from '../../tenancy/index.js';
+import { handlerName, isolationOf, needsToken, TenantGuard, type TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
 import { guardedBy, itemRouteOf, type Route } from '../routes/routes.js';
 import type { RecordGuards } from '../service/readable-records.js';
@@ -163,7 +164,10 @@ export class InheritedGuard implements CanActivate {
       const answer = await refusalOf(controller, route, told, request, reply);
       // Guards that decide record by record cannot decide about all of them.
       const refusal = isAboutRecord ? CLOSED : answer;
-      if (refusal) throw new HttpException(refusal.body as object, refusal.status);
+      if (!refusal) continue;
+      const isUnidentified = (refusal.body as { code?: unknown }).code === 'UNAUTHENTICATED';
+      if (isUnidentified) throw new UnauthenticatedError(needsToken(isolationOf(context)));
+      throw new HttpException(refusal.body as object, refusal.status);
     }
     return true;
   }
