@@ -7,7 +7,7 @@ import {
   type ModuleMetadata,
   type Provider,
 } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { ModulesContainer } from '@nestjs/core';
 import { getConnectionToken } from '@nestjs/mongoose';
 import {
   CRUD_CONNECTION,
@@ -119,10 +119,9 @@ const IMPORT_ONCE = 'Import it once, in the root module.';
 /** Stops the start of an application with several roots. */
 export const ROOT_CHECK: Provider = {
   provide: Symbol('RootCheck'),
-  inject: [ModuleRef],
-  useFactory: (moduleRef: ModuleRef) => {
-    const modules = [...moduleRef['container'].getModules().values()];
-    const { length } = modules.filter(({ metatype }) => metatype === CrudRootOptionsModule);
+  inject: [ModulesContainer],
+  useFactory: (modules: ModulesContainer) => {
+    const { length } = [...modules.values()].filter(({ metatype }) => metatype === CrudRootOptionsModule);
     if (length > 1) throw new Error(`CrudModule.forRoot is imported ${length} times. ${IMPORT_ONCE}`);
     return length;
   },
