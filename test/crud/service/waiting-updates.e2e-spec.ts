@@ -6,7 +6,6 @@ import { GatheredUpdates } from '../../../src/common/crud/store/gathered-updates
 import { PlainRecords } from '../../../src/common/crud/store/plain-records.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 
-/** What an update sees of the time when it has waited for the command of another one. */
 describe('an update that waits for another one', () => {
   type Fields = Record<string, unknown>;
   const ids = [new mongoose.Types.ObjectId(), new mongoose.Types.ObjectId()] as const;
@@ -19,6 +18,7 @@ describe('an update that waits for another one', () => {
     const schema = new Schema({ title: String }, { timestamps: true });
     model = connection.model('Waiting', schema) as unknown as Model<Fields>;
     plain = PlainRecords.of(model) as PlainRecords;
+    await model.init();
     await model.collection.insertMany(ids.map((_id) => ({ _id, title: 'a' })));
   });
   afterEach(() => jest.restoreAllMocks());
