@@ -96,8 +96,7 @@ async function measure(name, run) {
 
 /** Records as the service stores them: a record made by the service shows where their words belong. */
 async function seed(count) {
-  const { storedWords } = await import('../dist/common/crud/search/stored-words.js');
-  const { wordsOf } = await import('../dist/common/crud/search/words.js');
+  const { storedWords, wordsOf } = await import('../dist/common/crud/search/search.js');
   await send('/todos', 'application/json', JSON.stringify(todo(0)));
   const { _words: pattern } = await todos.findOne();
   const [version] = Object.keys(pattern);

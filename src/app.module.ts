@@ -3,7 +3,7 @@ import { CrudModule } from './common/crud/index.js';
 import type { DatabaseServer } from './common/database/index.js';
 import { HealthModule } from './common/health/index.js';
 import { type Environment, rootOptionsOf } from './config/index.js';
-import { MetricsRouteModule } from './metrics/metrics-route.module.js';
+import { MetricsRouteModule } from './metrics/metrics.controller.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { StreamModule } from './notifications/stream/stream.module.js';
 import { PostsModule } from './posts/posts.module.js';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isDown, serves, until } from './service.js';
 
 /** The source whose text about `GET /health/live` shows which version is served. */
-const CONTROLLER = 'src/common/health/health.controller.ts';
-const OTHERS = ['src/common/health/health.module.ts', 'src/app.module.ts'];
+const CONTROLLER = 'src/common/health/health.module.ts';
+const OTHERS = ['src/common/health/index.ts', 'src/app.module.ts'];
 
 function save(clone, summary, others = []) {
   for (const name of others) appendFileSync(join(clone, name), `// ${summary}\n`);

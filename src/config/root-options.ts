@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { CrudRootOptions } from '../common/crud/index.js';
 import type { DatabaseServer } from '../common/database/index.js';
-import { jwtSecretOf } from './development-secret.js';
+import { dataDirOf } from './data-dir.js';
 import type { Environment } from './environment.js';
 
 /** What all resources of the service share. */
@@ -18,4 +21,24 @@ export function rootOptionsOf(environment: Environment, database: DatabaseServer
       names: { jwksUrl: 'JWT_JWKS_URL', audience: 'JWT_AUDIENCE' },
     },
   };
+}
+
+const SECRET_BYTES = 32;
+
+/**
+ * The secret of HS256 tokens: `JWT_SECRET`, or in development one that is generated once and stored in
+ * `DATA_DIR`, so that tokens stay valid after a restart.
+ *
+ * @throws ConfigurationError if the folder cannot be written
+ */
+export function jwtSecretOf(environment: Environment): string | undefined {
+  if (environment.jwtSecret || environment.jwtJwksUrl) return environment.jwtSecret;
+  const path = join(dataDirOf(environment), 'jwt-secret');
+  try {
+    // wx: if two processes start at once, one makes the secret and the other reads it.
+    writeFileSync(path, randomBytes(SECRET_BYTES).toString('hex'), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return readFileSync(path, 'utf8');
 }

@@ -3,11 +3,13 @@ import {
   applyDecorators,
   type CanActivate,
   Controller,
+  type DynamicModule,
   type ExecutionContext,
   Get,
   Header,
   Inject,
   Injectable,
+  Module,
   type ModuleMetadata,
   UseGuards,
   UseInterceptors,
@@ -16,7 +18,7 @@ import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from
 import type { FastifyRequest } from 'fastify';
 import { ApiProblems, type ErrorCode, InvalidTokenError } from '../common/errors/index.js';
 import { StrictQueryInterceptor, UnderLoad } from '../common/http/index.js';
-import { Metrics } from '../common/metrics/index.js';
+import { Metrics, MetricsModule } from '../common/metrics/index.js';
 import { bearerTokenOf } from '../common/tenancy/index.js';
 
 /** Who may read the figures. */
@@ -109,4 +111,12 @@ class GuardedMetricsController {
 /** Gives texts the same length, so that the comparison always takes the same time. */
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
+}
+
+/** The route that Prometheus scrapes. */
+@Module({})
+export class MetricsRouteModule {
+  static forRoot(access: MetricsAccess): DynamicModule {
+    return { module: MetricsRouteModule, imports: [MetricsModule], ...metricsRoute(access) };
+  }
 }

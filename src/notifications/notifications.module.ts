@@ -3,16 +3,16 @@ import { MongooseModule } from '@nestjs/mongoose';
 import { CRUD_CONNECTION, reserveCollection } from '../common/database/index.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { Cursors, DeliveryCursor, DeliveryCursorSchema } from './log/cursors.js';
-import { EventLogModule } from './log/event-log.module.js';
+import { EventLogModule } from './log/event-log.js';
 import { EventRecorder } from './log/event-recorder.js';
 import { FanOut } from './log/fan-out.js';
 import { OutboxSweep } from './log/outbox-sweep.js';
-import { NotificationMetricsModule } from './metrics/notification-metrics.module.js';
+import { NotificationMetricsModule } from './metrics/notification-metrics.js';
 import { NotificationListener } from './notification.listener.js';
 import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
-import type { TargetCheck } from './subscriptions/target-check.js';
+import type { TargetCheck } from './subscriptions/subscriptions.service.js';
 import { targetFault, type TargetPolicy } from './webhooks/targets.js';
-import { DeliveryWorkerModule } from './worker/delivery-worker.module.js';
+import { DeliveryWorkerModule } from './worker/delivery-worker.js';
 
 /** The notification work of a process. */
 export interface NotificationsOptions {

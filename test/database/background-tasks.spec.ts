@@ -7,7 +7,7 @@ const TASKS = 20;
 // Outside of the test runner, which has no warnings.
 const CODE = `
   import { BackgroundTasks } from './dist/common/database/background-tasks.js';
-  import { pause } from './dist/common/database/pause.js';
+  import { pause } from './dist/common/database/background-tasks.js';
   const tasks = new BackgroundTasks();
   for (let i = 0; i < ${TASKS}; i++) tasks.add('Waiting', (stopping) => pause(60_000, stopping));
   tasks.start();

@@ -56,13 +56,10 @@ it(
     for (const name of compiled) rmSync(join(folder, name));
     expect([refusesCode('main'), refusesCode('worker')]).toEqual([undefined, undefined]);
 
-    appendFileSync(
-      join(copy, 'src/common/health/shutdown-state.ts'),
-      'export const wrong: number = "text";\n',
-    );
+    appendFileSync(join(copy, 'src/common/health/index.ts'), 'export const wrong: number = "text";\n');
     const { status, output } = build();
     expect(output).toContain(
-      "src/common/health/shutdown-state.ts(8,14): error TS2322: Type 'string' is not assignable to type 'number'.",
+      "src/common/health/index.ts(2,14): error TS2322: Type 'string' is not assignable to type 'number'.",
     );
     expect(status).not.toBe(0);
   },

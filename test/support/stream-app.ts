@@ -1,7 +1,6 @@
-import { EventLog } from '../../src/notifications/log/event-log.js';
-import type { EventRecord } from '../../src/notifications/log/event-record.schema.js';
-import { StreamModule } from '../../src/notifications/stream/stream.module.js';
+import { EventLog, type EventRecord } from '../../src/notifications/log/event-log.js';
 import type { StreamOptions } from '../../src/notifications/stream/stream-options.js';
+import { StreamModule } from '../../src/notifications/stream/stream.module.js';
 import { createResourceApp } from './resource-app.js';
 import type { TestApp } from './test-app.js';
 

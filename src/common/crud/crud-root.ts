@@ -18,7 +18,7 @@ import {
 } from '../database/index.js';
 import { EventsModule } from '../events/index.js';
 import { TenancyModule, type TokenVerifierOptions } from '../tenancy/index.js';
-import type { Fail } from './options/fail.js';
+import type { Fail } from './options/checks.js';
 
 /** Settings shared by all resources of an application. */
 export interface CrudRootOptions {

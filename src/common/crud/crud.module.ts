@@ -22,11 +22,11 @@ import { AUDIT_MODEL } from './audit/audit-entry.js';
 import { AuditTrail, AuditTrails } from './audit/audit-trail.js';
 import {
   checkedRoot,
-  ROOT_CHECK,
-  SHARED_MODULES,
   crudRoot,
   type CrudRootAsyncOptions,
   type CrudRootOptions,
+  ROOT_CHECK,
+  SHARED_MODULES,
 } from './crud-root.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
@@ -36,11 +36,11 @@ import { CrudController } from './http/crud.controller.js';
 import { checkConstructor, finishController } from './http/finish-controller.js';
 import { definitionOf, pathOfRoute, resourceOf, serviceOf } from './http/resource-metadata.js';
 import { GetGuards } from './http/route-guards.js';
-import { documentRestriction } from './openapi/document-restriction.js';
+import { documentRestriction } from './openapi/document-route.js';
 import { checkOverrides } from './options/check-options.js';
+import { type Fail, failFor } from './options/checks.js';
 import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
-import { type Fail, failFor } from './options/fail.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { Access } from './service/access.js';
@@ -48,12 +48,10 @@ import { CircleCheck } from './service/circle-check.js';
 import { CrudResource } from './service/crud-resource.js';
 import { CrudRegistry } from './service/crud.registry.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
-import { HookRunner } from './service/hook-runner.js';
-import { Outboxes } from './service/outboxes.js';
 import { References } from './service/references.js';
+import { HookRunner } from './service/write-steps.js';
 import { MongooseStore } from './store/mongoose.store.js';
-import { withOutbox } from './store/outbox-entry.js';
-import { Outbox } from './store/outbox.js';
+import { Outbox, Outboxes, withOutbox } from './store/outbox.js';
 import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
 import { withWords } from './store/word-keeper.js';
 

@@ -5,11 +5,10 @@ export type { CrudRootAsyncOptions, CrudRootOptions } from './crud-root.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
 export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
-export { CurrentQuery } from './http/crud.interceptor.js';
+export { CurrentQuery, IdPipe } from './http/crud.interceptor.js';
 export { CrudController } from './http/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { type Order, orderOf, type SortKey } from './definition/order.js';
-export { IdPipe } from './http/crud.interceptor.js';
 export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './http/answers.js';
 export { streamJsonArray } from './http/record-stream.js';
@@ -24,15 +23,16 @@ export {
   ApiSuccess,
   ApiUpdateBody,
 } from './openapi/decorators.js';
-export { partOf, schemaClass } from './openapi/documented-class.js';
-export { ApiFields } from './openapi/query-parameters.js';
 export {
   ArchivedResult,
   CountResult,
   CreatedResult,
   DeletedResult,
+  partOf,
+  schemaClass,
   UpdatedResult,
-} from './openapi/results.js';
+} from './openapi/documented-class.js';
+export { ApiFields } from './openapi/query-parameters.js';
 export type * from './options/crud-hooks.js';
 export {
   type AnyCrudOptions,
@@ -56,13 +56,17 @@ export {
 } from './options/crud-options.js';
 export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } from './options/records.js';
 export { Page, type PageCursors } from './query/page.js';
-export { COUNT_MODES } from './query/list-query.js';
-export type { Condition, CountMode, ListQuery, PageQuery, ReadQuery } from './query/list-query.js';
-export { Outboxes } from './service/outboxes.js';
-export type { Outbox } from './store/outbox.js';
+export {
+  type Condition,
+  COUNT_MODES,
+  type CountMode,
+  type ListQuery,
+  type PageQuery,
+  type ReadQuery,
+} from './query/list-query.js';
+export { type Outbox, Outboxes } from './store/outbox.js';
 export { forgetsWords } from './store/word-backfill.js';
-export { type PagePosition, type Paging, PageQueryPipe } from './query/read-query.js';
-export { fieldsPipe, project } from './query/read-fields.js';
+export { fieldsPipe, type PagePosition, PageQueryPipe, type Paging, project } from './query/read-query.js';
 export { CrudService } from './service/crud.service.js';
 export type {
   ArchiveOptions,

@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { OUTAGE } from '../errors/index.js';
 import { OPEN_RETRY_MS } from './database-limits.js';
-import { pause } from './pause.js';
 
 /**
  * Work on the database that no request waits for. It ends early, between two steps, when the process stops.
@@ -55,4 +54,18 @@ export class BackgroundTasks {
       }
     }
   }
+}
+
+/** Resolves after a while, or as soon as the signal is aborted. */
+export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener('abort', done, { once: true });
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+  });
 }

@@ -8,9 +8,14 @@ import {
   OUTAGE,
   reasonOf,
 } from '../errors/index.js';
-import { type BackgroundTask, BackgroundTasks } from './background-tasks.js';
-import { prepareCollections, refuseReservedCollections, withPatientDatabase } from './collections.js';
-import { DeadlineError, isTimeout, translateDatabaseError } from './database-errors.js';
+import { type BackgroundTask, BackgroundTasks, pause } from './background-tasks.js';
+import {
+  prepareCollections,
+  refuseConflictingIndexes,
+  refuseReservedCollections,
+  withPatientDatabase,
+} from './collections.js';
+import { DeadlineError, isTimeout, Transactions, translateDatabaseError } from './database-errors.js';
 import { DatabaseFigures } from './database-figures.js';
 import {
   CALL_DEADLINE_MS,
@@ -30,9 +35,6 @@ import {
   DatabaseServer,
   NoEmbeddedDatabaseError,
 } from './database-server.js';
-import { refuseConflictingIndexes } from './declared-indexes.js';
-import { pause } from './pause.js';
-import { Transactions } from './transactions.js';
 
 /** The cursor of a lean Mongoose query. */
 type LeanCursor<T> = Pick<Cursor<T>, 'next'>;

@@ -1,4 +1,4 @@
-import { pause } from './pause.js';
+import { pause } from './background-tasks.js';
 
 /** How items are gathered. */
 export interface GathererOptions {

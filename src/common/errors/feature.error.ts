@@ -2,7 +2,6 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import { DomainError, type ProblemCode, type Violation } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
-import { toPointer } from './json-pointer.js';
 
 /** The stable word of an error, as in `code`. */
 const CODE = /^[A-Z][A-Z0-9_]*$/;
@@ -109,4 +108,14 @@ function toViolation(message: string): Violation {
   // A custom sentence may begin with a capital: "You must accept the terms".
   const isPath = quoted !== undefined || !/^[A-Z]/.test(segments[0] ?? '');
   return { pointer: isPath ? toPointer(segments) : '', detail: message };
+}
+
+/**
+ * The JSON Pointer to a part of a body (RFC 6901): `toPointer(['items', 0, 'name'])` is `/items/0/name`, and
+ * an empty list points to the body itself. `~` and `/` in a name are escaped (section 3).
+ */
+export function toPointer(segments: readonly (string | number)[]): string {
+  return segments
+    .map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('');
 }

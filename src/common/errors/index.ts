@@ -1,14 +1,11 @@
-export * from './caller.errors.js';
+export * from './request.errors.js';
 export * from './domain.error.js';
 export * from './error-messages.js';
-export * from './framework.error.js';
-export * from './json-pointer.js';
+export * from './to-domain-error.js';
+export * from './feature.error.js';
 export * from './load.errors.js';
 export * from './log-text.js';
-export * from './problem.js';
 export * from './problem.dto.js';
 export * from './problem.filter.js';
 export * from './record.errors.js';
-export * from './request.errors.js';
-export * from './to-domain-error.js';
 export type { ExampleContext } from './problem-examples.js';

@@ -1,48 +1,45 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import type { DomainError } from './domain.error.js';
+import { type DomainError, type Problem, toProblem } from './domain.error.js';
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
 import { FeatureError } from './feature.error.js';
-import { FrameworkError } from './framework.error.js';
 import {
-  MalformedRequestError,
-  ValidationError,
-  InvalidIdError,
-  BodyTooLargeError,
-  UnsupportedMediaTypeError,
-  PathNotFoundError,
-  MethodNotAllowedError,
-  UnknownEventError,
-} from './request.errors.js';
-import {
+  DatabaseUnavailableError,
+  DeadlineExceededError,
+  IndexUnavailableError,
   OverloadedError,
+  QueryTooSlowError,
+  ShuttingDownError,
   TooManyRequestsError,
   TooManyStreamsError,
   TooManySubscriptionsError,
-  DeadlineExceededError,
-  QueryTooSlowError,
-  DatabaseUnavailableError,
-  IndexUnavailableError,
-  ShuttingDownError,
 } from './load.errors.js';
-import { type Problem, toProblem } from './problem.js';
 import {
-  RecordNotFoundError,
-  PreconditionFailedError,
-  WriteConflictError,
   DuplicateValueError,
-  StillReferencedError,
   IdempotencyKeyInUseError,
   IdempotencyKeyReusedError,
+  PreconditionFailedError,
+  RecordNotFoundError,
+  StillReferencedError,
+  WriteConflictError,
 } from './record.errors.js';
 import {
-  UnauthenticatedError,
-  InvalidTokenError,
-  InsufficientScopeError,
-  TenantRequiredError,
-  ClaimRequiredError,
   AuthenticationUnavailableError,
-} from './caller.errors.js';
+  BodyTooLargeError,
+  ClaimRequiredError,
+  InsufficientScopeError,
+  InvalidIdError,
+  InvalidTokenError,
+  MalformedRequestError,
+  MethodNotAllowedError,
+  PathNotFoundError,
+  TenantRequiredError,
+  UnauthenticatedError,
+  UnknownEventError,
+  UnsupportedMediaTypeError,
+  ValidationError,
+} from './request.errors.js';
+import { FrameworkError } from './to-domain-error.js';
 
 /** Route details for its examples. */
 export interface ExampleContext {

@@ -6,8 +6,8 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { PROBLEM_CONTENT_TYPE } from './domain.error.js';
 import { ERROR_TABLE, type ErrorCode } from './error-messages.js';
-import { PROBLEM_CONTENT_TYPE } from './problem.js';
 import { type ExampleContext, nameOfProblem, problemExample } from './problem-examples.js';
 
 /** One fault of a request, as the explorer shows it. */

@@ -1,15 +1,20 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import { BODY_LIMIT, type HttpRequest, type HttpResponse, idOf, isSent, rawOf } from '../platform/index.js';
-import { InvalidTokenError } from './caller.errors.js';
-import type { DomainError, ProblemCode } from './domain.error.js';
+import {
+  type DomainError,
+  pathOf,
+  PROBLEM_CONTENT_TYPE,
+  type ProblemCode,
+  toProblem,
+} from './domain.error.js';
 import {
   OverloadedError,
   type RequestLimit,
-  TooManyRequestsError,
   ShuttingDownError,
+  TooManyRequestsError,
 } from './load.errors.js';
 import { OUTAGE, reasonOf } from './log-text.js';
-import { PROBLEM_CONTENT_TYPE, toProblem, pathOf } from './problem.js';
+import { InvalidTokenError } from './request.errors.js';
 import { toDomainError } from './to-domain-error.js';
 
 declare module '../platform/index.js' {

@@ -1,6 +1,6 @@
 import { DomainError, type Violation } from './domain.error.js';
 import { errorMessages } from './error-messages.js';
-import { toPointer } from './json-pointer.js';
+import { toPointer } from './feature.error.js';
 
 /** No record matches: the id does not exist, belongs to another tenant, or is that of an archived record. */
 export class RecordNotFoundError extends DomainError {

@@ -1,9 +1,8 @@
 import { HttpException } from '@nestjs/common';
-import { BodyTooLargeError, PathNotFoundError } from './request.errors.js';
 import { DomainError } from './domain.error.js';
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
 import { FeatureError } from './feature.error.js';
-import { FrameworkError, ServerRefusalError } from './framework.error.js';
+import { BodyTooLargeError, PathNotFoundError } from './request.errors.js';
 
 /**
  * Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/), as rows of the
@@ -56,4 +55,30 @@ function serverStatusOf(thrown: unknown): number | undefined {
 
 function codeOfStatus(status: number): ErrorCode | undefined {
   return (Object.keys(ERROR_TABLE) as ErrorCode[]).find((code) => ERROR_TABLE[code].status === status);
+}
+
+/** An error that the framework raised before or around a handler, in the service's own words. */
+export class FrameworkError extends DomainError {
+  /** @param code the row of the error table that it belongs to */
+  constructor(
+    readonly code: ErrorCode,
+    detail: string,
+    options?: ErrorOptions,
+  ) {
+    super(detail, options);
+  }
+}
+
+/**
+ * An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients.
+ */
+export class ServerRefusalError extends Error {
+  /** @param statusCode status that the server meant to answer with */
+  constructor(
+    readonly statusCode: number,
+    cause: unknown,
+  ) {
+    super(`The server refused with ${statusCode}.`, { cause });
+    this.name = 'ServerRefusalError';
+  }
 }

@@ -1,25 +1,27 @@
-export type { FieldDescription } from './field-description.js';
+export { fieldAt, type FieldDescription, fieldsOf, unvalidatedFieldsOf } from './fields.js';
 export type { FieldDecorator, FieldKind, FieldOptions, ScalarOptions } from './field-rule.js';
-export { fieldAt, fieldsOf, unvalidatedFieldsOf } from './fields-of.js';
-export { InputReader, type InputReaderOptions, type ReadOptions } from './input-reader.js';
-export { type DecimalOptions, IsDecimal } from './is-decimal.js';
+export {
+  InputReader,
+  type InputReaderOptions,
+  isChecked,
+  markChecked,
+  type ReadOptions,
+} from './input-reader.js';
+export {
+  type DecimalOptions,
+  IsDecimal,
+  IsNumber,
+  IsWholeNumber,
+  type NumberOptions,
+  type WholeNumberOptions,
+} from './numbers.js';
 export { shorten } from './fault-list.js';
-export { type FlagOptions, IsFlag } from './is-flag.js';
-export { type IdentifierOptions, IsIdentifier } from './is-identifier.js';
-export { IsListOf, type ListOptions } from './is-list-of.js';
-export { IsNested, type NestedOptions } from './is-nested.js';
-export { IsNumber, type NumberOptions } from './is-number.js';
-export type { EnumValues } from './enum-values.js';
-export { IsOneOf, type OneOfOptions } from './is-one-of.js';
-export { IsReference, type ReferenceOptions } from './is-reference.js';
-export { IsText, type TextBounds, type TextOptions } from './is-text.js';
-export { IsTextList, type TextListOptions } from './is-text-list.js';
-export { IsTimestamp, type TimestampOptions } from './is-timestamp.js';
-export { IsWholeNumber, type WholeNumberOptions } from './is-whole-number.js';
-export type { JsonSchema } from './json-schema.js';
-export { jsonSchemaOf, type SchemaOptions } from './json-schema-of.js';
+export { type EnumValues, type FlagOptions, IsFlag, IsOneOf, type OneOfOptions } from './enums.js';
+export { type IdentifierOptions, IsIdentifier, IsReference, type ReferenceOptions } from './identifiers.js';
+export { IsListOf, IsNested, type ListOptions, type NestedOptions } from './nested.js';
+export { IsText, IsTextList, type TextBounds, type TextListOptions, type TextOptions } from './is-text.js';
+export { IsTimestamp, parseTimestamp, type TimestampOptions } from './timestamps.js';
+export { type JsonSchema, jsonSchemaOf, type SchemaOptions } from './json-schema.js';
 export { apiNamesOf, apiOptionsOf } from './metadata.js';
-export { mergePatch } from './merge-patch.js';
-export { parseTimestamp } from './parse-timestamp.js';
-export { isPlainObject } from './plain-object.js';
-export { schemaOf } from './schema-of.js';
+export { isPlainObject, mergePatch } from './plain-object.js';
+export { schemaOf } from './store-of.js';

@@ -1,11 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { errorMessages, ValidationError } from '../errors/index.js';
+import type { ValueForm } from './compiled-check.js';
 import { FaultList } from './fault-list.js';
-import type { FieldDescription } from './field-description.js';
-import { fieldsOf } from './fields-of.js';
+import { type FieldDescription, fieldsOf } from './fields.js';
 import { instantiate } from './instantiate.js';
 import { isPlainObject } from './plain-object.js';
-import type { ValueForm } from './value-form.js';
 import { verify } from './verify.js';
 
 /** Options of an `InputReader`. */
@@ -92,4 +91,21 @@ export class InputReader<T extends object> {
     faults.throwIfAny();
     return value;
   }
+}
+
+/**
+ * Bodies that a reader has checked, and need not be checked again. A copy is another object and is checked
+ * again.
+ */
+const checked = new WeakMap<object, object>();
+
+/** Remembers that a reader has checked a body. */
+export function markChecked<Body extends object>(body: Body, reader: object): Body {
+  checked.set(body, reader);
+  return body;
+}
+
+/** Whether this reader has checked the body. */
+export function isChecked(body: unknown, reader: object): boolean {
+  return typeof body === 'object' && body !== null && checked.get(body) === reader;
 }

@@ -2,13 +2,11 @@ import type { Type } from '@nestjs/common';
 import { TransformationType } from 'class-transformer';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { errorMessages } from '../errors/index.js';
-import { type FaultList, pointerTo, shorten } from './fault-list.js';
-import { fieldMessages } from './field-messages.js';
+import { type FaultList, fieldMessages, pointerTo, shorten } from './fault-list.js';
 import { type FieldSource, sourcesOf } from './field-source.js';
-import { plainLeaf } from './plain-leaf.js';
-import { isPlainObject } from './plain-object.js';
-import { parseTimestamp } from './parse-timestamp.js';
-import { isWellFormed } from './well-formed.js';
+import { isWellFormed } from './is-text.js';
+import { isPlainObject, plainLeaf } from './plain-object.js';
+import { parseTimestamp } from './timestamps.js';
 
 /** Maximum nesting of classes in a body, and of objects and lists in a value without a class. Unit: levels. */
 const MAX_DEPTH = 32;

@@ -1,6 +1,12 @@
-import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
+import {
+  decoratorOf,
+  type FieldDecorator,
+  type FieldOptions,
+  type FieldRule,
+  type ScalarOptions,
+} from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
-import { isWellFormed } from './well-formed.js';
+import { listRule } from './nested.js';
 
 /** Bounds of a string. Unit of the lengths: characters (Unicode code points). */
 export interface TextBounds {
@@ -82,4 +88,28 @@ function lengthOf(value: string): number {
   // There are never fewer code units than code points: the slow way is only for texts with characters of two
   // units.
   return /[\ud800-\udfff]/.test(value) ? [...value].length : value.length;
+}
+
+/** Options of `IsTextList`. */
+export interface TextListOptions extends FieldOptions<string[]> {
+  /** Maximum number of entries. */
+  maxEntries: number;
+  /** Minimum number of entries. @default 0 */
+  minEntries?: number;
+  /** Bounds of each entry. */
+  entry: TextBounds;
+}
+
+/** An array of strings; never coerced. */
+export function IsTextList(options: TextListOptions): FieldDecorator {
+  const { minEntries: min, maxEntries: max, entry } = options;
+  return decoratorOf(listRule('isTextList', textRule(entry), { min, max }), options);
+}
+
+/**
+ * Whether a text is well-formed Unicode. A lone surrogate has no UTF-8 form: another character would be
+ * stored.
+ */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }

@@ -1,4 +1,5 @@
 import { Types } from 'mongoose';
+import type { FieldSource } from './field-source.js';
 
 /** Whether a value is an object with members, rather than an array, a date or a BSON value. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
@@ -21,4 +22,29 @@ function isBsonValue(value: object): boolean {
     value instanceof Types.Decimal128 ||
     ('_bsontype' in value && !Object.hasOwn(value, '_bsontype'))
   );
+}
+
+/**
+ * Applies a merge patch to a value (RFC 7396, section 2) without changing either. Dates, BSON values and
+ * lists are replaced as a whole.
+ */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isPlainObject(patch)) return patch;
+  const merged = new Map(isPlainObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else if (value !== undefined) merged.set(name, mergePatch(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** A value of code or of the store in the form that bodies have: identifiers and decimals are strings. */
+export function plainLeaf({ kind, schema, list }: FieldSource, value: unknown): unknown {
+  if (kind === 'other') return value;
+  if (value instanceof Types.ObjectId) return value.toHexString();
+  if (value instanceof Types.Decimal128) return value.toString();
+  const isTimestampText = kind === 'text' && (list ? schema.items : schema)?.format === 'date-time';
+  return isTimestampText && value instanceof Date && !Number.isNaN(value.getTime())
+    ? value.toISOString()
+    : value;
 }

@@ -1,6 +1,6 @@
-import { enumValuesOf, enumSchema, type EnumValues } from './enum-values.js';
+import { enumSchema, type EnumValues, enumValuesOf } from './enums.js';
 import type { FieldKind } from './field-rule.js';
-import { IDENTIFIER_SCHEMA } from './is-identifier.js';
+import { IDENTIFIER_SCHEMA } from './identifiers.js';
 import type { JsonSchema } from './json-schema.js';
 
 /** Arguments of a class-validator decorator, in its own order. */

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { DefinitionsFactory } from '@nestjs/mongoose';
+import { DefinitionsFactory, VirtualsFactory } from '@nestjs/mongoose';
 import { Schema, type SchemaDefinition, type SchemaDefinitionProperty, Types } from 'mongoose';
 import type { FieldDeclaration } from './field-rule.js';
 import { type FieldSource, sourcesOf } from './field-source.js';
@@ -110,4 +110,14 @@ function subschemaOf(target: Type<object>, inWork: SchemasInWork): Schema {
 
 function isDeclared(field: FieldSource): field is DeclaredField {
   return field.declaration !== undefined;
+}
+
+/**
+ * Mongoose schema of an entity, from its `@Prop()`s and its field decorators; a new one for each call. Nested
+ * classes become subschemas without `_id`. An explicit option of `@Prop()` overrides the field decorator.
+ */
+export function schemaOf(entity: Type<object>): Schema {
+  const schema = new Schema(definitionOf(entity), schemaOptionsOf(entity));
+  VirtualsFactory.inspect(entity, schema);
+  return schema;
 }

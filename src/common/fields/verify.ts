@@ -1,15 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { validate, type ValidationError as FieldError } from 'class-validator';
-import { accepts } from './compiled-check.js';
-import { type FaultList, pointerTo } from './fault-list.js';
-import { fieldMessages } from './field-messages.js';
+import { accepts, kindFault, memberForm, type ValueForm } from './compiled-check.js';
+import { type FaultList, fieldMessages, pointerTo } from './fault-list.js';
 import { type FieldSource, sourcesOf } from './field-source.js';
 import { put } from './instantiate.js';
-import { kindFault } from './kind-fault.js';
-import { plainLeaf } from './plain-leaf.js';
-import { isPlainObject } from './plain-object.js';
-import { skipField, selfCheckedFieldsOf, validationClassOf } from './validation-class.js';
-import { memberForm, type ValueForm } from './value-form.js';
+import { isPlainObject, plainLeaf } from './plain-object.js';
+import { selfCheckedFieldsOf, skipField, validationClassOf } from './validation-class.js';
 
 const VALIDATOR_OPTIONS = {
   forbidUnknownValues: true,

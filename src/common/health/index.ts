@@ -1,3 +1,1 @@
-export { HealthController } from './health.controller.js';
-export { HealthModule } from './health.module.js';
-export { ShutdownState } from './shutdown-state.js';
+export { HealthController, HealthModule, ShutdownState } from './health.module.js';

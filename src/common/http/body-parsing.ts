@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { parse as parseForm } from 'node:querystring';
+import { SetMetadata } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify';
-import { SetMetadata } from '@nestjs/common';
 import { UnsupportedContentCodingError, UnsupportedMediaTypeError } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
-import { hasBody } from './body-timeout.js';
-import { checkHarmless, parseJson } from './json-body.js';
-import { nextTimeSlice } from './load/time-slices.js';
-import { readBody, streamBody } from './read-body.js';
+import { checkHarmless, nextTimeSlice, parseJson } from './json-body.js';
+import { hasBody, readBody, streamBody } from './read-body.js';
 
 /**
  * How a body carries the bodies of other requests. `operations`: as parts of one JSON value, each of which is

@@ -4,18 +4,17 @@ import type { Socket } from 'node:net';
 import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { MalformedRequestError, sendProblem, ServerRefusalError, errorMessages } from '../errors/index.js';
+import { errorMessages, MalformedRequestError, sendProblem, ServerRefusalError } from '../errors/index.js';
 import { useBodyParsing } from './body-parsing.js';
-import { useBodyTimeout } from './body-timeout.js';
-import { BrokenRequests } from './broken-requests.js';
+import { BrokenRequests, leaveRest, useStagedClose } from './broken-requests.js';
 import { useCompression } from './compression.js';
-import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.js';
+import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits } from './connections.js';
 import { KnownPaths } from './known-paths.js';
 import { useMadeOnce } from './made-once.js';
 import { boundQueuedResponses } from './queued-responses.js';
+import { useBodyTimeout } from './read-body.js';
 import { AnswerLog, useRequestLog } from './request-log.js';
 import { useCacheControl } from './security-headers.js';
-import { leaveRest, useStagedClose } from './staged-close.js';
 import { type TransferLimits, Transfers } from './transfers.js';
 
 /** Settings of the HTTP server. */

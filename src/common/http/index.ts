@@ -1,18 +1,25 @@
-export { preferredType } from './accept.js';
-export { hasBody } from './body-timeout.js';
-export { bodyFault, MERGE_PATCH_TYPE, StrictBody } from './body-parsing.js';
-export { clientOf } from './client-of.js';
+export { preferredType, varyBy } from './accept.js';
+export { discardRest, hasBody, linesOf, readBody, streamBody } from './read-body.js';
+export {
+  bodyFault,
+  type CarriedBody,
+  carriedBodyOf,
+  CarriesBodies,
+  MERGE_PATCH_TYPE,
+  NDJSON_TYPE,
+  StrictBody,
+} from './body-parsing.js';
+export { clientOf, FairSlots, type SlotLimits } from './load/fair-slots.js';
 export { Compressed } from './compression.js';
-export type { ConnectionLimits } from './connection-limits.js';
+export { type ConnectionLimits, OpenConnections } from './connections.js';
 export { createHttpAdapter } from './http-adapter.js';
-export { carriedBodyOf, CarriesBodies, type CarriedBody, NDJSON_TYPE } from './body-parsing.js';
 export {
   type CarriedAnswer,
   type CarriedRequest,
   CarriedRequests,
   type Carry,
   type ServedRoute,
-} from './carried-requests.js';
+} from './sub-requests.js';
 export {
   type CarryOutInTurn,
   carryOutTogether,
@@ -21,10 +28,7 @@ export {
   UnderLoad,
   useLoadControl,
 } from './load/load-control.js';
-export { nextTimeSlice } from './load/time-slices.js';
-export { FairSlots, type SlotLimits } from './load/fair-slots.js';
-export { checkHarmless, parseJson } from './json-body.js';
-export { OpenConnections } from './open-connections.js';
+export { checkHarmless, nextTimeSlice, parseJson } from './json-body.js';
 export * from './pino-logger.js';
 export { useRequestMetrics } from './request-metrics.js';
 export { useSecurityHeaders } from './security-headers.js';
@@ -36,6 +40,4 @@ export {
   TakesQuery,
 } from './strict-query.js';
 export type { Reservation } from './byte-budget.js';
-export { varyBy } from './accept.js';
-export { discardRest, linesOf, readBody, streamBody } from './read-body.js';
 export { type Place, type TransferLimits, Transfers } from './transfers.js';

@@ -1,6 +1,6 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { closeInStages, isClosing, stopReading } from './staged-close.js';
+import { closeInStages, isClosing, stopReading } from './broken-requests.js';
 
 /** So many requests may be behind another one on their connection; then it is closed. */
 export const MAX_BEHIND = 32;

@@ -2,21 +2,30 @@ import { createHash } from 'node:crypto';
 import {
   type CallHandler,
   type ExecutionContext,
+  Global,
   Injectable,
   Logger,
+  Module,
   type NestInterceptor,
   SetMetadata,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { MongooseModule } from '@nestjs/mongoose';
 import { type Observable, of } from 'rxjs';
+import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
 import { errorMessages, pathOf, problemAnswer, ValidationError } from '../errors/index.js';
 import { carriedBodyOf } from '../http/index.js';
 import type { HttpRequest, HttpResponse } from '../platform/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
-import type { KeptAnswer } from './idempotency-key.schema.js';
-import { IdempotencyKeys } from './idempotency-keys.js';
+import {
+  IdempotencyKey,
+  IdempotencyKeys,
+  IdempotencyKeySchema,
+  type KeptAnswer,
+} from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
 import { Reservation } from './reservation.js';
+import { HourOfBytes, HourOfBytesSchema, StoredBytes } from './stored-bytes.js';
 
 const HEADER = 'Idempotency-Key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -128,3 +137,31 @@ function readKey({ headers }: HttpRequest, handler: object): string | undefined 
   if (typeof key === 'string' && KEY.test(key)) return key;
   throw new ValidationError([{ parameter: HEADER, detail: errorMessages.idempotencyKey(HEADER) }]);
 }
+
+/**
+ * Stores the answers to requests with an `Idempotency-Key` and replays them; see {@link
+ * IdempotencyInterceptor}.
+ */
+@Global()
+@Module({
+  imports: [
+    MongooseModule.forFeature(
+      [
+        {
+          name: IdempotencyKey.name,
+          schema: reserveCollection(IdempotencyKeySchema),
+          collection: 'idempotency_keys',
+        },
+        {
+          name: HourOfBytes.name,
+          schema: reserveCollection(HourOfBytesSchema),
+          collection: 'idempotency_bytes',
+        },
+      ],
+      CRUD_CONNECTION,
+    ),
+  ],
+  providers: [IdempotencyKeys, StoredBytes],
+  exports: [IdempotencyKeys],
+})
+export class IdempotencyModule {}

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
 import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
-import type { KeptAnswer } from './idempotency-key.schema.js';
-import type { IdempotencyKeys } from './idempotency-keys.js';
+import type { IdempotencyKeys, KeptAnswer } from './idempotency-keys.js';
 import type { Reservation } from './reservation.js';
 
 /** How often the lease of a long request is renewed: a few times before it expires. Unit: milliseconds. */

@@ -1,2 +1,1 @@
 export * from './metrics.js';
-export { DURATION_BUCKETS, Tally, type TallyChild } from './tally.js';

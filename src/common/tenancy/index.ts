@@ -1,12 +1,8 @@
-export { bearerTokenOf } from './callers.js';
-export { CallerIdentity, type Identity } from './caller-identity.js';
-export { Callers } from './callers.js';
+export { bearerTokenOf, CallerIdentity, Callers, type Identity } from './callers.js';
 export * from './tenant-scope.js';
 export * from './isolated.js';
-export { handlerName, isolationOf, type IsolationResolver, type RequestQuery } from './isolation-of.js';
 export * from './isolation-source.js';
 export * from './tenancy.module.js';
-export * from './tenant-context.js';
 export * from './tenant.guard.js';
 export * from './tenant.interceptor.js';
 export * from './token-verifier.js';

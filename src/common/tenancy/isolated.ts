@@ -4,7 +4,7 @@ import {
   type CarriedIsolationResolver,
   ISOLATION,
   type IsolationResolver,
-} from './isolation-of.js';
+} from './isolation-source.js';
 import { TenantGuard } from './tenant.guard.js';
 import { TenantInterceptor } from './tenant.interceptor.js';
 

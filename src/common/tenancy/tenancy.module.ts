@@ -1,6 +1,5 @@
 import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestjs/common';
-import { CallerIdentity } from './caller-identity.js';
-import { Callers } from './callers.js';
+import { CallerIdentity, Callers } from './callers.js';
 import { TokenVerifier, type TokenVerifierOptions } from './token-verifier.js';
 
 const VERIFIER_OPTIONS = Symbol('TokenVerifierOptions');

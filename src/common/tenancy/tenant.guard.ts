@@ -1,9 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { HttpRequest } from '../platform/index.js';
 import { Callers } from './callers.js';
-import { isolationOf } from './isolation-of.js';
-import { needsToken } from './isolation-source.js';
-import { ANONYMOUS } from './tenant-context.js';
+import { isolationOf, needsToken } from './isolation-source.js';
+import { ANONYMOUS } from './tenant-scope.js';
 
 /**
  * Decides whether a request may proceed: an isolated action needs a valid bearer token (RFC 6750). Stores the

@@ -1,8 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import type { HttpRequest } from '../platform/index.js';
-import { isolationOf } from './isolation-of.js';
-import type { IsolationFields } from './isolation-source.js';
+import { type IsolationFields, isolationOf } from './isolation-source.js';
 import { TenantScope } from './tenant-scope.js';
 
 /**

@@ -7,7 +7,7 @@ import {
 } from '../errors/index.js';
 import { isObjectId } from '../ids/index.js';
 import { KeySet } from './key-set.js';
-import type { TenantContext } from './tenant-context.js';
+import type { TenantContext } from './tenant-scope.js';
 
 /** How tokens are verified. Give either `secret` or `jwksUrl`. */
 export interface TokenVerifierOptions {

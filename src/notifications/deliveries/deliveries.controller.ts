@@ -2,8 +2,7 @@ import { Param } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { CrudAction, CrudController } from '../../common/crud/index.js';
 import { CurrentScope, type TenantScope } from '../../common/tenancy/index.js';
-import { deliveriesCrud } from './deliveries.crud.js';
-import { DeliveriesService } from './deliveries.service.js';
+import { deliveriesCrud, DeliveriesService } from './deliveries.service.js';
 
 /** The response to a retry. */
 class QueuedResult {

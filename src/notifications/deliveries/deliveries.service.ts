@@ -1,13 +1,27 @@
 import { ConflictException, Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model, Types } from 'mongoose';
-import { CrudService } from '../../common/crud/index.js';
+import { crudOptions, CrudService } from '../../common/crud/index.js';
 import { CRUD_CONNECTION, Database } from '../../common/database/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../../common/tenancy/index.js';
 import { TEST_EVENT_TYPE } from '../event-types.js';
-import { deliveriesCrud } from './deliveries.crud.js';
+import { Subscription } from '../subscriptions/subscription.schema.js';
 import { DeliveryQueue } from './delivery-queue.js';
-import { Delivery, type DeliveryView } from './delivery.entity.js';
+import { Delivery, DeliveryView, NewDeliveryInput } from './delivery.entity.js';
+
+/** The deliveries of a subscription. Their tenant may read them; only the queue writes them. */
+export const deliveriesCrud = crudOptions({
+  entity: Delivery,
+  input: NewDeliveryInput,
+  output: DeliveryView,
+  name: 'deliveries',
+  path: 'subscriptions/:subscriptionId/deliveries',
+  tag: 'Notifications',
+  parent: { entity: Subscription, param: 'subscriptionId', field: 'subscription' },
+  disable: ['create', 'update', 'del'],
+  isolationFields: { all: { tenant: currentTenant } },
+  query: { filter: ['_id', 'event', 'type', 'status'] },
+});
 
 /** The generated reads of deliveries, and the actions that their tenant may take. */
 @Injectable()

@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
 import { CRUD_CONNECTION, Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
-import { retryDelayMs } from '../webhooks/retry-schedule.js';
 import {
   type Attempt,
   DEAD_INDEX,
@@ -11,6 +10,7 @@ import {
   DUE_OF_SUBSCRIPTION_INDEX,
   QUEUED_DELIVERY,
   type QueuedDelivery,
+  retryDelayMs,
 } from './delivery.entity.js';
 
 /**

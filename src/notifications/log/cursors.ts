@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model, mongo } from 'mongoose';
 import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../common/database/index.js';
-import type { EventRecord } from './event-record.schema.js';
+import type { EventRecord } from './event-log.js';
 
 /**
  * How long a process may take for a tenant's turn before another one takes it as well. Both then make the

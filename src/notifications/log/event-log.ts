@@ -1,8 +1,47 @@
-import { Injectable } from '@nestjs/common';
-import { InjectModel } from '@nestjs/mongoose';
+import { Injectable, Module } from '@nestjs/common';
+import { InjectModel, MongooseModule, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model, mongo } from 'mongoose';
-import { CRUD_CONNECTION, Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
-import { EventRecord } from './event-record.schema.js';
+import {
+  CRUD_CONNECTION,
+  Database,
+  Gatherer,
+  OPERATION_LIMITS,
+  reserveCollection,
+} from '../../common/database/index.js';
+
+/**
+ * An event as subscribers get it. Stored once, in the log, so that every delivery and stream has the same
+ * bytes.
+ */
+@Schema({ versionKey: false })
+export class EventRecord {
+  /** `evt_` and 24 hexadecimal digits. */
+  @Prop({ type: String, required: true })
+  _id!: string;
+
+  /** Position in the log: without gaps, and in the order in which events become visible. */
+  @Prop({ type: Number, required: true })
+  seq!: number;
+
+  /** Tenant whose subscribers get the event: 24 hexadecimal digits. */
+  @Prop({ type: String, required: true })
+  tenant!: string;
+
+  /** Type, such as `posts.created`. */
+  @Prop({ type: String, required: true })
+  type!: string;
+
+  @Prop({ type: Date, required: true })
+  at!: Date;
+
+  /** The JSON text of `{ type, timestamp, data }`. */
+  @Prop({ type: String, required: true })
+  body!: string;
+}
+
+const EventRecordSchema = SchemaFactory.createForClass(EventRecord)
+  .index({ seq: 1 }, { unique: true })
+  .index({ tenant: 1, seq: 1 });
 
 /** An event that the log has not numbered yet. */
 export type NewEvent = Omit<EventRecord, 'seq'>;
@@ -182,3 +221,16 @@ export class EventLog {
     return (await this.database.call(() => this.events.findOne({}, query)))?.seq ?? 0;
   }
 }
+
+/** The one log of a process: appending to it wakes everyone who follows it. */
+@Module({
+  imports: [
+    MongooseModule.forFeature(
+      [{ name: EventRecord.name, schema: reserveCollection(EventRecordSchema), collection: 'events' }],
+      CRUD_CONNECTION,
+    ),
+  ],
+  providers: [EventLog],
+  exports: [EventLog, MongooseModule],
+})
+export class EventLogModule {}

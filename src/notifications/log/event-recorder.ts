@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { Gatherer } from '../../common/database/index.js';
 import type { EntityEvent } from '../../common/events/index.js';
-import { NotificationCounters } from '../metrics/notification-counters.js';
 import { eventTypeOf } from '../event-types.js';
+import { NotificationCounters } from '../metrics/notification-metrics.js';
 import { EventLog, type NewEvent } from './event-log.js';
 import { FanOut } from './fan-out.js';
 

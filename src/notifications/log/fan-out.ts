@@ -4,8 +4,7 @@ import { type Connection, type mongo, Types } from 'mongoose';
 import { CRUD_CONNECTION, Database, OPERATION_LIMITS, pause } from '../../common/database/index.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { BLOCKED_MS, Cursors, type DeliveryCursor, type Progress } from './cursors.js';
-import { EventLog, type EventOutline } from './event-log.js';
-import type { EventRecord } from './event-record.schema.js';
+import { EventLog, type EventOutline, type EventRecord } from './event-log.js';
 
 /** Maximum number of deliveries that a tenant's turn makes, unless it has more subscriptions. */
 const MAX_PER_TURN = 1_000;

@@ -2,10 +2,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
 import { CRUD_CONNECTION, pause } from '../../common/database/index.js';
-import { EventLog } from '../log/event-log.js';
-import { EventRecord } from '../log/event-record.schema.js';
-import { EventBatch } from './event-batch.js';
-import { inTurns } from './in-turns.js';
+import { EventLog, EventRecord } from '../log/event-log.js';
+import { EventBatch, inTurns } from './event-frames.js';
 import { LogTail } from './log-tail.js';
 import { STREAM_OPTIONS, type StreamOptions } from './stream-options.js';
 

@@ -1,4 +1,5 @@
-import type { EventRecord } from '../log/event-record.schema.js';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { EventRecord } from '../log/event-log.js';
 
 /**
  * An event in the format of Server-Sent Events
@@ -20,4 +21,42 @@ export function commentFrame(text: string): string {
  */
 export function openingFrame(id: string): string {
   return `: connected\nid: ${id}\n\n`;
+}
+
+/** Events of one tenant, in order, as bytes that all of its streams share. */
+export class EventBatch {
+  readonly bytes: Buffer;
+
+  /** @param events at least one */
+  constructor(private readonly events: readonly EventRecord[]) {
+    this.bytes = Buffer.from(events.map(eventFrame).join(''));
+  }
+
+  get first(): number {
+    return this.events[0]?.seq ?? 0;
+  }
+
+  get last(): number {
+    return this.events.at(-1)?.seq ?? 0;
+  }
+
+  /** The events after a position in the log; undefined if there are none. */
+  after(seq: number): EventBatch | undefined {
+    if (seq < this.first) return this;
+    const rest = this.events.filter((event) => event.seq > seq);
+    return rest.length > 0 ? new EventBatch(rest) : undefined;
+  }
+}
+
+/** Number of items to handle before other work gets its turn. */
+const ITEMS_A_TURN = 200;
+
+/** Does something with each item, without blocking the process if there are very many. */
+export async function inTurns<T>(items: Iterable<T>, act: (item: T) => void): Promise<void> {
+  let done = 0;
+  for (const item of items) {
+    act(item);
+    done += 1;
+    if (done % ITEMS_A_TURN === 0) await turn();
+  }
 }

@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EventRecord } from '../log/event-record.schema.js';
-import { EventBatch } from './event-batch.js';
+import type { EventRecord } from '../log/event-log.js';
 import type { Follower } from './event-feed.js';
-import { commentFrame } from './event-frames.js';
+import { commentFrame, EventBatch } from './event-frames.js';
 import type { StreamOptions } from './stream-options.js';
 
 /** Number of events on the first page for a client; the size of later pages follows {@link PAGE_BYTES}. */

@@ -4,14 +4,11 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Batches } from '../../common/database/index.js';
 import { ShuttingDownError, TooManyStreamsError } from '../../common/errors/index.js';
 import { FairSlots } from '../../common/http/index.js';
-import { EventLog } from '../log/event-log.js';
-import type { EventRecord } from '../log/event-record.schema.js';
+import { EventLog, type EventRecord } from '../log/event-log.js';
 import { EventFeed } from './event-feed.js';
-import { openingFrame } from './event-frames.js';
+import { inTurns, openingFrame } from './event-frames.js';
 import { EventStream } from './event-stream.js';
-import { inTurns } from './in-turns.js';
-import { STREAM_OPTIONS, type StreamOptions } from './stream-options.js';
-import { type StreamStart, StreamStarts } from './stream-start.js';
+import { STREAM_OPTIONS, type StreamOptions, type StreamStart, StreamStarts } from './stream-options.js';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { OUTAGE } from '../../common/errors/index.js';
-import type { EventLog } from '../log/event-log.js';
-import type { EventRecord } from '../log/event-record.schema.js';
+import type { EventLog, EventRecord } from '../log/event-log.js';
 
 /** Maximum number of events to read at a time. */
 const PAGE = 100;

@@ -1,10 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { EventLogModule } from '../log/event-log.module.js';
+import { EventLogModule } from '../log/event-log.js';
 import { EventFeed } from './event-feed.js';
 import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
-import { STREAM_DEFAULTS, STREAM_OPTIONS, type StreamOptions } from './stream-options.js';
-import { StreamStarts } from './stream-start.js';
+import { STREAM_DEFAULTS, STREAM_OPTIONS, type StreamOptions, StreamStarts } from './stream-options.js';
 
 /** `GET /events`: the live stream of a tenant's events. */
 @Module({})

@@ -3,15 +3,13 @@ import { MongooseModule } from '@nestjs/mongoose';
 import { CrudModule } from '../../common/crud/index.js';
 import { CRUD_CONNECTION } from '../../common/database/index.js';
 import { DeliveriesController } from '../deliveries/deliveries.controller.js';
-import { deliveriesCrud } from '../deliveries/deliveries.crud.js';
 import { DeliveriesModule } from '../deliveries/deliveries.module.js';
-import { DeliveriesService } from '../deliveries/deliveries.service.js';
-import { EventLogModule } from '../log/event-log.module.js';
+import { deliveriesCrud, DeliveriesService } from '../deliveries/deliveries.service.js';
+import { EventLogModule } from '../log/event-log.js';
 import { SUBSCRIPTION_SLOTS } from './subscription.schema.js';
 import { SubscriptionsController } from './subscriptions.controller.js';
 import { subscriptionsCrud } from './subscriptions.crud.js';
-import { SubscriptionsService } from './subscriptions.service.js';
-import { TARGET_CHECK, type TargetCheck } from './target-check.js';
+import { SubscriptionsService, TARGET_CHECK, type TargetCheck } from './subscriptions.service.js';
 
 /** The API of subscriptions and their deliveries. */
 @Module({})

@@ -26,7 +26,12 @@ import { TEST_EVENT_TYPE } from '../event-types.js';
 import { EventLog, type NewEvent } from '../log/event-log.js';
 import { Subscription, type SubscriptionChanges, type SubscriptionInput } from './subscription.schema.js';
 import { subscriptionsCrud } from './subscriptions.crud.js';
-import { TARGET_CHECK, type TargetCheck } from './target-check.js';
+
+/** Injection token of the {@link TargetCheck}. */
+export const TARGET_CHECK = Symbol('TargetCheck');
+
+/** Returns why webhooks may not be sent to a URL, as a sentence for the client; undefined if they may. */
+export type TargetCheck = (url: string) => Promise<string | undefined>;
 
 /** Maximum number of subscriptions of a tenant. */
 export const MAX_SUBSCRIPTIONS = 100;

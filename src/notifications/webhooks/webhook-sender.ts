@@ -1,9 +1,16 @@
+import { createHmac } from 'node:crypto';
 import * as http from 'node:http';
 import { connect, isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type ResolveName, resolveName } from './resolve-name.js';
-import { signedHeaders } from './signature.js';
-import { addressesOf, hostOf, readTarget, TargetError, type TargetPolicy } from './targets.js';
+import {
+  addressesOf,
+  hostOf,
+  readTarget,
+  type ResolveName,
+  resolveName,
+  TargetError,
+  type TargetPolicy,
+} from './targets.js';
 
 /** How long an attempt may take, from the lookup of the address to the last byte. Unit: milliseconds. */
 export const ATTEMPT_MS = 15_000;
@@ -223,4 +230,36 @@ function sentenceOf(error: unknown): string {
   if (SENTENCES[code]) return SENTENCES[code];
   if (code.startsWith('HPE_')) return NOT_HTTP;
   return code === '' ? 'The connection failed.' : `The connection failed (${code}).`;
+}
+
+const PREFIX = 'whsec_';
+
+/** The headers with which a receiver verifies a webhook. */
+interface SignedHeaders {
+  readonly 'webhook-id': string;
+  readonly 'webhook-timestamp': string;
+  readonly 'webhook-signature': string;
+}
+
+/**
+ * Signs a message according to Standard Webhooks, once with each secret, so that secrets can be rotated.
+ *
+ * @param at when it is sent
+ * @param secrets each `whsec_` and base64
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export function signedHeaders(
+  { id, body, at }: { id: string; body: string; at: Date },
+  secrets: readonly string[],
+): SignedHeaders {
+  const timestamp = String(Math.floor(at.getTime() / 1_000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
 }

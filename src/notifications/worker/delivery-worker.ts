@@ -1,18 +1,21 @@
 import { setMaxListeners } from 'node:events';
 import {
   type BeforeApplicationShutdown,
+  type DynamicModule,
   Injectable,
   Logger,
+  Module,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Database, pause } from '../../common/database/index.js';
 import { OUTAGE } from '../../common/errors/index.js';
+import { DeliveriesModule } from '../deliveries/deliveries.module.js';
 import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
-import { NotificationCounters } from '../metrics/notification-counters.js';
-import { WebhookSender } from '../webhooks/webhook-sender.js';
+import { NotificationCounters, NotificationMetricsModule } from '../metrics/notification-metrics.js';
+import type { TargetPolicy } from '../webhooks/targets.js';
+import { type SenderOptions, WebhookSender } from '../webhooks/webhook-sender.js';
 import { DueDeliveries, type Placed } from './due-deliveries.js';
-import { type Receiver, Receivers, secretsOf } from './receivers.js';
-import { type Slot, Slots } from './slots.js';
+import { type Receiver, Receivers, secretsOf, type Slot, Slots } from './slots.js';
 
 /** How often to look for the deliveries of other processes. Unit: milliseconds. */
 const POLL_MS = 200;
@@ -202,5 +205,22 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
         await pause(AGAIN_MS, signal);
       }
     }
+  }
+}
+
+/** A worker that makes deliveries while the process runs. */
+@Module({})
+export class DeliveryWorkerModule {
+  static forRoot(policy: TargetPolicy, options?: SenderOptions): DynamicModule {
+    return {
+      module: DeliveryWorkerModule,
+      imports: [DeliveriesModule, NotificationMetricsModule],
+      providers: [
+        { provide: WebhookSender, useFactory: () => new WebhookSender(policy, options) },
+        Receivers,
+        DeliveryWorker,
+      ],
+      exports: [DeliveryWorker],
+    };
   }
 }

@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Types } from 'mongoose';
 import type { ClaimedDelivery, DeliveryQueue, DueDelivery } from '../deliveries/delivery-queue.js';
-import type { Receivers } from './receivers.js';
-import type { Slot, Slots, Target } from './slots.js';
+import type { Receivers, Slot, Slots, Target } from './slots.js';
 
 /** How far the clocks of processes may differ before a delivery waits for the next survey. Unit: milliseconds. */
 const CLOCK_MARGIN_MS = 10_000;

@@ -3,15 +3,14 @@ import { Type as TransformType } from 'class-transformer';
 import * as validators from 'class-validator';
 import fc from 'fast-check';
 import { Types } from 'mongoose';
-import { accepts } from '../../../src/common/fields/compiled-check.js';
+import { accepts, type ValueForm } from '../../../src/common/fields/compiled-check.js';
 import { FaultList } from '../../../src/common/fields/fault-list.js';
 import { InputReader } from '../../../src/common/fields/index.js';
 import { instantiate } from '../../../src/common/fields/instantiate.js';
 import { isBuiltIn } from '../../../src/common/fields/plain-rules.js';
-import type { ValueForm } from '../../../src/common/fields/value-form.js';
 import { verify, verifyByClassValidator } from '../../../src/common/fields/verify.js';
-import { classOfFields, FIELD_RULES, type RuleCase, UNKNOWN_RULES } from '../../support/field-rules.js';
 import { faultsOf } from '../../support/faults.js';
+import { classOfFields, FIELD_RULES, type RuleCase, UNKNOWN_RULES } from '../../support/field-rules.js';
 import { ProductInput } from '../../support/product-input.js';
 
 const FORMS: readonly ValueForm[] = ['whole', 'patch', 'merged'];

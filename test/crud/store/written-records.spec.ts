@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import mongoose, { Schema, Types } from 'mongoose';
 import { Presenter } from '../../../src/common/crud/definition/presenter.js';
-import { project } from '../../../src/common/crud/query/read-fields.js';
+import { project } from '../../../src/common/crud/query/read-query.js';
 
 const { Binary, Long, UUID } = mongoose.mongo;
 

@@ -1,7 +1,7 @@
 /** @mongodb */
 import mongoose from 'mongoose';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
-import type { EventRecord } from '../../../src/notifications/log/event-record.schema.js';
+import type { EventRecord } from '../../../src/notifications/log/event-log.js';
 import { EventRecorder } from '../../../src/notifications/log/event-recorder.js';
 import { MAX_WAITING } from '../../../src/notifications/notification.listener.js';
 import { eventually } from '../../support/eventually.js';

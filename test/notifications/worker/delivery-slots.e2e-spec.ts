@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Types } from 'mongoose';
 import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
-import { DeliveryWorker } from '../../../src/notifications/worker/delivery-worker.js';
-import { DeliveryWorkerModule } from '../../../src/notifications/worker/delivery-worker.module.js';
+import { DeliveryWorker, DeliveryWorkerModule } from '../../../src/notifications/worker/delivery-worker.js';
 import { eventId, newDelivery } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { Receiver } from '../../support/receiver.js';

@@ -1,10 +1,10 @@
-import { Logger, type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { type Model, mongo, Types } from 'mongoose';
 import { type Database, Gatherer, OPERATION_LIMITS } from '../../database/index.js';
 import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import type { OutboxEntry } from '../store/outbox-entry.js';
+import type { OutboxEntry } from '../store/outbox.js';
 import type { AuditDocument, AuditOutcome } from './audit-entry.js';
 
 declare module '../../tenancy/tenant-scope.js' {

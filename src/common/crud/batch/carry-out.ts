@@ -1,10 +1,14 @@
+import type { Type } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors/index.js';
 import { nextTimeSlice } from '../../http/index.js';
-import { Turns } from '../service/turns.js';
-import { type AnyService, independence } from './independence.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import { isGenerated, resourceOf } from '../http/resource-metadata.js';
+import type { ItemKind } from '../routes/routes.js';
+import { Turns } from '../service/creates.js';
+import { CrudService } from '../service/crud.service.js';
+import { hasMiddleware, hasOwnValidators } from '../store/own-code.js';
 import type { ItemResult, Items } from './items.js';
 import type { Operation } from './operation.js';
-import { runsOf } from './runs.js';
 
 /** Carries out operations with the same outcome as one after another, and returns the result of each. */
 export async function carryOut(
@@ -34,4 +38,86 @@ export async function carryOut(
     results.push(...answered.map((result) => items.sent(result)));
   }
   return results;
+}
+
+/** Maximum number of items carried out at the same time. Unit: items. */
+export const MAX_RUN = 128;
+
+/** The part of an item that decides its order. An item without a kind does nothing. */
+interface Ordered {
+  readonly kind: ItemKind | 'malformed';
+  readonly id?: string;
+}
+
+/**
+ * Divides items into runs. The items of a run can be carried out concurrently with the same outcome as one
+ * after another: they are of one kind and concern different records. The next run begins when the last one
+ * has ended.
+ *
+ * @param isIndependent whether items of a kind cannot see or influence each other
+ */
+function* runsOf<Item extends Ordered>(
+  items: Iterable<Item>,
+  isIndependent: (kind: ItemKind) => boolean,
+): Generator<Item[], void, undefined> {
+  let run: Item[] = [];
+  let kind: ItemKind | undefined;
+  const ids = new Set<string>();
+  for (const item of items) {
+    const id = item.kind === 'malformed' ? undefined : item.id?.toLowerCase();
+    const joins =
+      item.kind === 'malformed' ||
+      kind === undefined ||
+      (kind === item.kind && isIndependent(kind) && !ids.has(id ?? ''));
+    if (!joins || run.length >= MAX_RUN) {
+      yield run;
+      run = [];
+      ids.clear();
+    }
+    if (item.kind !== 'malformed') kind = item.kind;
+    if (id !== undefined) ids.add(id);
+    run.push(item);
+  }
+  if (run.length > 0) yield run;
+}
+
+// The verbs are both co- and contravariant, as in AnyCrudOptions.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type AnyService = CrudService<any, any, any>;
+
+/**
+ * Tells whether items of a kind cannot see or influence each other, so that they may run concurrently. Your
+ * own code (hooks, overrides, guards, middleware) may depend on what earlier items have done.
+ */
+function independence(controller: Type<object>, service: AnyService): (kind: ItemKind) => boolean {
+  const { definition } = resourceOf(controller);
+  const isPlain = isGenerated(controller) && !hasOwnCode(definition);
+  return (kind) =>
+    isPlain &&
+    !hasOwnRoute(definition, kind) &&
+    service[kind] === CrudService.prototype[kind] &&
+    !meet(kind, definition, service);
+}
+
+function hasOwnCode({ hooks, schema }: CrudDefinition): boolean {
+  const hasHooks = typeof hooks === 'function' || Object.values(hooks).some((hook) => hook !== undefined);
+  return hasHooks || hasMiddleware(schema) || hasOwnValidators(schema);
+}
+
+function hasOwnRoute({ routes }: CrudDefinition, kind: ItemKind): boolean {
+  const { guards = [], decorators = [] } = routes[kind] ?? {};
+  return guards.length > 0 || decorators.length > 0;
+}
+
+/**
+ * Whether writes to different records can conflict: through a unique index, or through references between
+ * them.
+ */
+function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): boolean {
+  // Concurrent creates are stored in the order of their turns.
+  if (kind === 'create') return false;
+  if (kind === 'del') return service['resource'].references.matterOnDelete;
+  const { entity, references, schema } = definition;
+  const isUnique = schema.indexes().some(([, options]) => options.unique === true);
+  return isUnique || references.some(({ to }) => to === entity);
 }

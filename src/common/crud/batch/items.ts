@@ -5,7 +5,7 @@ import type { CarriedAnswer, CarriedRequest, Carry } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
 import { pathOfRoute } from '../http/resource-metadata.js';
 import { GENERATED_ROUTES, type ItemKind } from '../routes/routes.js';
-import type { CreatePlace } from '../service/turns.js';
+import type { CreatePlace } from '../service/creates.js';
 import type { Operation } from './operation.js';
 
 /** The result of an item. A problem may be shortened to its status and code. */

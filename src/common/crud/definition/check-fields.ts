@@ -8,13 +8,12 @@ import {
   unvalidatedFieldsOf,
 } from '../../fields/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
-import type { Fail } from '../options/fail.js';
+import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isDeclared } from './hidden-path.js';
-import { listsOn } from './lists.js';
+import { isDeclared, listsOn } from './filter-field.js';
 
 /** Fields that the generator sets itself. */
 export const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];

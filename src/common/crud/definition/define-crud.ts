@@ -3,7 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { InputReader, schemaOf } from '../../fields/index.js';
 import { type IsolationFields, routeParam } from '../../tenancy/index.js';
 import { checkOptions } from '../options/check-options.js';
-import { type Fail, failFor } from '../options/fail.js';
+import { type Fail, failFor } from '../options/checks.js';
 import type {
   AnyCrudOptions,
   CrudAction,
@@ -12,13 +12,12 @@ import type {
   CrudOutput,
 } from '../options/crud-options.js';
 import { ACTIONS, BATCH_HANDLERS } from '../options/option-names.js';
-import { OUTBOX } from '../store/outbox-entry.js';
-import { archiveOf } from './archive.js';
-import { checkArchive } from './check-archive.js';
+import { OUTBOX } from '../store/outbox.js';
+import { archiveOf, checkArchive } from './archive.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import { checkIndexes } from './check-indexes.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
-import { isHidden } from './hidden-path.js';
+import { isHidden } from './filter-field.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { outputClassOf, outputFieldsOf, presentBy } from './output.js';
 import { Presenter } from './presenter.js';

@@ -1,4 +1,7 @@
+import type { Types } from 'mongoose';
 import { errorMessages, ValidationError } from '../../errors/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import type { StoreFilter } from '../store/crud.store.js';
 
 /** The tags of a conditional header: `*`, or a list of tags with their quotes. */
 export type EntityTags = '*' | readonly string[];
@@ -49,4 +52,30 @@ export function isKnown(tags: EntityTags | undefined, record: { __v?: number }):
 export function revisionsOf(tags: EntityTags): number[] | undefined {
   if (tags === '*') return undefined;
   return tags.flatMap((tag) => (/^"(0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
+}
+
+declare module '../../tenancy/tenant-scope.js' {
+  interface ScopeContext {
+    /** The `If-Match` of the request, for the record that it is about. */
+    precondition?: { readonly id: string; readonly tags: EntityTags };
+  }
+}
+
+/** The tags that a write requires the record to have; undefined if any will do. */
+export function requiredTags(
+  scope: TenantScope,
+  id: string | Types.ObjectId,
+  ifMatch?: string | readonly string[],
+): EntityTags | undefined {
+  if (ifMatch !== undefined) return ifMatch === '*' ? '*' : [ifMatch].flat();
+  const { precondition } = scope.context;
+  return precondition?.id === String(id).toLowerCase() ? precondition.tags : undefined;
+}
+
+/** Adds the revisions that the tags name to a filter, so that the check and the write are one operation. */
+export function withTags(filter: StoreFilter, tags: EntityTags | undefined): StoreFilter {
+  const revisions = tags === undefined ? undefined : revisionsOf(tags);
+  if (!revisions) return filter;
+  // The tag of a record without a revision is that of revision 0.
+  return { ...filter, __v: { $in: revisions.includes(0) ? [...revisions, null] : revisions } };
 }

@@ -1,10 +1,8 @@
-import type { Schema, SchemaType } from 'mongoose';
-import { Types } from 'mongoose';
-import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
+import { type Schema, type SchemaType, Types } from 'mongoose';
 import { type JsonSchema, parseTimestamp } from '../../fields/index.js';
+import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
+import type { FilterKind } from '../query/list-query.js';
 import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
-import type { FilterKind } from '../query/operators.js';
-import { listsOn } from './lists.js';
 
 /** A field that clients can filter by. */
 export interface FilterField {
@@ -151,4 +149,29 @@ function isOpen(schema: Schema, path: string): boolean {
   return prefixes.some((prefix) =>
     ['Map', 'Mixed'].includes((schema.path(prefix) as SchemaType | undefined)?.instance ?? ''),
   );
+}
+
+/** Whether a schema hides a path from clients: `select: false` on it or above it, or the revision. */
+export function isHidden(schema: Schema, path: string): boolean {
+  const names = path.split('.');
+  const prefixes = names.map((_, i) => names.slice(0, i + 1).join('.'));
+  return prefixes.some(
+    (prefix) =>
+      (schema.path(prefix) as SchemaType | undefined)?.options.select === false ||
+      prefix === schema.get('versionKey'),
+  );
+}
+
+/** Whether a schema has a path. Mongoose itself accepts positions in lists as well. */
+export function isDeclared(schema: Schema, path: string): boolean {
+  const isPosition = path.split('.').some((name) => /^\d+$/.test(name));
+  const type = schema.path(path) as SchemaType | undefined;
+  return !isPosition && (type !== undefined || schema.pathType(path) === 'nested');
+}
+
+/** The lists that a path leads into or ends at, the outermost first. */
+export function listsOn(schema: Schema, path: string): string[] {
+  const names = path.split('.').filter((name) => !/^\d+$/.test(name));
+  const prefixes = names.map((_, i) => names.slice(0, i + 1).join('.'));
+  return prefixes.filter((prefix) => entryTypeOf(schema.path(prefix)));
 }

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replaceIndex } from '../../database/index.js';
+import type { Fail } from '../options/checks.js';
 import type { CrudOutput } from '../options/crud-options.js';
-import type { Fail } from '../options/fail.js';
 import { archivedOnly, liveOnly } from './archive.js';
 import { checkLists } from './check-indexes.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isHidden } from './hidden-path.js';
-import { listsOn } from './lists.js';
+import { isHidden, listsOn } from './filter-field.js';
 import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './order.js';
 import { showsStored } from './output.js';
 

@@ -1,15 +1,14 @@
 import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
 import { type FieldDescription, fieldsOf } from '../../fields/index.js';
-import type { Fail } from '../options/fail.js';
+import type { Fail } from '../options/checks.js';
 import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
-import { type SearchDefinition, searchDefinition, WORDS } from '../search/search-definition.js';
+import { type SearchDefinition, searchDefinition, WORDS } from '../search/search.js';
 import { entryTypeOf } from '../store/hide-fields.js';
-import { type FilterField, filterFieldOf } from './filter-field.js';
 import type { ArchiveDefinition } from './archive.js';
-import { isDeclared, isHidden } from './hidden-path.js';
-import { showsStored } from './output.js';
+import { type FilterField, filterFieldOf, isDeclared, isHidden } from './filter-field.js';
 import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';
+import { showsStored } from './output.js';
 
 /** Filters and orders that a client can use. */
 export interface Offered {

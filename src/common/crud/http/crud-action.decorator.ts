@@ -2,8 +2,8 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { type ErrorCode, isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { requireEntity } from '../options/check-options.js';
+import { checkUnkept } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
-import { checkUnkept } from '../options/check-unkept.js';
 import { ACTIONS, unknownName } from '../options/option-names.js';
 import type { Route } from '../routes/routes.js';
 

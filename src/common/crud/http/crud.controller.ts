@@ -1,4 +1,18 @@
-import { Body, Inject, Param, type Type, UseFilters, UseInterceptors } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Body,
+  Catch,
+  type ExceptionFilter,
+  Inject,
+  Injectable,
+  Param,
+  type Type,
+  UseFilters,
+  UseInterceptors,
+} from '@nestjs/common';
+import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
+import { ContextIdFactory, ModuleRef } from '@nestjs/core';
+import { ProblemFilter } from '../../errors/index.js';
 import { StrictQueryInterceptor } from '../../http/index.js';
 import { CurrentScope, IsolatedBy, type TenantScope } from '../../tenancy/index.js';
 import { carryOut } from '../batch/carry-out.js';
@@ -10,13 +24,50 @@ import { defineCrud } from '../definition/define-crud.js';
 import type { CrudOptions } from '../options/crud-options.js';
 import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import type { Changes, Stored } from '../options/records.js';
+import { configOf } from '../platform/platform.js';
 import { isPageQuery, type ListQuery, type ReadQuery } from '../query/list-query.js';
 import type { Page } from '../query/page.js';
 import { hasGenerated, isolationOfHandler, isolationOfItems } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
 import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
-import { ResourceFilter } from './resource.filter.js';
+
+/**
+ * Answers errors on the routes of resources with problems, whatever the application does elsewhere. A global filter of
+ * the application that names the class of an error handles it here, too; one that catches everything does not.
+ */
+@Catch()
+@Injectable()
+class ResourceFilter extends ProblemFilter {
+  constructor(private readonly moduleRef: ModuleRef) {
+    super();
+  }
+
+  override catch(thrown: unknown, host: ArgumentsHost): void {
+    const named = this.globalFilters(host).findLast((filter) =>
+      namesOf(filter).some((type) => thrown instanceof type),
+    );
+    if (named) named.catch(thrown, host);
+    else super.catch(thrown, host);
+  }
+
+  /** The filters of the whole application: its instances, and those that Nest has made for the request. */
+  private globalFilters(host: ArgumentsHost): ExceptionFilter[] {
+    const config = configOf(this.moduleRef);
+    const scoped = config.getGlobalRequestFilters();
+    if (scoped.length === 0) return config.getGlobalFilters();
+    const context = ContextIdFactory.getByRequest(host.switchToHttp().getRequest<object>());
+    const made = scoped.map((wrapper) => wrapper.getInstanceByContextId(context).instance);
+    return [...config.getGlobalFilters(), ...made];
+  }
+}
+
+/** The classes that a filter names; none for one that catches everything. */
+function namesOf(filter: ExceptionFilter | undefined): readonly Type<object>[] {
+  const named = (filter && Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter.constructor)) as
+    Type<object>[] | undefined;
+  return named?.filter((type) => type !== Error) ?? [];
+}
 
 /** The handlers of a generated controller. Your own controller overrides them by ordinary inheritance. */
 export interface CrudController<

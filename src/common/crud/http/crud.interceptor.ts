@@ -1,16 +1,16 @@
 import {
+  type ArgumentMetadata,
   type CallHandler,
+  createParamDecorator,
   type ExecutionContext,
   Injectable,
-  type Type,
-  createParamDecorator,
-  type ArgumentMetadata,
   type PipeTransform,
+  type Type,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
-import { toDomainError, InvalidIdError } from '../../errors/index.js';
-import { InputReader } from '../../fields/index.js';
+import { InvalidIdError, toDomainError } from '../../errors/index.js';
+import { InputReader, markChecked } from '../../fields/index.js';
 import { bodyFault, carriedBodyOf, queryOf } from '../../http/index.js';
 import { IdempotencyKeys } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
@@ -18,17 +18,14 @@ import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.
 import { applyScope, CallerIdentity, handlerName, isolationOf } from '../../tenancy/index.js';
 import { AuditTrails } from '../audit/audit-trail.js';
 import { readOperations } from '../batch/operation.js';
-import { markChecked } from '../definition/checked-bodies.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readEntityTags } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
-import { ARCHIVED_PARAMETER, requireArchived } from '../query/archived.js';
-import type { ListQuery } from '../query/list-query.js';
+import { ARCHIVED_PARAMETER, type ListQuery, requireArchived } from '../query/list-query.js';
 import { readQuery } from '../query/read-query.js';
-import { isBatch, type Route, type BodyKind } from '../routes/routes.js';
+import { type BodyKind, isBatch, type Route } from '../routes/routes.js';
 import { CrudRegistry } from '../service/crud.registry.js';
-import { Expansion } from '../service/expansion.js';
-import { isReadable } from '../service/readable-records.js';
+import { Expansion, isReadable } from '../service/readable-records.js';
 import { answer, prefersRepresentation } from './answers.js';
 import { reservePage } from './page-memory.js';
 import { ReplayInterceptor } from './replay.interceptor.js';

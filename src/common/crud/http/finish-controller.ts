@@ -32,8 +32,8 @@ import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { createClasses } from '../openapi/create-classes.js';
 import { documentRoute, documentSecurity } from '../openapi/document-route.js';
+import type { Fail } from '../options/checks.js';
 import type { CrudHandler } from '../options/crud-options.js';
-import type { Fail } from '../options/fail.js';
 import { HANDLERS } from '../options/option-names.js';
 import {
   GENERATED_ROUTES,
@@ -47,7 +47,7 @@ import {
 } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { NoBodyInterceptor } from './no-body.interceptor.js';
+import { NoBodyInterceptor } from './replay.interceptor.js';
 import { definitionOf, hasRoutes, isGeneratedMethod, keepRoutes, resourceOf } from './resource-metadata.js';
 import { InheritedGuard, inheritsGuards } from './route-guards.js';
 

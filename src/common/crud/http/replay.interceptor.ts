@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ExecutionContext } from '@nestjs/common';
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Types } from 'mongoose';
-import { isPlainObject } from '../../fields/index.js';
+import type { Observable } from 'rxjs';
+import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import { isPlainObject, shorten } from '../../fields/index.js';
 import {
   IdempotencyInterceptor,
   IdempotencyKeys,
@@ -86,5 +88,19 @@ export abstract class ReplayInterceptor extends IdempotencyInterceptor {
     const { results } = JSON.parse(answer.body.toString()) as { results: readonly ItemResult[] };
     const permitted = results.map((result, number) => refusals.get(number) ?? result);
     return { ...answer, body: Buffer.from(JSON.stringify({ results: permitted })) };
+  }
+}
+
+/** Rejects a body sent to a route that takes none, such as a secret for a rotation. `{}` is accepted. */
+@Injectable()
+export class NoBodyInterceptor implements NestInterceptor {
+  /** @throws ValidationError that names the first member of the body */
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { body } = context.switchToHttp().getRequest<HttpRequest>();
+    if (body === undefined || body === null) return next.handle();
+    if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
+    const [name] = Object.keys(body).map(shorten);
+    if (name === undefined) return next.handle();
+    throw new ValidationError([{ pointer: toPointer([name]), detail: errorMessages.unknownField(name, []) }]);
   }
 }

@@ -1,21 +1,21 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { jsonSchemaOf, type JsonSchema } from '../../fields/index.js';
+import { type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { CrudOutput } from '../options/crud-options.js';
 import { outputClassOf } from '../definition/output.js';
+import type { CrudOutput } from '../options/crud-options.js';
 import { onceFieldsOf } from '../routes/routes.js';
 import {
   anyOf,
+  CreatedResult,
   documentedClass,
   documentField,
   partOf,
   schemaClass,
   withFields,
 } from './documented-class.js';
-import { PageEnds } from './page-parameters.js';
+import { PageEnds } from './query-parameters.js';
 import { fieldSchema, hasDefault, ID_SCHEMA, recordSchema, viewFields } from './record-schema.js';
-import { CreatedResult } from './results.js';
 
 /** The classes that describe a resource's bodies in the document. */
 export interface CrudClasses {

@@ -13,19 +13,19 @@ import {
 } from '@nestjs/swagger';
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED } from '../definition/archive.js';
-import { ARCHIVED_PARAMETER } from '../query/archived.js';
-import { PAGE_LIMITS, type Paging } from '../query/read-query.js';
 import type { CrudBatchHandler } from '../options/crud-options.js';
+import { ARCHIVED_PARAMETER } from '../query/list-query.js';
+import { PAGE_LIMITS, type Paging } from '../query/read-query.js';
 import type { AnswerKind } from '../routes/routes.js';
-import { anyOf } from './documented-class.js';
 import {
+  anyOf,
   ArchivedResult,
   CountResult,
   CreatedResult,
   DeletedResult,
   RestoredResult,
   UpdatedResult,
-} from './results.js';
+} from './documented-class.js';
 
 const ID_EXAMPLE = '665f1c2ab7e3a90d4c8b4567';
 

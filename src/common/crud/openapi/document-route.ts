@@ -9,18 +9,17 @@ import {
   ApiSecurity,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
+import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
 import type { ResourceMetadata } from '../http/resource-metadata.js';
-import { ARCHIVED_PARAMETER } from '../query/archived.js';
+import { ARCHIVED_PARAMETER } from '../query/list-query.js';
 import { ignoresBody, isBatch, isolationOfHandler, onceFieldsOf, type Route } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import {
   ApiArchived,
-  BEARER,
   ApiCreateBody,
   ApiExpand,
   ApiIdempotencyKey,
@@ -29,6 +28,7 @@ import {
   ApiIfNoneMatch,
   ApiSuccess,
   ApiUpdateBody,
+  BEARER,
   REPLAYED_HEADER,
 } from './decorators.js';
 import { documentBatch } from './document-batch.js';
@@ -209,4 +209,13 @@ function hasUpdateHook({ hooks }: CrudDefinition): boolean {
 
 function hasUniqueIndex(schema: CrudDefinition['schema']): boolean {
   return schema.indexes().some(([, options]) => options.unique === true);
+}
+
+/** Documents that a delete may be rejected, which is known only once every resource is. */
+export function documentRestriction(controller: Type<object>): void {
+  const descriptor = Object.getOwnPropertyDescriptor(controller.prototype, 'del') as
+    TypedPropertyDescriptor<never> | undefined;
+  const inherited = (controller.prototype as Partial<Record<string, never>>).del;
+  const method = descriptor ?? (inherited === undefined ? undefined : { value: inherited });
+  if (method) ApiProblems('STILL_REFERENCED')(controller.prototype as object, 'del', method);
 }

@@ -1,17 +1,21 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiQuery } from '@nestjs/swagger';
+import { ApiProperty, ApiQuery } from '@nestjs/swagger';
 import type { JsonSchema } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/filter-field.js';
 import { NEWEST_FIRST } from '../definition/order.js';
-import type { ReadKind } from '../query/list-query.js';
-import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from '../query/operators.js';
+import {
+  COUNT_MODES,
+  MAX_CONDITIONS,
+  MAX_VALUES,
+  type Operator,
+  OPERATORS,
+  type ReadKind,
+} from '../query/list-query.js';
 import { needsOperator } from '../query/read-conditions.js';
 import { filtersOf, parametersOf } from '../query/read-query.js';
-import { MAX_SEARCH_LENGTH } from '../search/search.js';
-import type { SearchDefinition } from '../search/search-definition.js';
+import { MAX_SEARCH_LENGTH, type SearchDefinition } from '../search/search.js';
 import { ApiPaging } from './decorators.js';
-import { ApiCursors } from './page-parameters.js';
 
 /** Documents every query parameter of a route with a typed query. */
 export function ApiReading(kind: ReadKind, definition: CrudDefinition): MethodDecorator {
@@ -131,4 +135,47 @@ function ApiSearch({ fields }: SearchDefinition): MethodDecorator {
     // No example: the explorer would send it with every list.
     schema: { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
   });
+}
+
+const CURSOR_EXAMPLE = 'qL0r3yCkSYpWcQ1xJ8mOSzEAAAAEYXQAEAAAAAkw';
+
+/** Documents `after`, `before` and `count`. */
+function ApiCursors(): MethodDecorator {
+  const cursor = (name: string, place: string) =>
+    ApiQuery({
+      name,
+      required: false,
+      description: `Cursor of a page with the same filter and order: the records ${place}. Not with \`offset\`.`,
+      schema: { type: 'string', minLength: 1 },
+    });
+  return applyDecorators(
+    cursor('after', 'that come after it (`next`)'),
+    cursor('before', 'that come before it (`prev`)'),
+    ApiQuery({
+      name: 'count',
+      required: false,
+      description:
+        'How a page counts all records: `estimated` may take the figure that the database keeps, `none` leaves `count` out.',
+      schema: { type: 'string', enum: [...COUNT_MODES], default: 'exact' },
+    }),
+  );
+}
+
+/** Documents `next` and `prev` of a page. */
+export class PageEnds {
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Cursor of the next page (`after`); null on the last one',
+    example: CURSOR_EXAMPLE,
+  })
+  next!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Cursor of the previous page (`before`); null on the first one',
+    example: null,
+  })
+  prev!: string | null;
 }

@@ -3,7 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { apiOptionsOf, type FieldDescription, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isHidden } from '../definition/hidden-path.js';
+import { isHidden } from '../definition/filter-field.js';
 import { isAccessor } from '../definition/output.js';
 import { type Composite, schemaOf } from '../store/hide-fields.js';
 

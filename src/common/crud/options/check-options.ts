@@ -2,11 +2,8 @@ import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
+import { checkNames, checkQuery, checkUnkept, type Fail, failFor } from './checks.js';
 import type { AnyCrudOptions } from './crud-options.js';
-import { checkNames } from './check-names.js';
-import { checkQuery } from './check-query.js';
-import { checkUnkept } from './check-unkept.js';
-import { type Fail, failFor } from './fail.js';
 import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
 
 /** Options that the compiler may not have checked. */

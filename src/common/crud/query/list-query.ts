@@ -1,9 +1,31 @@
-import type { Archived } from '../definition/archive.js';
+import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
+import { type Archived, ARCHIVED } from '../definition/archive.js';
 import type { ReferenceDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/filter-field.js';
 import type { Order } from '../definition/order.js';
 import type { Search } from '../search/search.js';
-import type { Operator } from './operators.js';
+
+/** The kinds of fields that a query can filter by. */
+export type FilterKind = 'string' | 'number' | 'timestamp' | 'boolean' | 'identifier' | 'enum';
+
+/** The operators of each kind of field. `field=value` is short for `field[eq]=value`. */
+export const OPERATORS = {
+  string: ['eq', 'ne', 'in', 'nin', 'exists', 'contains', 'startsWith'],
+  number: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'],
+  timestamp: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'],
+  boolean: ['eq', 'ne', 'exists'],
+  identifier: ['eq', 'ne', 'in', 'nin', 'exists'],
+  enum: ['eq', 'ne', 'in', 'nin', 'exists'],
+} as const satisfies Record<FilterKind, readonly string[]>;
+
+/** Name of an operator. */
+export type Operator = (typeof OPERATORS)[FilterKind][number];
+
+/** Maximum number of conditions of one query. */
+export const MAX_CONDITIONS = 20;
+
+/** Maximum number of values of `in` and `nin`. */
+export const MAX_VALUES = 100;
 
 /** The kind of a read: a list, its count, or one record. */
 export type ReadKind = 'list' | 'count' | 'get';
@@ -66,4 +88,35 @@ export type PageQuery = ListQuery & { readonly limit: number };
 /** Whether a query asks for a page rather than for every record. */
 export function isPageQuery(query: ListQuery): query is PageQuery {
   return query.limit !== undefined;
+}
+
+/** Query parameter that asks for archived records. */
+export const ARCHIVED_PARAMETER = 'archived';
+
+/** Whether a query contains `archived`, valid or not: either way it requires a token. */
+export function asksForArchived(query: Readonly<Record<string, unknown>>): boolean {
+  return ARCHIVED_PARAMETER in query;
+}
+
+/** Reads the parameter `archived`. */
+export function readArchived(text: string | undefined, violations: Violation[]): Archived | undefined {
+  const found = ARCHIVED.find((archived) => archived === text);
+  if (!found && text !== undefined) {
+    const detail = errorMessages.notOneOf(ARCHIVED_PARAMETER, ARCHIVED);
+    violations.push({ parameter: ARCHIVED_PARAMETER, detail });
+  }
+  return found;
+}
+
+/**
+ * {@link readArchived} for a route whose query is not typed.
+ *
+ * @throws ValidationError if it is neither `only` nor `include`
+ */
+export function requireArchived(query: Readonly<Record<string, unknown>>): Archived | undefined {
+  const violations: Violation[] = [];
+  const archived = readArchived(query[ARCHIVED_PARAMETER] as string | undefined, violations);
+  const [first] = violations;
+  if (first) throw new ValidationError([first]);
+  return archived;
 }

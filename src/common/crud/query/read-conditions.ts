@@ -1,8 +1,7 @@
 import { errorMessages, type Violation } from '../../errors/index.js';
 import type { FilterField } from '../definition/filter-field.js';
-import type { Condition } from './list-query.js';
-import { MAX_TEXT } from './literal-pattern.js';
-import { MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from './operators.js';
+import { MAX_TEXT } from './filter-of.js';
+import { type Condition, MAX_CONDITIONS, MAX_VALUES, type Operator, OPERATORS } from './list-query.js';
 
 type Filters = ReadonlyMap<string, FilterField>;
 

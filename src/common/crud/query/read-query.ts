@@ -1,11 +1,16 @@
-import { Injectable, type PipeTransform } from '@nestjs/common';
+import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { Offered } from '../definition/query-definition.js';
-import { readSearch } from '../search/read-search.js';
-import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from './archived.js';
-import { readFields } from './read-fields.js';
-import { type ListQuery, type ReadKind, COUNT_MODES } from './list-query.js';
+import { readSearch } from '../search/search.js';
+import {
+  ARCHIVED_PARAMETER,
+  asksForArchived,
+  COUNT_MODES,
+  type ListQuery,
+  readArchived,
+  type ReadKind,
+} from './list-query.js';
 import { filterNamed, needsOperator, readConditions } from './read-conditions.js';
 
 /** The parameters of each kind of read, besides filters. `q` works only if the resource can be searched. */
@@ -227,4 +232,48 @@ export class PageQueryPipe implements PipeTransform<Record<string, unknown>, Pag
 
 function wholeNumber(text: unknown): number | undefined {
   return typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
+}
+
+/**
+ * Reads the parameter `fields`: comma-separated names of fields that clients see.
+ *
+ * @param violations receives an entry for the first name that is not among those shown
+ * @returns undefined if all fields are requested
+ */
+function readFields(
+  text: string | undefined,
+  shown: readonly string[],
+  violations: Violation[],
+): string[] | undefined {
+  if (text === undefined) return undefined;
+  const names = [...new Set(text.split(','))];
+  const stray = names.find((name) => !shown.includes(name));
+  if (stray === undefined) return names;
+  violations.push({ parameter: 'fields', detail: errorMessages.unknownFieldName(stray, shown) });
+  return undefined;
+}
+
+/** The requested fields of a shown record, and its identifier. */
+export function project<T extends object>(record: T, fields: readonly string[] | undefined): Partial<T> {
+  if (!fields) return record;
+  const entries = Object.entries(record).filter(([name]) => name === '_id' || fields.includes(name));
+  return Object.fromEntries(entries) as Partial<T>;
+}
+
+/** Reads `fields` for hand-written controllers; undefined if all fields are requested. */
+export function fieldsPipe(
+  shown: readonly string[],
+): Type<PipeTransform<string | undefined, string[] | undefined>> {
+  @Injectable()
+  class FieldsPipe implements PipeTransform<string | undefined, string[] | undefined> {
+    /** @throws ValidationError if one is not among those shown */
+    transform(text: string | undefined): string[] | undefined {
+      const violations: Violation[] = [];
+      const fields = readFields(text, shown, violations);
+      const [first, ...others] = violations;
+      if (first) throw new ValidationError([first, ...others]);
+      return fields;
+    }
+  }
+  return FieldsPipe;
 }

@@ -4,11 +4,10 @@ import type { CarriedBody } from '../../http/index.js';
 import type { IsolationFields, RequestQuery } from '../../tenancy/index.js';
 import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isHidden } from '../definition/hidden-path.js';
+import { isHidden } from '../definition/filter-field.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
-import type { ReadKind } from '../query/list-query.js';
 import { HANDLERS } from '../options/option-names.js';
-import { asksForArchived } from '../query/archived.js';
+import { asksForArchived, type ReadKind } from '../query/list-query.js';
 
 /**
  * How the body of a route is read: as a create, a merge patch, operations or lines of them, or another class.

@@ -8,10 +8,10 @@ import type { CrudStore } from '../store/crud.store.js';
 import { Access } from './access.js';
 import { Creates } from './creates.js';
 import type { CrudRegistry } from './crud.registry.js';
-import type { HookRunner } from './hook-runner.js';
-import { type RecordGuards, readableRecords } from './readable-records.js';
+import { readableRecords, type RecordGuards } from './readable-records.js';
 import { Reads } from './reads.js';
 import type { References } from './references.js';
+import type { HookRunner } from './write-steps.js';
 import { Writes } from './writes.js';
 
 /** A resource of a running application, which its service works with. */

@@ -4,15 +4,14 @@ import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
-import { isChecked } from '../definition/checked-bodies.js';
+import { isChecked } from '../../fields/index.js';
+import { type EntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
-import type { Page } from '../query/page.js';
 import type { ListQuery, PageQuery, ReadQuery } from '../query/list-query.js';
+import type { Page } from '../query/page.js';
 import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
-import { requiredTags, withTags } from './preconditions.js';
-import type { EntityTags } from '../definition/entity-tags.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
 import type { ArchiveOptions, ChangeOptions, ConditionalOptions, WriteOptions } from './verb-options.js';

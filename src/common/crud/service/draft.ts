@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mongo, type Schema, type SchemaType } from 'mongoose';
-import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { Stored } from '../options/records.js';
-import type { StoreChange } from '../store/crud.store.js';
-import { entryTypeOf, type Composite, eachHidden, isHidden, schemaOf } from '../store/hide-fields.js';
 import { isPlainObject } from '../../fields/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/presenter.js';
-import { applyChange } from '../store/apply-change.js';
+import type { Stored } from '../options/records.js';
+import { applyChange, type StoreChange } from '../store/crud.store.js';
+import { type Composite, eachHidden, entryTypeOf, isHidden, schemaOf } from '../store/hide-fields.js';
 import { isIsolatedBy } from './access.js';
 import { valueAt } from './changes.js';
 

@@ -1,10 +1,9 @@
 import type { Schema } from 'mongoose';
 import { type Order, reverseOf, sortOf } from '../definition/order.js';
 import type { Stored } from '../options/records.js';
-import type { Cursors } from '../query/cursors.js';
+import { complementOf, type Cursors, type Position, positionOf, rangesBehind } from '../query/cursors.js';
 import type { PageQuery } from '../query/list-query.js';
 import type { PageCursors } from '../query/page.js';
-import { complementOf, type Position, positionOf, rangesBehind } from '../query/position.js';
 import type { CrudStore, StoreFilter } from '../store/crud.store.js';
 
 /** The list that a page belongs to. */

@@ -17,12 +17,14 @@ import {
   isEmpty,
   keepIdentity,
   keepRequired,
+  mergedFields,
   namesOf,
+  needsPrevious,
+  planChange,
   unchanged,
   valueAt,
 } from './changes.js';
 import { changeOfDraft } from './draft.js';
-import { mergedFields, needsPrevious, planChange } from './plan-change.js';
 import { WriteSteps } from './write-steps.js';
 
 /** How often a write is retried because the record changed in between. */

@@ -1,6 +1,6 @@
 import type { Types } from 'mongoose';
 import type { Stored } from '../options/records.js';
-import type { OutboxEntry } from './outbox-entry.js';
+import type { OutboxEntry } from './outbox.js';
 import type { ReferenceHolds } from './reference-holds.js';
 
 /** Values that a record must have, and MongoDB operators; `null` means that the field is absent. */
@@ -103,4 +103,34 @@ export interface CrudStore<Entity> {
    * resources promise is up to the verb `del`.
    */
   delete(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
+}
+
+type Fields = Record<string, unknown>;
+
+/**
+ * The record that results from an update of another one: `$set`, then `$unset` and `$inc`, ignoring
+ * `$setOnInsert`.
+ */
+export function applyChange<Entity>(
+  previous: Stored<Entity>,
+  { $set = {}, $unset = {}, $inc = {} }: Record<string, object>,
+): Stored<Entity> {
+  const record = { ...previous } as Fields;
+  for (const [path, value] of Object.entries($set)) setAt(record, path.split('.'), value);
+  for (const path of Object.keys($unset)) setAt(record, path.split('.'), undefined);
+  for (const [path, by] of Object.entries($inc)) record[path] = Number(record[path] ?? 0) + Number(by);
+  return record as Stored<Entity>;
+}
+
+/** Sets a nested value. The objects on the way are copied, so that the previous record is not changed. */
+function setAt(target: Fields, [head = '', ...tail]: readonly string[], value: unknown): void {
+  if (tail.length > 0) {
+    const inner = { ...(target[head] as Fields | undefined) };
+    setAt(inner, tail, value);
+    target[head] = inner;
+  } else if (value === undefined) {
+    Reflect.deleteProperty(target, head);
+  } else {
+    target[head] = value;
+  }
 }

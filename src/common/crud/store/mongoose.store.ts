@@ -1,20 +1,24 @@
 import { type Model, Types } from 'mongoose';
 import { type Database, OPERATION_LIMITS } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
-import { type SearchDefinition, WORDS } from '../search/search-definition.js';
-import type { StoredWords } from '../search/stored-words.js';
-import { applyChange } from './apply-change.js';
-import { counted } from './counted.js';
-import type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './crud.store.js';
-import { filtered } from './exact-conditions.js';
+import { type SearchDefinition, type StoredWords, WORDS } from '../search/search.js';
+import {
+  applyChange,
+  type CrudStore,
+  type StoreChange,
+  type StoreFilter,
+  type StoreRead,
+  type Updated,
+} from './crud.store.js';
+import { counted, filtered } from './exact-conditions.js';
 import { GatheredInserts, recordOfDocument } from './gathered-inserts.js';
 import { GatheredUpdates } from './gathered-updates.js';
 import { hideFields, hidesFields } from './hide-fields.js';
-import { OrderedReads } from './ordered-reads.js';
-import { checkMapNames } from './map-names.js';
 import { LargeWrites } from './large-writes.js';
+import { checkMapNames } from './map-names.js';
+import { OrderedReads } from './ordered-reads.js';
+import { OUTBOX, type OutboxEntry } from './outbox.js';
 import { hasMiddleware } from './own-code.js';
-import { OUTBOX, type OutboxEntry } from './outbox-entry.js';
 import { type PlainRecord, PlainRecords } from './plain-records.js';
 import { type Lookup, ReadBatches } from './read-batches.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';

@@ -1,7 +1,6 @@
 import { type Model, mongo } from 'mongoose';
 import { type Database, OPERATION_LIMITS, STREAM_BATCH, STREAM_BATCH_BYTES } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
-import { bytesOf, followSize } from '../definition/bytes-of.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter, StoreRead } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
@@ -145,4 +144,20 @@ export function isHintRejected(error: unknown): boolean {
 function restOf(sort: Sort, range: StoreFilter): Record<string, 1 | -1> {
   const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
   return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));
+}
+
+/** Approximate size of a value in memory, which depends mostly on its strings. Unit: bytes. */
+export function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  if (ArrayBuffer.isView(value)) return value.byteLength;
+  return Object.values(value).reduce((sum: number, member) => sum + bytesOf(member), 16);
+}
+
+/** How fast a known size shrinks: the weight of a smaller new one. */
+const FORGETTING = 0.2;
+
+/** Follows the sizes it is given: up at once, down slowly. Unit: bytes. */
+export function followSize(known: number | undefined, size: number): number {
+  return known === undefined || size > known ? size : known + (size - known) * FORGETTING;
 }

@@ -4,7 +4,7 @@ import { getConnectionToken, getModelToken, type ModelDefinition } from '@nestjs
 import { type Connection, type Model, type mongo, Schema, Types } from 'mongoose';
 import { CRUD_CONNECTION, Database, OPERATION_LIMITS, reserveCollection } from '../../database/index.js';
 import { DuplicateValueError } from '../../errors/index.js';
-import { type SearchDefinition, WORDS } from '../search/search-definition.js';
+import { type SearchDefinition, WORDS } from '../search/search.js';
 import { WordKeeper } from './word-keeper.js';
 
 /** How far the words of a collection's older records have been gathered. */

@@ -1,9 +1,7 @@
 import { Schema, type SchemaType } from 'mongoose';
-import { type SearchDefinition, WORDS } from '../search/search-definition.js';
-import { type StoredWords, storedWords } from '../search/stored-words.js';
-import { wordsOf } from '../search/words.js';
-import { withOneList } from '../definition/indexes.js';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import { withOneList } from '../definition/indexes.js';
+import { type SearchDefinition, type StoredWords, storedWords, WORDS, wordsOf } from '../search/search.js';
 import type { StoreChange } from './crud.store.js';
 
 /** The schema of a model whose records carry the words of their searched fields, hidden and indexed. */

@@ -1,5 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import { CrudClient, type Json } from './crud-client.js';
+import { CrudClient, type Json } from './create-crud-testing-module.js';
 
 /** A body, or a function that makes one each time a test sends it. */
 export type CrudContractBody = Json | (() => Json);

@@ -2,8 +2,8 @@ export {
   createCrudTestingModule,
   type CrudTestingModule,
   type CrudTestingOptions,
+  type Json,
 } from './create-crud-testing-module.js';
-export type { Json } from './crud-client.js';
 export {
   type CrudContractBody,
   type CrudContractOptions,

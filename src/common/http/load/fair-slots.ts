@@ -1,6 +1,6 @@
+import ipaddr from 'ipaddr.js';
 import { OverloadedError } from '../../errors/index.js';
 import type { HttpRequest } from '../../platform/index.js';
-import { networkOf } from '../client-of.js';
 
 /** Maximum numbers of slots. */
 export interface SlotLimits {
@@ -121,4 +121,21 @@ function largestOf<T extends { readonly size: number }>(items: Iterable<T>): T |
   let largest: T | undefined;
   for (const item of items) if (!largest || item.size > largest.size) largest = item;
   return largest;
+}
+
+/** Of an IPv6 address, the part that a network gives to one customer. Unit: bytes. */
+const NETWORK_BYTES = 8;
+
+/** The client that limits apply to: the tenant of a request or, without a token, its address. */
+export function clientOf({ ip, tenantContext }: HttpRequest): string {
+  return tenantContext?.tenant ?? networkOf(ip ?? '');
+}
+
+/** The address itself or, of an IPv6 address, its network: its owner has 2^64 of them. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  const bytes = parsed.toByteArray();
+  return ipaddr.fromByteArray(bytes.fill(0, NETWORK_BYTES)).toString();
 }

@@ -11,8 +11,7 @@ import {
 import { type HttpRequest, type HttpResponse, rawOf } from '../../platform/index.js';
 import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
 import { slotOwner, slotOwnerOf } from './fair-slots.js';
-import { KnownTenants } from './known-tenants.js';
-import { type RateLimitOptions, RateLimits } from './rate-limits.js';
+import { KnownTenants, type RateLimitOptions, RateLimits } from './rate-limits.js';
 
 /** Limits of the load that a process accepts. */
 export interface LoadOptions extends FairQueueOptions, RateLimitOptions {

@@ -1,0 +1,164 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type DynamicModule,
+  type FactoryProvider,
+  Global,
+  Module,
+} from '@nestjs/common';
+import { EventEmitter2, OnEvent, EventEmitterModule } from '@nestjs/event-emitter';
+
+/** The hooks that run after a write, and the events of the same name. */
+export type AfterHook = 'afterCreate' | 'afterUpdate' | 'afterDel';
+
+/** The purpose of a write. A resource with an archive reports `del` and `restore` through `afterUpdate`. */
+export type WriteAction = 'create' | 'update' | 'del' | 'restore';
+
+/** Tells a listener about a write. */
+export interface EntityEvent<Entity = unknown> {
+  /** `evt_` and 24 hexadecimal digits, the same on every delivery; absent if the resource has no outbox. */
+  readonly id?: string;
+  /** Name of the resource, such as `posts`. */
+  readonly resource: string;
+  readonly action: WriteAction;
+  /** The record as it was stored or removed, with the fields that clients may see. */
+  readonly record: Entity;
+  /** Names of the fields that the write set, changed or removed; empty for a delete. */
+  readonly changed: readonly string[];
+  /** The tenant that made the write: 24 hexadecimal digits; absent if no token was required. */
+  readonly tenant?: string;
+  /** Time of the write: RFC 3339, UTC, milliseconds. */
+  readonly time: string;
+}
+
+/** The name of an emitted event, for example `posts.afterCreate`. */
+export function entityEventName(resource: string, hook: AfterHook): string {
+  return `${resource}.${hook}`;
+}
+
+/** Injection token of {@link EventsOptions}. */
+export const EVENTS_OPTIONS = Symbol('EventsOptions');
+
+/** How events are published. */
+export interface EventsOptions {
+  /** A hook or listener that takes longer is logged as slow, and the request goes on without it. Unit: milliseconds. */
+  hookWarnMs: number;
+}
+
+/** A listener to the events of a resource. */
+export type EntityListener<Entity> = (event: EntityEvent<Entity>) => unknown;
+
+/** Runs after-hooks and emits their events, without letting them fail or delay a request. */
+@Injectable()
+export class EntityEventPublisher {
+  private readonly logger = new Logger('Hooks');
+  private readonly running = new Set<Promise<void>>();
+
+  constructor(
+    private readonly emitter: EventEmitter2,
+    @Inject(EVENTS_OPTIONS) private readonly options: EventsOptions,
+  ) {}
+
+  /**
+   * Calls the resource's own hook, then every listener of `<resource>.<hook>` through EventEmitter2. Resolves
+   * when all are done, or after `hookWarnMs`, whichever comes first; never rejects.
+   */
+  async publish<Entity>(hook: AfterHook, event: EntityEvent<Entity>, ownHook?: () => unknown): Promise<void> {
+    const name = entityEventName(event.resource, hook);
+    const listeners = [...(ownHook ? [ownHook] : []), ...this.listenersOf<Entity>(name)];
+    if (listeners.length === 0) return;
+    const work = Promise.all(listeners.map((listener) => this.run(name, event, listener)));
+    const done = work.then(() => void this.running.delete(done));
+    this.running.add(done);
+    await this.warnWhenSlow(name, event, done);
+  }
+
+  /** Whether the event of a hook has a listener. If not, the event need not be made. */
+  isHeard(resource: string, hook: AfterHook): boolean {
+    return (
+      this.emitter.listenerCount(entityEventName(resource, hook)) > 0 ||
+      this.emitter.listenersAny().length > 0
+    );
+  }
+
+  /** Runs a before-hook and logs it if it takes longer than `hookWarnMs`. @throws the hook's own exception */
+  async watch(name: string, hook: () => Promise<void>): Promise<void> {
+    const { hookWarnMs } = this.options;
+    const timer = setTimeout(() => {
+      this.logger.warn({ event: name }, `A hook of ${name} takes longer than ${hookWarnMs} ms`);
+    }, hookWarnMs);
+    try {
+      await hook();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Resolves when no hook is running; used by the shutdown. */
+  async drain(): Promise<void> {
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  /**
+   * Called one by one, no listener can keep the event from another: `emitAsync` stops at the first that
+   * throws.
+   */
+  private listenersOf<Entity>(name: string): EntityListener<Entity>[] {
+    const named = this.emitter.listeners(name) as EntityListener<Entity>[];
+    const any = this.emitter.listenersAny().map((listener): EntityListener<Entity> => {
+      return (event) => (listener as (name: string, event: EntityEvent<Entity>) => unknown)(name, event);
+    });
+    return [...named, ...any];
+  }
+
+  private async run<Entity>(name: string, event: EntityEvent<Entity>, listener: EntityListener<Entity>) {
+    try {
+      await listener(event);
+    } catch (error) {
+      this.logger.error({ ...identifiersOf(name, event), error }, `A hook or listener of ${name} failed`);
+    }
+  }
+
+  private async warnWhenSlow(name: string, event: EntityEvent, done: Promise<void>): Promise<void> {
+    const { hookWarnMs } = this.options;
+    let timer: NodeJS.Timeout | undefined;
+    const slow = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        this.logger.warn(identifiersOf(name, event), `A hook of ${name} takes longer than ${hookWarnMs} ms`);
+        resolve();
+      }, hookWarnMs);
+    });
+    await Promise.race([done, slow]);
+    clearTimeout(timer);
+  }
+}
+
+/** The identifiers of an event, for the log. The record itself may be confidential. */
+function identifiersOf(name: string, { id, action, tenant, record }: EntityEvent): object {
+  const { _id } = (record ?? {}) as { _id?: unknown };
+  return { event: name, eventId: id, action, tenant, record: _id };
+}
+
+/**
+ * Subscribes a method to an entity event. The publisher logs its exceptions together with the event; they do
+ * not affect the client.
+ */
+export function OnEntityEvent(resource: string, hook: AfterHook): MethodDecorator {
+  // Nest would log only the error. Unsuppressed, it reaches the publisher, which knows the event.
+  return OnEvent(entityEventName(resource, hook), { suppressErrors: false });
+}
+
+/** Provides entity events through EventEmitter2. */
+@Global()
+@Module({})
+export class EventsModule {
+  static forRoot(options: Pick<FactoryProvider<EventsOptions>, 'inject' | 'useFactory'>): DynamicModule {
+    return {
+      module: EventsModule,
+      imports: [EventEmitterModule.forRoot()],
+      providers: [EntityEventPublisher, { provide: EVENTS_OPTIONS, ...options }],
+      exports: [EntityEventPublisher],
+    };
+  }
+}

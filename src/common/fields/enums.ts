@@ -1,0 +1,74 @@
+import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+import type { JsonSchema } from './json-schema.js';
+
+/** Options of `IsOneOf`. */
+export type OneOfOptions = ScalarOptions<string | number>;
+
+/** One of the values of an enum, compared exactly; never coerced. */
+export function IsOneOf(choices: EnumValues, options: OneOfOptions = {}): FieldDecorator {
+  const values = enumValuesOf(choices);
+  const shape = `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
+  const isNumeric = values.every((value) => typeof value === 'number');
+  const isText = values.every((value) => typeof value === 'string');
+  return decoratorOf(
+    {
+      name: 'isOneOf',
+      kind: 'enum',
+      list: false,
+      shape,
+      refusal: (value) => (values.includes(value as string) ? undefined : shape),
+      schema: enumSchema(values),
+      storeType: isNumeric ? Number : isText ? String : Object,
+      storeRequired: !values.includes(''),
+      values,
+    },
+    options,
+  );
+}
+
+/** A TypeScript enum, or an array of the values. */
+export type EnumValues = Readonly<Record<string, string | number>> | readonly (string | number)[];
+
+/**
+ * The values of an enum or an array. The reverse mapping of a numeric enum, from numbers to names, is left
+ * out.
+ */
+export function enumValuesOf(choices: EnumValues): readonly (string | number)[] {
+  if (Array.isArray(choices)) return [...new Set(choices as readonly (string | number)[])];
+  const entries = Object.entries(choices as Record<string, string | number>);
+  const isReverse = (name: string, value: unknown) =>
+    /^-?\d+(\.\d+)?$/.test(name) && (choices as Record<string, unknown>)[String(value)] === Number(name);
+  return [...new Set(entries.filter(([name, value]) => !isReverse(name, value)).map(([, value]) => value))];
+}
+
+/** The schema of values that are compared exactly. */
+export function enumSchema(values: readonly (string | number)[]): JsonSchema {
+  const type = enumTypeOf(values);
+  return { ...(type && { type }), enum: [...values] };
+}
+
+function enumTypeOf(values: readonly unknown[]): JsonSchema['type'] {
+  if (values.every((value) => Number.isInteger(value))) return 'integer';
+  if (values.every((value) => typeof value === 'number')) return 'number';
+  return values.every((value) => typeof value === 'string') ? 'string' : undefined;
+}
+
+/** Options of `IsFlag`. */
+export type FlagOptions = ScalarOptions<boolean>;
+
+/** A JSON boolean; never coerced from a string or number. */
+export function IsFlag(options: FlagOptions = {}): FieldDecorator {
+  const shape = 'true or false';
+  return decoratorOf(
+    {
+      name: 'isFlag',
+      kind: 'flag',
+      list: false,
+      shape,
+      refusal: (value) => (typeof value === 'boolean' ? undefined : shape),
+      schema: { type: 'boolean' },
+      storeType: Boolean,
+    },
+    options,
+  );
+}

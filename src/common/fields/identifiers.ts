@@ -1,0 +1,50 @@
+import type { Type } from '@nestjs/common';
+import { Schema, Types } from 'mongoose';
+import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../ids/index.js';
+import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
+import type { JsonSchema } from './json-schema.js';
+
+/** Options of `IsIdentifier`. */
+export type IdentifierOptions = ScalarOptions<string>;
+
+/** An identifier of 24 hexadecimal digits, stored as an ObjectId. */
+export function IsIdentifier(options: IdentifierOptions = {}): FieldDecorator {
+  return decoratorOf(identifierRule('isIdentifier'), options);
+}
+
+/** An identifier as a client sends it, with a valid example that names no record. */
+export const IDENTIFIER_SCHEMA = {
+  type: 'string',
+  pattern: OBJECT_ID_INPUT_PATTERN,
+  example: '665f1c2ab7e3a90d4c8b4567',
+} as const satisfies JsonSchema;
+
+/** The rule of an identifier. Code may pass an ObjectId. */
+export function identifierRule(name: string): FieldRule {
+  const shape = 'an identifier of 24 hexadecimal digits';
+  return {
+    name,
+    kind: 'identifier',
+    list: false,
+    shape,
+    refusal: (value) => (isIdentifier(value) ? undefined : shape),
+    schema: IDENTIFIER_SCHEMA,
+    storeType: Schema.Types.ObjectId,
+  };
+}
+
+function isIdentifier(value: unknown): boolean {
+  return value instanceof Types.ObjectId || isObjectId(value);
+}
+
+/** Options of `IsReference`. */
+export type ReferenceOptions = ScalarOptions<string>;
+
+/**
+ * The identifier of another record: 24 hexadecimal digits for clients, an ObjectId in the store.
+ *
+ * @param target returns the class of the record, so that classes can refer to each other
+ */
+export function IsReference(target: () => Type<object>, options: ReferenceOptions = {}): FieldDecorator {
+  return decoratorOf({ ...identifierRule('isReference'), reference: target }, options);
+}

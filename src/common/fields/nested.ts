@@ -1,0 +1,100 @@
+import type { Type } from '@nestjs/common';
+import { decoratorOf, type FieldDecorator, type FieldOptions, type FieldRule } from './field-rule.js';
+import { isPlainObject } from './plain-object.js';
+
+/** Options of `IsListOf`. */
+export interface ListOptions extends FieldOptions<unknown[]> {
+  /** Maximum number of entries. */
+  max: number;
+  /** Minimum number of entries. @default 0 */
+  min?: number;
+  /** Whether all entries must be different. @default false */
+  unique?: boolean;
+}
+
+/**
+ * A list, replaced as a whole by an update.
+ *
+ * @param entry class of the entries, or the decorator of a single value
+ * @example `@IsListOf(() => Variant, { max: 50 })`, `@IsListOf(IsReference(() => Tag), { max: 10 })`
+ */
+export function IsListOf(entry: (() => Type<object>) | FieldDecorator, options: ListOptions): FieldDecorator {
+  return decoratorOf(
+    listRule('isListOf', 'rule' in entry ? entry.rule : objectRule(entry), options),
+    options,
+  );
+}
+
+/** The rule of a list whose entries have a rule. */
+export function listRule(
+  name: string,
+  entry: FieldRule,
+  { min = 0, max, unique = false }: { min?: number; max: number; unique?: boolean },
+): FieldRule {
+  if (entry.list)
+    throw new Error('IsListOf takes a class or the decorator of a single value, not of a list.');
+  const count = min > 0 ? `${min} to ${max}` : `at most ${max}`;
+  const shape = `an array of ${count}${unique ? ' distinct' : ''} entries, each ${entry.shape}`;
+  return {
+    ...entry,
+    name,
+    list: true,
+    shape,
+    refusal: (value) =>
+      Array.isArray(value) &&
+      value.length >= min &&
+      value.length <= max &&
+      Array.from(value as unknown[]).every((item) => entry.refusal(item) === undefined) &&
+      (!unique || areDistinct(value, entry))
+        ? undefined
+        : shape,
+    schema: {
+      type: 'array',
+      items: entry.schema,
+      ...(min > 0 && { minItems: min }),
+      maxItems: max,
+      ...(unique && { uniqueItems: true }),
+    },
+    storeRequired: true,
+  };
+}
+
+/** Whether all entries differ as JSON. Identifiers are compared ignoring case. */
+function areDistinct(entries: readonly unknown[], { kind }: FieldRule): boolean {
+  const keyOf = (entry: unknown) =>
+    kind === 'identifier' ? String(entry).toLowerCase() : JSON.stringify(entry);
+  return new Set(entries.map(keyOf)).size === entries.length;
+}
+
+function objectRule(nested: () => Type<object>): FieldRule {
+  const shape = 'an object';
+  return {
+    name: 'isNested',
+    kind: 'nested',
+    list: false,
+    shape,
+    refusal: (value) => (isPlainObject(value) ? undefined : shape),
+    schema: { type: 'object' },
+    nested,
+  };
+}
+
+/** Options of `IsNested`. */
+export type NestedOptions = FieldOptions<object>;
+
+/** A nested object with the fields of a class, checked as strictly as the body itself. */
+export function IsNested(type: () => Type<object>, options: NestedOptions = {}): FieldDecorator {
+  const shape = 'an object';
+  return decoratorOf(
+    {
+      name: 'isNested',
+      kind: 'nested',
+      list: false,
+      shape,
+      refusal: (value) => (isPlainObject(value) ? undefined : shape),
+      schema: { type: 'object' },
+      nested: type,
+    },
+    options,
+  );
+}

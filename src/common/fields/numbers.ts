@@ -1,0 +1,142 @@
+import { Schema, Types } from 'mongoose';
+import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+
+/** Options of `IsNumber`. */
+export interface NumberOptions extends ScalarOptions<number> {
+  /** @default none */
+  min?: number;
+  /** @default none */
+  max?: number;
+}
+
+/** A finite JSON number (IEEE 754 double); never coerced from a string. */
+export function IsNumber(options: NumberOptions = {}): FieldDecorator {
+  const { min, max } = options;
+  const shape = `a number${rangeShape(min, max)}`;
+  return decoratorOf(
+    {
+      name: 'isFiniteNumber',
+      kind: 'number',
+      list: false,
+      shape,
+      refusal: (value) =>
+        Number.isFinite(value) &&
+        (value as number) >= (min ?? -Infinity) &&
+        (value as number) <= (max ?? Infinity)
+          ? undefined
+          : shape,
+      schema: {
+        type: 'number',
+        ...(min !== undefined && { minimum: min }),
+        ...(max !== undefined && { maximum: max }),
+      },
+      storeType: Number,
+    },
+    options,
+  );
+}
+
+/** The bounds of a number as a person reads them: " from 1 to 5", ", at least 1", ", at most 5", or nothing. */
+export function rangeShape(min?: number | string, max?: number | string): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return `, at least ${min}`;
+  return max === undefined ? '' : `, at most ${max}`;
+}
+
+/** Options of `IsWholeNumber`. */
+export interface WholeNumberOptions extends ScalarOptions<number> {
+  /** @default -9007199254740991, the least integer that a JSON reader keeps exactly (RFC 8259, section 6) */
+  min?: number;
+  /** @default 9007199254740991 */
+  max?: number;
+}
+
+/** A JSON number without a fraction; never coerced from a string. */
+export function IsWholeNumber(options: WholeNumberOptions = {}): FieldDecorator {
+  const { min, max } = options;
+  const shape = `a whole number${rangeShape(min, max)}`;
+  const [least, most] = [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER];
+  return decoratorOf(
+    {
+      name: 'isWholeNumber',
+      kind: 'integer',
+      list: false,
+      shape,
+      refusal: (value) =>
+        Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
+          ? undefined
+          : shape,
+      schema: { type: 'integer', minimum: least, maximum: most },
+      storeType: Number,
+    },
+    options,
+  );
+}
+
+/** Options of `IsDecimal`. */
+export interface DecimalOptions extends ScalarOptions<string> {
+  /** Maximum number of digits after the decimal point. */
+  scale: number;
+  /** @default none */
+  min?: number | string;
+  /** @default none */
+  max?: number | string;
+}
+
+/** Number of digits that IEEE 754 decimal128 keeps exactly. */
+const PRECISION = 34;
+
+/** A decimal number as a string such as "12.50", stored exactly as a Decimal128. */
+export function IsDecimal(options: DecimalOptions): FieldDecorator {
+  const { scale, min, max } = options;
+  const fraction = scale > 0 ? `(\\.\\d{1,${scale}})?` : '';
+  const pattern = new RegExp(`^-?(0|[1-9]\\d*)${fraction}$`);
+  const digits =
+    scale > 0 ? `a decimal string with at most ${scale} digits after the point` : 'an integer string';
+  const shape = `${digits}${rangeShape(min, max).replace(/^ from/, ', from')}, such as "${exampleOf(options)}"`;
+  const accepts = (value: unknown) => {
+    const text = value instanceof Types.Decimal128 ? value.toString() : value;
+    return (
+      typeof text === 'string' &&
+      pattern.test(text) &&
+      text.replace(/\D/g, '').length <= PRECISION &&
+      (min === undefined || compareDecimals(text, String(min)) >= 0) &&
+      (max === undefined || compareDecimals(text, String(max)) <= 0)
+    );
+  };
+  return decoratorOf(
+    {
+      name: 'isExactDecimal',
+      kind: 'decimal',
+      list: false,
+      shape,
+      refusal: (value) => (accepts(value) ? undefined : shape),
+      schema: { type: 'string', format: 'decimal', pattern: pattern.source },
+      storeType: Schema.Types.Decimal128,
+    },
+    options,
+  );
+}
+
+function exampleOf({ example, min, scale }: DecimalOptions): string {
+  return example ?? (min === undefined ? `12${scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''}` : String(min));
+}
+
+/**
+ * Compares two decimal strings, such as "12.50" and "-3", exactly: negative, zero or positive, as a sort
+ * expects.
+ */
+function compareDecimals(left: string, right: string): number {
+  const scale = Math.max(fractionOf(left).length, fractionOf(right).length);
+  const difference = unscaled(left, scale) - unscaled(right, scale);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+function fractionOf(text: string): string {
+  return text.split('.')[1] ?? '';
+}
+
+function unscaled(text: string, scale: number): bigint {
+  const digits = `${text.split('.')[0] ?? ''}${fractionOf(text).padEnd(scale, '0')}`;
+  return BigInt(digits);
+}

@@ -1,0 +1,50 @@
+import { TIMESTAMP_SHAPE } from './fault-list.js';
+import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+
+/** Options of `IsTimestamp`. */
+export interface TimestampOptions extends Omit<ScalarOptions<string>, 'default'> {
+  /** Stored if a create omits the field; a function is called for each record. @default none */
+  default?: Date | (() => Date);
+}
+
+/** A timestamp, sent as an RFC 3339 string and stored as a `Date`. */
+export function IsTimestamp(options: TimestampOptions = {}): FieldDecorator {
+  const shape = TIMESTAMP_SHAPE;
+  return decoratorOf(
+    {
+      name: 'isTimestamp',
+      kind: 'timestamp',
+      list: false,
+      shape,
+      refusal: (value) => (isTimestampDate(value) ? undefined : shape),
+      schema: { type: 'string', format: 'date-time' },
+      storeType: Date,
+    },
+    options,
+  );
+}
+
+/** date-time of RFC 3339, section 5.6, up to milliseconds: more digits could not be returned. */
+const RFC_3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,3})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+
+/** The range of years that four digits can express, in milliseconds since 1970. */
+const [EARLIEST, LATEST] = [-62_167_219_200_000, 253_402_300_799_999];
+
+/** Parses an RFC 3339 timestamp; undefined if it is not one, or if the day does not exist. */
+export function parseTimestamp(value: unknown): Date | undefined {
+  const match = typeof value === 'string' ? RFC_3339.exec(value) : null;
+  if (!match) return undefined;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const midnight = new Date(0);
+  midnight.setUTCFullYear(year, month - 1, day);
+  if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return undefined;
+  const date = new Date((value as string).toUpperCase());
+  // An offset can move a date out of the years that four digits can express.
+  return isTimestampDate(date) ? date : undefined;
+}
+
+/** Whether a value is a date that RFC 3339 can express. */
+export function isTimestampDate(value: unknown): value is Date {
+  return value instanceof Date && value.getTime() >= EARLIEST && value.getTime() <= LATEST;
+}
