@@ -1,3 +1,5 @@
+import { Prop, Schema, Virtual } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
 import {
   IsDecimal,
   IsFlag,
@@ -52,4 +54,18 @@ export class ProductInput {
 
   @IsReference(() => Category, { optional: true })
   category?: string;
+}
+
+/** An entity of that input, with a field and a virtual of its own. */
+@Schema({ timestamps: true, collection: 'goods' })
+export class Product extends ProductInput {
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+
+  @Virtual({
+    get(this: Product) {
+      return this.name.toUpperCase();
+    },
+  })
+  shout?: string;
 }

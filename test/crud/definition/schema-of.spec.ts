@@ -1,4 +1,4 @@
-import { Prop, Schema as MongooseSchema, Virtual } from '@nestjs/mongoose';
+import { Prop, Schema as MongooseSchema } from '@nestjs/mongoose';
 import { IsInt, IsString, ValidateNested } from 'class-validator';
 import { Type } from 'class-transformer';
 import { model, Schema, Types } from 'mongoose';
@@ -12,22 +12,9 @@ import {
   IsTimestamp,
   schemaOf,
 } from '../../../src/common/fields/index.js';
-import { ProductInput } from '../../support/product-input.js';
+import { Product, ProductInput } from '../../support/product-input.js';
 
 const ID = '665f1c2ab7e3a90d4c8b4567';
-
-@MongooseSchema({ timestamps: true, collection: 'goods' })
-class Product extends ProductInput {
-  @Prop({ type: Schema.Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-
-  @Virtual({
-    get(this: Product) {
-      return this.name.toUpperCase();
-    },
-  })
-  shout?: string;
-}
 
 describe('schemaOf', () => {
   it('has the fields of field decorators and of @Prop(), and the options and virtuals of the class', () => {

@@ -1,7 +1,7 @@
 import { Body, Controller, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { Prop, Schema as MongooseSchema, Virtual } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import {
   ApiProperty,
   DocumentBuilder,
@@ -11,7 +11,6 @@ import {
   SwaggerModule,
 } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { Schema, Types } from 'mongoose';
 import {
   fieldsOf,
   IsListOf,
@@ -20,20 +19,7 @@ import {
   jsonSchemaOf,
   unvalidatedFieldsOf,
 } from '../../../src/common/fields/index.js';
-import { ProductInput } from '../../support/product-input.js';
-
-@MongooseSchema({ timestamps: true, collection: 'goods' })
-class Product extends ProductInput {
-  @Prop({ type: Schema.Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-
-  @Virtual({
-    get(this: Product) {
-      return this.name.toUpperCase();
-    },
-  })
-  shout?: string;
-}
+import { Product, ProductInput } from '../../support/product-input.js';
 
 const WIDTH = { type: 'integer', minimum: 1, maximum: 500 };
 const DIMENSIONS = {
