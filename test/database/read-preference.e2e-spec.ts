@@ -1,7 +1,4 @@
 /** @mongodb */
-import { CRUD_CONNECTION } from '../../src/common/database/index.js';
-import { getConnectionToken } from '@nestjs/mongoose';
-import type { Connection } from 'mongoose';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { createTestApp, type TestApp } from '../support/test-app.js';
 
@@ -16,9 +13,7 @@ describe('reads', () => {
   ])('go to the primary with %s in the URI, so that a write is seen at once', async (preference) => {
     const uri = freshDatabaseUri();
     app = await createTestApp({ env: { MONGODB_URI: `${uri}&${preference}` } });
-    const client = app.app
-      .get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false })
-      .getClient();
+    const client = app.connection.getClient();
     expect(client.readPreference.mode).toBe('primary');
     const created = await app.post('/todos', { title: 'Water the plants' });
     expect(created.status).toBe(201);

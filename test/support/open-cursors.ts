@@ -1,6 +1,4 @@
-import { CRUD_CONNECTION } from '../../src/common/database/index.js';
-import { getConnectionToken } from '@nestjs/mongoose';
-import type { Connection, mongo } from 'mongoose';
+import type { mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
 
 /** What a server answers to `find` and `getMore`. */
@@ -14,7 +12,7 @@ interface CursorReply {
  */
 export function watchCursors(app: TestApp): ReadonlyMap<string, number> {
   const open = new Map<string, number>();
-  const client = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
+  const client = app.connection.getClient();
   const asked = new Map<number, string>();
   client.on('commandStarted', ({ commandName, requestId, command }: mongo.CommandStartedEvent) => {
     if (commandName === 'getMore') asked.set(requestId, String(command.getMore));

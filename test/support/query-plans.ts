@@ -1,6 +1,4 @@
-import { CRUD_CONNECTION } from '../../src/common/database/index.js';
-import { getConnectionToken } from '@nestjs/mongoose';
-import type { Connection, mongo } from 'mongoose';
+import type { mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
 
 /** One command that the database was sent, and the stages of the plan that it would carry it out by. */
@@ -27,7 +25,7 @@ export async function plansOf(
   collection: string,
   run: () => Promise<unknown>,
 ): Promise<QueryPlan[]> {
-  const client = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
+  const client = app.connection.getClient();
   const sent: mongo.CommandStartedEvent[] = [];
   const record = (event: mongo.CommandStartedEvent) => void sent.push(event);
   client.on('commandStarted', record);

@@ -1,6 +1,4 @@
-import { CRUD_CONNECTION } from '../../src/common/database/index.js';
-import { getConnectionToken } from '@nestjs/mongoose';
-import type { Connection, mongo } from 'mongoose';
+import type { mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
 
 /** A command that the service sent to its database. */
@@ -12,7 +10,7 @@ export interface SentCommand {
 
 /** Calls a function with each command that asks for records; stop it with what it gives back. */
 export function watchCommands(app: TestApp, onCommand: (sent: SentCommand) => void): () => void {
-  const client = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
+  const client = app.connection.getClient();
   const record = ({ commandName, command }: mongo.CommandStartedEvent) => {
     const collection: unknown = commandName === 'getMore' ? command.collection : command[commandName];
     if (typeof collection === 'string') onCommand({ name: `${commandName} ${collection}`, command });

@@ -1,10 +1,11 @@
 import { Writable } from 'node:stream';
 import type { DynamicModule } from '@nestjs/common';
+import { getConnectionToken } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import mongoose from 'mongoose';
 import { AppModule } from '../../src/app.module.js';
 import { type ApiDescription, type AppOptions, createApp } from '../../src/app.setup.js';
-import { DatabaseServer } from '../../src/common/database/index.js';
+import { CRUD_CONNECTION, DatabaseServer } from '../../src/common/database/index.js';
 import { createLog } from '../../src/common/http/index.js';
 import { Metrics } from '../../src/common/metrics/index.js';
 import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
@@ -44,6 +45,11 @@ export class TestApp {
     readonly logLines: Record<string, unknown>[],
     private readonly client: mongoose.mongo.MongoClient,
   ) {}
+
+  /** The connection of the service, to watch what it sends. */
+  get connection(): mongoose.Connection {
+    return this.app.get(getConnectionToken(CRUD_CONNECTION), { strict: false });
+  }
 
   /** Sends one request; `path` may carry a query. */
   async request(

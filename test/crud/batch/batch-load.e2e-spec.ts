@@ -1,9 +1,7 @@
-import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { getConnectionToken } from '@nestjs/mongoose';
 import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
-import type { Connection, mongo } from 'mongoose';
+import type { mongo } from 'mongoose';
 import { AppModule } from '../../../src/app.module.js';
 import type { TransferLimits } from '../../../src/common/http/index.js';
 import type { DatabaseServer } from '../../../src/common/database/index.js';
@@ -127,9 +125,7 @@ describe('the items of a batch', () => {
   beforeEach(async () => {
     await start();
     sizes.length = 0;
-    const client = app.app
-      .get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false })
-      .getClient();
+    const client = app.connection.getClient();
     client.on('commandStarted', ({ commandName, command }: mongo.CommandStartedEvent) => {
       if (commandName === 'insert' && command.insert === 'todos') sizes.push(command.documents.length);
     });

@@ -1,8 +1,7 @@
 /** @mongodb */
-import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
-import { getConnectionToken, Prop, Schema } from '@nestjs/mongoose';
+import { Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
-import { type Connection, Types } from 'mongoose';
+import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
@@ -206,7 +205,7 @@ it('a plan without an index is reported', async () => {
   const app = await createTestApp();
   const todos = app.database.collection('todos');
   await todos.insertMany([{ description: 'a' }, { description: 'b' }]);
-  const service = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false });
+  const service = app.connection;
   const [plan] = await plansOf(app, 'todos', async () => {
     await service.collection('todos').find({ description: 'a' }).sort({ description: 1 }).toArray();
   });

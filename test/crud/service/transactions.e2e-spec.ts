@@ -1,7 +1,7 @@
 /** @mongodb */
 import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { type CallHandler, Injectable, type NestInterceptor, UseInterceptors } from '@nestjs/common';
-import { getConnectionToken, InjectConnection, Prop, Schema } from '@nestjs/mongoose';
+import { InjectConnection, Prop, Schema } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Types } from 'mongoose';
 import { from, lastValueFrom } from 'rxjs';
 import { CrudModule, crudOptions, CrudService } from '../../../src/common/crud/index.js';
@@ -107,7 +107,7 @@ describe('a verb that is called inside a transaction of Mongoose', () => {
     app = await createResourceApp(
       CrudModule.forFeature(letters, { service: LettersService, providers: [InTransaction] }),
     );
-    connection = app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false });
+    connection = app.connection;
     service = app.app.get(LettersService, { strict: false });
   });
   afterAll(() => app.close());

@@ -1,7 +1,5 @@
 /** @mongodb */
-import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
-import { getConnectionToken } from '@nestjs/mongoose';
-import type { Connection, mongo } from 'mongoose';
+import type { mongo } from 'mongoose';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
@@ -14,9 +12,7 @@ describe('writes', () => {
 
   it('are acknowledged once they are in the journal of most members', async () => {
     const concerns = new Map<string, unknown>();
-    const client = app.app
-      .get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false })
-      .getClient();
+    const client = app.connection.getClient();
     const record = ({ commandName, command }: mongo.CommandStartedEvent) =>
       concerns.set(commandName, command.writeConcern);
     client.on('commandStarted', record);

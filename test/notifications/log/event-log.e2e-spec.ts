@@ -1,8 +1,7 @@
 /** @mongodb */
-import { getConnectionToken } from '@nestjs/mongoose';
 import { EventEmitter2 } from '@nestjs/event-emitter';
-import mongoose, { type Connection } from 'mongoose';
-import { CRUD_CONNECTION, Database } from '../../../src/common/database/index.js';
+import mongoose from 'mongoose';
+import { Database } from '../../../src/common/database/index.js';
 import { EventLog, type EventRecord, type NewEvent } from '../../../src/notifications/log/event-log.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
@@ -42,9 +41,7 @@ describe('the log of events', () => {
 
   /** A log as another process has it. */
   function another(): EventLog {
-    const model = app.app
-      .get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false })
-      .model('EventRecord');
+    const model = app.connection.model('EventRecord');
     return new EventLog(model as never, app.app.get(Database, { strict: false }));
   }
   const stored = () => app.database.collection<EventRecord>('events').find().sort({ seq: 1 }).toArray();

@@ -1,11 +1,10 @@
 /** @mongodb */
-import { getConnectionToken } from '@nestjs/mongoose';
-import { type Connection, Types } from 'mongoose';
+import { Types } from 'mongoose';
 import { DeliveriesModule } from '../../../src/notifications/deliveries/deliveries.module.js';
 import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
 import { DueDeliveries } from '../../../src/notifications/worker/due-deliveries.js';
 import { Receivers, type Slot, type SlotLimits, Slots } from '../../../src/notifications/worker/slots.js';
-import { CRUD_CONNECTION, Database } from '../../../src/common/database/index.js';
+import { Database } from '../../../src/common/database/index.js';
 import { newDelivery } from '../../support/deliveries.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
@@ -31,10 +30,7 @@ describe('a backlog', () => {
   });
   function start(limits: SlotLimits): void {
     slots = new Slots(limits);
-    const receivers = new Receivers(
-      app.app.get<Connection>(getConnectionToken(CRUD_CONNECTION)),
-      app.app.get(Database),
-    );
+    const receivers = new Receivers(app.connection, app.app.get(Database));
     due = new DueDeliveries(queue, slots, receivers);
   }
 
