@@ -1,12 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { Controller, type DynamicModule, Get, Module, StreamableFile } from '@nestjs/common';
-import { AppModule } from '../../src/app.module.js';
+import { Controller, Get, StreamableFile } from '@nestjs/common';
 import { Compressed } from '../../src/common/crud/index.js';
-import type { DatabaseServer } from '../../src/common/database/index.js';
-import type { Environment } from '../../src/config/index.js';
 import { eventually } from '../support/eventually.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { createTestApp, serviceWith, type TestApp } from '../support/test-app.js';
 
 const TEXT = 'x'.repeat(5_000);
 
@@ -47,14 +44,6 @@ class SlowController {
   }
 }
 
-@Module({})
-class SlowModule {
-  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
-    const imports = [AppModule.forRoot(environment, database)];
-    return { module: SlowModule, imports, controllers: [SlowController] };
-  }
-}
-
 describe('a server that closes', () => {
   /** Longer than a test may take: what waits for it does not end. */
   const FOREVER_MS = 600_000;
@@ -65,7 +54,7 @@ describe('a server that closes', () => {
     finish = undefined;
     received = '';
     const limits = { bodyMs: FOREVER_MS, stallMs: FOREVER_MS };
-    app = await createTestApp({ root: SlowModule.forRoot, limits });
+    app = await createTestApp({ root: serviceWith({ controllers: [SlowController] }), limits });
     app.app.getHttpAdapter().getInstance().server.keepAliveTimeout = FOREVER_MS;
     // It never ends its side by itself, and asks for nothing else.
     socket = connect(Number(new URL(app.url).port), '127.0.0.1');

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, ModuleMetadata } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import mongoose from 'mongoose';
@@ -137,6 +137,16 @@ export interface TestAppOptions {
   api?: ApiDescription;
   /** How long clients may take, and how many lists are read at a time. */
   limits?: AppOptions['limits'];
+}
+
+/** The root module of the service with what a test adds to it. */
+export function serviceWith({ imports = [], ...added }: ModuleMetadata): typeof AppModule.forRoot {
+  class ServiceWithMore {}
+  return (environment, database) => ({
+    module: ServiceWithMore,
+    imports: [AppModule.forRoot(environment, database), ...imports],
+    ...added,
+  });
 }
 
 /** Starts a service on a free port and a database of its own. */

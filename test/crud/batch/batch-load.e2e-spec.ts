@@ -1,16 +1,13 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import type { mongo } from 'mongoose';
-import { AppModule } from '../../../src/app.module.js';
 import type { TransferLimits } from '../../../src/common/http/index.js';
-import type { DatabaseServer } from '../../../src/common/database/index.js';
-import type { Environment } from '../../../src/config/index.js';
 import { titled } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { OpenImport } from '../../support/import-client.js';
 import { expectProblem } from '../../support/problems.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
 
 /** The smallest number of places that a process can have. */
 const PLACES = 8;
@@ -25,19 +22,11 @@ class GateController {
   }
 }
 
-@Module({})
-class GateModule {
-  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
-    const imports = [AppModule.forRoot(environment, database)];
-    return { module: GateModule, imports, controllers: [GateController] };
-  }
-}
-
 let app: TestApp;
 const open = new Set<OpenImport>();
 async function start(limits?: Partial<TransferLimits>): Promise<void> {
   const env = { MAX_RUNNING_REQUESTS: String(PLACES), MAX_WAIT_MS: '4000', TRUSTED_PROXIES: '127.0.0.1' };
-  app = await createTestApp({ env, root: GateModule.forRoot, limits });
+  app = await createTestApp({ env, root: serviceWith({ controllers: [GateController] }), limits });
 }
 afterEach(async () => {
   held.splice(0).forEach((release) => release());

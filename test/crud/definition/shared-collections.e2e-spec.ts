@@ -2,11 +2,10 @@
 import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { getModelToken, MongooseModule, Schema } from '@nestjs/mongoose';
 import { type Model, Schema as MongooseSchema } from 'mongoose';
-import { AppModule } from '../../../src/app.module.js';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { createTestApp } from '../../support/test-app.js';
+import { createTestApp, serviceWith } from '../../support/test-app.js';
 
 class ParcelInput {
   @IsText({ max: 40 })
@@ -15,8 +14,6 @@ class ParcelInput {
 
 @Schema({ timestamps: true })
 class Parcel extends ParcelInput {}
-
-class ParcelsModule {}
 
 describe('the name of a resource', () => {
   it.each([
@@ -35,12 +32,7 @@ describe('the name of a resource', () => {
       audit: true,
       query: { search: ['label'] },
     });
-    const start = createTestApp({
-      root: (environment, database) => ({
-        module: ParcelsModule,
-        imports: [AppModule.forRoot(environment, database), parcels],
-      }),
-    });
+    const start = createTestApp({ root: serviceWith({ imports: [parcels] }) });
     const sentence = `Parcel has the collection "${name}", which is that of the service's ${model}. Give the resource`;
     await expect(start).rejects.toThrow(sentence);
   });

@@ -29,10 +29,9 @@ import { ProblemFilter } from '../../../src/common/errors/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import { StrictQueryInterceptor } from '../../../src/common/http/index.js';
 import { currentTenant, TenancyModule } from '../../../src/common/tenancy/index.js';
-import { appWith } from '../../support/app-with.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
 
 /** Says in a header that it has seen the request. */
 class Seen implements NestInterceptor {
@@ -72,7 +71,9 @@ describe('anything added to the chain also runs for generated routes', () => {
         throw new ForbiddenException('Closed for today.');
       },
     };
-    const app = await appWith([{ provide: APP_GUARD, useValue: refuse }]);
+    const app = await createTestApp({
+      root: serviceWith({ providers: [{ provide: APP_GUARD, useValue: refuse }] }),
+    });
     const response = await fetch(`${app.url}/todos?limit=1`);
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ detail: 'Closed for today.' });
@@ -80,7 +81,9 @@ describe('anything added to the chain also runs for generated routes', () => {
   });
 
   it('a global interceptor', async () => {
-    const app = await appWith([{ provide: APP_INTERCEPTOR, useClass: Stamp }]);
+    const app = await createTestApp({
+      root: serviceWith({ providers: [{ provide: APP_INTERCEPTOR, useClass: Stamp }] }),
+    });
     const page = await fetch(`${app.url}/todos?limit=1`);
     expect(await page.json()).toMatchObject({ count: 0, stamped: true });
     await app.close();
@@ -94,7 +97,9 @@ describe('anything added to the chain also runs for generated routes', () => {
         return value as unknown;
       },
     };
-    const app = await appWith([{ provide: APP_PIPE, useValue: watch }]);
+    const app = await createTestApp({
+      root: serviceWith({ providers: [{ provide: APP_PIPE, useValue: watch }] }),
+    });
     const { body } = await readOne(app);
     expect(seen).toContain((body as { _id: string })._id);
     await app.close();
@@ -132,7 +137,9 @@ describe('anything added to the chain also runs for generated routes', () => {
       }
     }
     const useFactory = (reflector: Reflector) => new Stamped(reflector);
-    const app = await appWith([{ provide: APP_INTERCEPTOR, useFactory, inject: [Reflector] }]);
+    const app = await createTestApp({
+      root: serviceWith({ providers: [{ provide: APP_INTERCEPTOR, useFactory, inject: [Reflector] }] }),
+    });
     const page = await fetch(`${app.url}/todos?limit=1`);
     expect(await page.json()).toMatchObject({ count: 0, stamped: true });
     await app.close();

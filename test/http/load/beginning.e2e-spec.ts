@@ -1,10 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
-import { AppModule } from '../../../src/app.module.js';
-import type { DatabaseServer } from '../../../src/common/database/index.js';
-import type { Environment } from '../../../src/config/index.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { Controller, Get } from '@nestjs/common';
+import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
 
 const CLIENTS = 200;
 
@@ -18,20 +15,9 @@ class BegunController {
   }
 }
 
-@Module({})
-class BegunModule {
-  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
-    return {
-      module: BegunModule,
-      imports: [AppModule.forRoot(environment, database)],
-      controllers: [BegunController],
-    };
-  }
-}
-
 let app: TestApp;
 beforeAll(async () => {
-  app = await createTestApp({ root: BegunModule.forRoot });
+  app = await createTestApp({ root: serviceWith({ controllers: [BegunController] }) });
 });
 afterAll(() => app.close());
 

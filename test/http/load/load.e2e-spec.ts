@@ -1,11 +1,9 @@
-import { Controller, type DynamicModule, Get, Headers, Module } from '@nestjs/common';
-import { AppModule } from '../../../src/app.module.js';
-import type { DatabaseServer } from '../../../src/common/database/index.js';
-import type { Environment, Variables } from '../../../src/config/index.js';
+import { Controller, Get, Headers } from '@nestjs/common';
+import type { Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
 import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
 import { inSeconds } from '../../support/tokens.js';
 
 /** What the gate holds back, by the name that its client gives. */
@@ -19,17 +17,9 @@ class GateController {
   }
 }
 
-@Module({})
-class GateModule {
-  static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
-    const imports = [AppModule.forRoot(environment, database)];
-    return { module: GateModule, imports, controllers: [GateController] };
-  }
-}
-
 let app: TestApp;
 async function start(env: Variables): Promise<void> {
-  app = await createTestApp({ env, root: GateModule.forRoot });
+  app = await createTestApp({ env, root: serviceWith({ controllers: [GateController] }) });
 }
 afterEach(async () => {
   releaseClock();
