@@ -113,14 +113,14 @@ const optionally = ({ name, decorators, fits }: RuleCase): RuleCase => ({
   fits,
 });
 
-/** Rules that are compiled: the field decorators, and those of class-validator, also with `@IsOptional()`. */
+/** The field decorators, and the rules of class-validator, also with `@IsOptional()`. */
 export const FIELD_RULES: readonly RuleCase[] = [...DECLARED, ...PLAIN]
   .map(asCase)
   .flatMap((rule) => [rule, optionally(rule)])
   .filter(({ fits }) => fits.length > 0);
 
-/** Rules that nobody knows beforehand. */
-export const UNKNOWN_RULES: {
+/** Rules of an application's own. */
+export const OWN_RULES: {
   name: string;
   decorators: () => PropertyDecorator[];
   body: object;

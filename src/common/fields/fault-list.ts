@@ -22,10 +22,6 @@ export class FaultList {
     return this.pointers.has(pointer);
   }
 
-  get isEmpty(): boolean {
-    return this.faults.length === 0;
-  }
-
   /** Whether further faults would not be listed. */
   get isFull(): boolean {
     return this.faults.length >= MAX_FAULTS;

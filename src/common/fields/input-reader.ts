@@ -1,11 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { errorMessages, ValidationError } from '../errors/index.js';
-import type { ValueForm } from './compiled-check.js';
 import { FaultList } from './fault-list.js';
 import { type FieldDescription, fieldsOf } from './fields.js';
 import { instantiate } from './instantiate.js';
 import { isPlainObject } from './plain-object.js';
-import { verify } from './verify.js';
+import { type ValueForm, verify } from './verify.js';
 
 /** Options of an `InputReader`. */
 export interface InputReaderOptions {

@@ -85,20 +85,6 @@ export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema
   arrayUnique: () => ({ uniqueItems: true }),
 };
 
-/** The other constraints of class-validator, which do not imply a kind of value. */
-const BARE_RULES = new Set(
-  'isDefined isEmpty isInstance isNotEmpty isNotIn maxDate minDate notEquals'.split(' '),
-);
-
-/**
- * Whether class-validator itself has a constraint of that name: such constraints are synchronous and see only
- * the value.
- */
-export function isBuiltIn(name: string | undefined): boolean {
-  if (name === undefined) return false;
-  return Object.hasOwn(PLAIN_RULES, name) || Object.hasOwn(LIST_RULES, name) || BARE_RULES.has(name);
-}
-
 /** Kinds from the most to the least specific: `@IsString() @IsEnum()` is an enum. */
 export const KIND_ORDER: readonly FieldKind[] = [
   'nested',

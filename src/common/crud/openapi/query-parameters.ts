@@ -12,7 +12,7 @@ import {
   OPERATORS,
   type ReadKind,
 } from '../query/list-query.js';
-import { needsOperator } from '../query/read-conditions.js';
+import { needsOperator } from '../query/conditions.js';
 import { filtersOf, parametersOf } from '../query/read-query.js';
 import { MAX_SEARCH_LENGTH, type SearchDefinition } from '../search/search.js';
 import { ApiPaging } from './decorators.js';

@@ -11,7 +11,7 @@ import {
   readArchived,
   type ReadKind,
 } from './list-query.js';
-import { filterNamed, needsOperator, readConditions } from './read-conditions.js';
+import { filterNamed, needsOperator, readConditions } from './conditions.js';
 
 /** The parameters of each kind of read, besides filters. `q` works only if the resource can be searched. */
 const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
@@ -46,7 +46,6 @@ export function readQuery(
   raw: Readonly<Record<string, unknown>>,
   definition: CrudDefinition,
 ): ListQuery {
-  if (isPlain(kind, raw)) return readPlain(kind, raw, definition);
   const isLive = !asksForArchived(raw);
   const { orders } = isLive ? definition.query.live : definition.query;
   const filters = filtersOf(kind, isLive ? definition.query.live : definition.query);
@@ -64,7 +63,7 @@ export function readQuery(
   }) as [string, string][];
   const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
   const conditions = readConditions(filters, given, violations);
-  const search = readSearch(text.q, definition.query.search, violations);
+  const search = text.q === undefined ? undefined : readSearch(text.q, definition.query.search, violations);
   const archived = readArchived(text.archived, violations);
   const expand = readExpand(text.expand, definition, violations);
   const expanded = expand.map(({ path }) => path.split('.', 1)[0] ?? path);
@@ -86,22 +85,6 @@ export function readQuery(
     ...(order && { order }),
     ...page,
   };
-}
-
-/** Whether a query is empty, or only says where a page is, as most do: such a query needs little reading. */
-function isPlain(kind: ReadKind, raw: Readonly<Record<string, unknown>>): raw is PlainQuery {
-  const isPlace = (name: string) => name === 'limit' || name === 'offset';
-  return Object.keys(raw).every((name) => kind === 'list' && isPlace(name) && typeof raw[name] === 'string');
-}
-
-type PlainQuery = Readonly<Partial<Record<'limit' | 'offset', string>>>;
-
-function readPlain(kind: ReadKind, query: PlainQuery, { list }: CrudDefinition): ListQuery {
-  const violations: Violation[] = [];
-  const page = kind === 'list' ? readPage(query, list, violations) : undefined;
-  const [first, ...others] = violations;
-  if (first) throw new ValidationError([first, ...others]);
-  return page ?? {};
 }
 
 /** The filters by the names that clients use. */

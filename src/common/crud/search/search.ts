@@ -164,11 +164,11 @@ const PARTS = /(?<minus>-?)(?:"(?<phrase>[^"]*)"|(?<words>[^\s"]+))/g;
 
 /** Reads the parameter `q`: words and quoted phrases, which a leading minus excludes. */
 export function readSearch(
-  text: string | undefined,
+  text: string,
   definition: SearchDefinition | undefined,
   violations: Violation[],
 ): Search | undefined {
-  if (text === undefined || !definition) return undefined;
+  if (!definition) return undefined;
   const refuse = (detail: string) => {
     violations.push({ parameter: 'q', detail });
     return undefined;

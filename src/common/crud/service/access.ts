@@ -19,7 +19,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { SCALARS } from '../definition/filter-field.js';
 import { plain } from '../definition/presenter.js';
 import type { CrudAction } from '../options/crud-options.js';
-import { predicatesOf } from '../query/filter-of.js';
+import { predicatesOf } from '../query/conditions.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import { entryTypeOf } from '../store/hide-fields.js';
