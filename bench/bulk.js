@@ -3,7 +3,7 @@
  * each takes: starts the built service on its own database and prints records per second, the CPU time of the
  * service per record, and its RSS. Linux only (/proc).
  *
- *   MONGODB_URI=mongodb://127.0.0.1:27017 npm run bench:bulk [records to import …]
+ *   MONGODB_URI=mongodb://127.0.0.1:27017 node bench/bulk.js [records to import …]
  */
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -20,7 +20,7 @@ const WARM_UP = 0.2;
 
 const sizes = process.argv.slice(2).map(Number);
 if (!process.env.MONGODB_URI || sizes.some((size) => !(size > 0))) {
-  console.error('Usage: MONGODB_URI=… npm run bench:bulk [records to import …]');
+  console.error('Usage: MONGODB_URI=… node bench/bulk.js [records to import …]');
   process.exit(1);
 }
 const todo = (i) => ({

@@ -6,7 +6,7 @@
  * subscriptions and many posts on another one (`flood`), and how many commands idle processes send (`idle`).
  * Linux only (/proc).
  *
- *   npm run bench:deliveries -- [latency backlog creates hostile flood idle, all by default]
+ *   node bench/deliveries.js [latency backlog creates hostile flood idle, all by default]
  *
  * It runs on the embedded database, or on MONGODB_URI, where it uses its own database and removes it. Nobody
  * else may use that server meanwhile, since its commands are counted. PROFILE=folder writes a CPU profile of

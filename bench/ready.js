@@ -3,7 +3,7 @@
  * the CPU time for that, and the resident memory after two seconds without requests (Linux only). Alternates
  * between the embedded database and MONGODB_URI, if it is set, with existing empty collections:
  *
- *   npm run bench:ready -- [runs, 7 by default]
+ *   node bench/ready.js [runs, 7 by default]
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';

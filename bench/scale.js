@@ -4,7 +4,7 @@
  * records per second and the resident size of the process at the start, at the peak and at the end. Then asks
  * MongoDB how it carries out every declared order. Linux only (/proc).
  *
- *   MONGODB_URI=mongodb://127.0.0.1:27017 npm run bench:scale -- --records 1000000 [--imported 100000]
+ *   MONGODB_URI=mongodb://127.0.0.1:27017 node bench/scale.js --records 1000000 [--imported 100000]
  */
 import { Buffer } from 'node:buffer';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 const records = Number(values.records ?? 1_000_000);
 const imported = Math.min(records, Number(values.imported ?? 100_000));
 if (!process.env.MONGODB_URI || !(records > 0) || !(imported >= 0)) {
-  console.error('Usage: MONGODB_URI=… npm run bench:scale -- --records 1000000 [--imported 100000]');
+  console.error('Usage: MONGODB_URI=… node bench/scale.js --records 1000000 [--imported 100000]');
   process.exit(1);
 }
 const todo = (i) => ({

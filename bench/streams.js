@@ -4,7 +4,7 @@
  * them. Another process than the service makes the append, as any other process of an installation may. Linux
  * only (/proc).
  *
- *   npm run bench:streams -- [clients, 1000 by default] [events, 50 by default]
+ *   node bench/streams.js [clients, 1000 by default] [events, 50 by default]
  *
  * It runs on the embedded database, in memory, or on MONGODB_URI, where it uses its own database and removes
  * it.

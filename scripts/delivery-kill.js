@@ -15,7 +15,7 @@ import { killProcess } from './support/processes.js';
  * through the live stream; that nothing was delivered for posts that do not exist; and that deliveries with
  * one id have the same bytes.
  *
- * `npm run check:delivery -- --kills 200 --seed 7` kills the API process, which also delivers, on the
+ * `node scripts/delivery-kill.js --kills 200 --seed 7` kills the API process, which also delivers, on the
  * embedded database. With `--mongod <path of a mongod>` it starts that server (as a replica set of one, or
  * without a set by `--standalone`), and kills the API, a worker process, both, or the mongod.
  */

@@ -8,7 +8,7 @@ import { killProcess } from './support/processes.js';
  * Kills the built service at random moments (SIGKILL) while clients repeat the same keyed requests, restarts
  * it each time, and checks that no key has two records and that all clients got the same answer.
  *
- * `npm run check:idempotency -- --kills 200 --seed 7` uses the MongoDB of MONGODB_URI, or the embedded database.
+ * `node scripts/idempotency-kill.js --kills 200 --seed 7` uses the MongoDB of MONGODB_URI, or the embedded database.
  */
 const run = new KillRun();
 

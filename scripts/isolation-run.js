@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
  * Carries out many random operations of several tenants and compares their results, and all stored data, with
  * a model of who may see and change what. This is the suite of the ordinary tests, but longer.
  *
- * `npm run check:isolation -- --operations 100000 --seed 7` uses the MongoDB of MONGODB_URI, or the embedded database.
+ * `node scripts/isolation-run.js --operations 100000 --seed 7` uses the MongoDB of MONGODB_URI, or the embedded database.
  */
 const { values } = parseArgs({
   options: { operations: { type: 'string', default: '10000' }, seed: { type: 'string' } },
