@@ -18,9 +18,6 @@ import type { ArchiveDefinition } from './archive.js';
 import type { Presenter } from './presenter.js';
 import type { QueryDefinition } from './query-definition.js';
 
-/** Writes the JSON of a record. */
-export type RecordWriter = (record: object) => string;
-
 /** A reference with its defaults filled in. */
 export interface ReferenceDefinition extends Required<CrudReference> {
   /** Path of the field that holds the identifier, such as `category` or `lines.product`. */
@@ -69,11 +66,6 @@ export interface CrudDefinition {
   readonly shownFields: readonly string[];
   /** Shows a record to a caller. */
   readonly present: (record: object, caller: TenantContext) => Presented<object>;
-  /**
-   * Makes a writer of a record's JSON as everybody sees it, or of some of its fields and the identifier;
-   * undefined if the option `output` decides what is shown.
-   */
-  readonly writerOf?: (fields: readonly string[] | undefined) => RecordWriter;
   /** Shows the entity's visible fields; `present` then applies the option `output`. */
   readonly presenter: Presenter;
 }

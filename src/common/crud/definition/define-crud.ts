@@ -108,9 +108,6 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     inputFields,
     shownFields,
     present: presentBy(presenter, options.output),
-    ...(options.output === undefined && {
-      writerOf: (fields?: readonly string[]) => presenter.writerOf(fields),
-    }),
     presenter,
   };
 }

@@ -21,87 +21,30 @@ export function plain(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, plain(entry)]));
 }
 
-/** How the values of a field are shown. */
-interface Form {
-  /** Returns a value in the form that JSON should carry. */
-  readonly present: (value: unknown) => unknown;
-  /** The JSON of the result of `present`, without building it; undefined for values that JSON leaves out. */
-  readonly write: (value: unknown) => string | undefined;
-}
-
-/** The form of a value whose type needs nothing special. */
-const PLAIN: Form = { present: plain, write: writePlain };
-
-/** The form that a function gives a value. */
-function formOf(present: Form['present']): Form {
-  return { present, write: (value) => JSON.stringify(present(value)) };
-}
+/** How the values of a field are shown: returns a value in the form that JSON should carry. */
+type Form = (value: unknown) => unknown;
 
 /** Applies a form to a value, or to each entry of a list at any depth. */
-function eachEntry({ present, write }: Form): Form {
-  const presentEach: Form['present'] = (value) =>
-    Array.isArray(value) ? value.map(presentEach) : present(value);
-  const writeEach: Form['write'] = (value) =>
-    Array.isArray(value)
-      ? `[${Array.from(value, (entry) => writeEach(entry) ?? 'null').join(',')}]`
-      : write(value);
-  return { present: presentEach, write: writeEach };
+function eachEntry(form: Form): Form {
+  const presentEach: Form = (value) => (Array.isArray(value) ? value.map(presentEach) : form(value));
+  return presentEach;
 }
 
-/** A field of an object, its name in JSON, and its form. */
-interface Member {
-  readonly name: string;
-  readonly key: string;
-  readonly form: Form;
-}
-
-/** The members of an object in the order of JavaScript properties, and so of JSON: numbers come first. */
-function membersOf(forms: ReadonlyMap<string, Form>): Member[] {
-  const names = Object.keys(Object.fromEntries(forms));
-  return names.map((name) => ({ name, key: `${JSON.stringify(name)}:`, form: forms.get(name) ?? PLAIN }));
-}
+/** The members of an object, by name. */
+type Members = readonly (readonly [name: string, form: Form])[];
 
 /** Shows the members of an object, leaving out absent and null values. */
 function presentMembers(
   source: Readonly<Record<string, unknown>>,
-  members: readonly Member[],
+  members: Members,
 ): Record<string, unknown> {
   const presented: Record<string, unknown> = {};
-  for (const { name, form } of members) {
+  for (const [name, form] of members) {
     const value = source[name];
     if (value === undefined || value === null) continue;
-    presented[name] = typeof value === 'string' ? value : form.present(value);
+    presented[name] = typeof value === 'string' ? value : form(value);
   }
   return presented;
-}
-
-/** Writes the JSON of the result of {@link presentMembers}. */
-function writeMembers(source: Readonly<Record<string, unknown>>, members: readonly Member[]): string {
-  let text = '{';
-  for (const { name, key, form } of members) {
-    const value = source[name];
-    if (value === undefined || value === null) continue;
-    const written = typeof value === 'string' ? quoted(value) : form.write(value);
-    if (written !== undefined) text += text.length === 1 ? key + written : `,${key}${written}`;
-  }
-  return `${text}}`;
-}
-
-/** Characters that may need escaping in JSON. Only unpaired surrogates do, which JSON.stringify decides. */
-// eslint-disable-next-line no-control-regex -- control characters are what it looks for
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
-
-function quoted(text: string): string {
-  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
-}
-
-function writePlain(value: unknown): string | undefined {
-  if (typeof value === 'string') return quoted(value);
-  if (typeof value === 'boolean') return value ? 'true' : 'false';
-  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
-  if (value instanceof Types.ObjectId) return `"${value.toHexString()}"`;
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return `"${value.toISOString()}"`;
-  return JSON.stringify(plain(value));
 }
 
 /**
@@ -111,7 +54,7 @@ function writePlain(value: unknown): string | undefined {
 export class Presenter {
   /** The visible fields, in the order of a response. */
   readonly fields: readonly string[];
-  private readonly members: readonly Member[];
+  private readonly members: Members;
 
   /** @param order fields that come first, such as those of the input */
   constructor(schema: Schema, order: readonly string[]) {
@@ -122,7 +65,7 @@ export class Presenter {
     this.fields = ['_id', ...order.filter((name) => forms.has(name)), ...rest, ...last].filter((name) =>
       forms.has(name),
     );
-    this.members = membersOf(new Map(this.fields.map((name) => [name, forms.get(name) ?? PLAIN])));
+    this.members = this.fields.map((name) => [name, forms.get(name) ?? plain]);
   }
 
   /**
@@ -131,17 +74,6 @@ export class Presenter {
    */
   present(record: object): Record<string, unknown> {
     return presentMembers(record as Record<string, unknown>, this.members);
-  }
-
-  /**
-   * Makes a writer of the JSON of the result of `present`, without building the result.
-   *
-   * @param fields to show besides the identifier. @default all
-   */
-  writerOf(fields?: readonly string[]): (record: object) => string {
-    const isShown = ({ name }: Member) => !fields || name === '_id' || fields.includes(name);
-    const members = this.members.filter(isShown);
-    return (record) => writeMembers(record as Record<string, unknown>, members);
   }
 }
 
@@ -186,11 +118,11 @@ interface Composite {
 function formOfType(type: SchemaType): Form {
   const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
   if (schema) return eachEntry(subdocument(schema));
-  if (entries) return mapOf(isHidden(entries) ? formOf(() => undefined) : formOfType(entries));
+  if (entries) return mapOf(isHidden(entries) ? () => undefined : formOfType(entries));
   if (embeddedSchemaType) return eachEntry(formOfType(embeddedSchemaType));
   // The driver reads small values as numbers.
-  if (type.instance === 'BigInt') return formOf((value) => (value === null ? null : String(value)));
-  return PLAIN;
+  if (type.instance === 'BigInt') return (value) => (value === null ? null : String(value));
+  return plain;
 }
 
 const subdocuments = new WeakMap<Schema, Form>();
@@ -200,28 +132,25 @@ function subdocument(schema: Schema): Form {
   const known = subdocuments.get(schema);
   if (known) return known;
   let form: Form | undefined;
-  const read = () => (form ??= objectOf(formsOf(schema)));
-  const lazy: Form = { present: (value) => read().present(value), write: (value) => read().write(value) };
+  const lazy: Form = (value) => (form ??= objectOf(formsOf(schema)))(value);
   subdocuments.set(schema, lazy);
   return lazy;
 }
 
 function objectOf(forms: ReadonlyMap<string, Form>): Form {
-  const members = membersOf(forms);
-  const isObject = (value: unknown): value is Record<string, unknown> =>
-    typeof value === 'object' && value !== null;
-  return {
-    present: (value) => (isObject(value) ? presentMembers(value, members) : plain(value)),
-    write: (value) => (isObject(value) ? writeMembers(value, members) : PLAIN.write(value)),
-  };
+  const members = [...forms];
+  return (value) =>
+    typeof value === 'object' && value !== null
+      ? presentMembers(value as Record<string, unknown>, members)
+      : plain(value);
 }
 
-function mapOf({ present }: Form): Form {
-  return formOf((value) => {
+function mapOf(form: Form): Form {
+  return (value) => {
     if (typeof value !== 'object' || value === null) return plain(value);
     const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
-    return Object.fromEntries(entries.map(([key, entry]) => [key, present(entry)]));
-  });
+    return Object.fromEntries(entries.map(([key, entry]) => [key, form(entry)]));
+  };
 }
 
 function isHidden(type: SchemaType): boolean {

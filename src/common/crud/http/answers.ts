@@ -166,26 +166,16 @@ function listType({ route, request, reply }: AnswerContext): ListType {
 function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
   const place = context.request.platform.transfers.place('lists', context.request);
   const framing = type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
-  if (!context.expansion) return file(records, type, framing, place, writerOf(context));
-  const shown = inBatches(records, (batch) => showAll(batch, context));
-  return file(shown, type, framing, place);
+  return file(
+    inBatches(records, (batch) => showAll(batch, context)),
+    type,
+    framing,
+    place,
+  );
 }
 
-/** Writes the JSON of the result of {@link show}. */
-function writerOf(context: AnswerContext): (record: Stored<object>) => string {
-  const { definition, request } = context;
-  const writer = definition.writerOf?.(request.crudQuery?.fields);
-  return writer ?? ((record) => JSON.stringify(show(record, context)));
-}
-
-async function file<T extends object>(
-  records: AsyncIterable<T>,
-  type: ListType,
-  framing: Framing,
-  place: Place,
-  write = (record: T): string => JSON.stringify(record),
-) {
-  const body = await streamRecords(records, write, framing, place);
+async function file(records: AsyncIterable<object>, type: ListType, framing: Framing, place: Place) {
+  const body = await streamRecords(records, framing, place);
   return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
 

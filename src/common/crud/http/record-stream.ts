@@ -36,11 +36,10 @@ export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' }
  * database can still become an error response; a later error breaks the transfer. Streams take turns to leave
  * room for other requests.
  *
- * @param write returns the JSON of a record as the client sees it
+ * @param records as the client sees them
  */
-export async function streamRecords<T>(
-  records: AsyncIterable<T>,
-  write: (record: T) => string,
+export async function streamRecords(
+  records: AsyncIterable<object>,
   { open, between, after, close }: Framing,
   place: Place,
 ): Promise<Readable> {
@@ -60,7 +59,7 @@ export async function streamRecords<T>(
   async function nextChunk(): Promise<string> {
     let chunk = '';
     for (; !step.done && chunk.length < CHUNK; step = await iterator.next()) {
-      chunk += before + write(step.value) + after;
+      chunk += before + JSON.stringify(step.value) + after;
       before = between;
     }
     if (!step.done) return chunk;
@@ -103,14 +102,14 @@ export function streamJsonArray<T>(
   present: (record: T) => object,
   request: HttpRequest,
 ): Promise<Readable> {
-  const write = (record: T) => JSON.stringify(present(record));
-  return streamRecords(records, write, JSON_ARRAY, request.platform.transfers.place('lists', request));
+  const shown = inBatches(records, (batch) => batch.map(present));
+  return streamRecords(shown, JSON_ARRAY, request.platform.transfers.place('lists', request));
 }
 
 /** Maps records in batches as they are read, holding no more than one batch at a time. */
 export async function* inBatches<T, Made>(
   records: AsyncIterable<T>,
-  make: (batch: readonly T[]) => Promise<readonly Made[]>,
+  make: (batch: readonly T[]) => readonly Made[] | Promise<readonly Made[]>,
 ): AsyncGenerator<Made, void, undefined> {
   let batch: T[] = [];
   for await (const record of records) {
