@@ -48,14 +48,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('lists every method of a path, in a fixed order', () => {
-    expect(Object.keys(paths['/shelves'] ?? {})).toEqual([
-      'post',
-      'get',
-      'put',
-      'patch',
-      'delete',
-      'options',
-    ]);
+    expect(Object.keys(paths['/shelves'] ?? {}).join(' ')).toBe('post get put patch delete options');
     expect(Object.keys(paths['/shelves/closed'] ?? {})).toEqual(['head']);
     expect(Object.keys(paths['/shelves/anything'] ?? {})).toEqual(
       expect.arrayContaining(['post', 'get', 'put', 'patch', 'delete', 'head', 'options']),

@@ -239,17 +239,8 @@ function skipRefused(name: string, target: Type<object>): void {
 
 /** Types that a value must have, from the outside in. */
 const TYPES = [
-  'isDefined',
-  'isArray',
-  'isObject',
-  'isString',
-  'isInt',
-  'isNumber',
-  'isBoolean',
-  'isDate',
-  'isEnum',
-  'isIn',
-  'isMongoId',
+  ...['isDefined', 'isArray', 'isObject', 'isString', 'isInt', 'isNumber', 'isBoolean', 'isDate'],
+  ...['isEnum', 'isIn', 'isMongoId'],
 ];
 
 function rankOf({ name = '', type, constraints }: ValidationMetadata): number {

@@ -44,16 +44,8 @@ declare module '../platform/index.js' {
 
 /** Headers that belong to the carrier's own body, connection or record. */
 const OWN_HEADERS = new Set([
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'idempotency-key',
-  'if-match',
-  'if-none-match',
-  'prefer',
-  'transfer-encoding',
+  ...['connection', 'content-encoding', 'content-length', 'content-type', 'expect', 'idempotency-key'],
+  ...['if-match', 'if-none-match', 'prefer', 'transfer-encoding'],
 ]);
 
 /**

@@ -111,11 +111,8 @@ describe('the audit records of a resource', () => {
     });
     expect((imported.body as { status: number }[]).map(({ status }) => status)).toEqual([201, 201]);
     const outcomes = (await told()).map(([what]) => what).sort();
-    expect(outcomes).toEqual([
-      'create letters done',
-      'create letters done',
-      'create letters done',
-      'create letters done',
+    expect(outcomes.slice(0, 4)).toEqual(Array(4).fill('create letters done'));
+    expect(outcomes.slice(4)).toEqual([
       'del letters done',
       'update letters done',
       'update letters unmatched',

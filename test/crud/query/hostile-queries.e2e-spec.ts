@@ -159,40 +159,9 @@ describe('hostile queries', () => {
 
   it('never answers random bytes with a 500', async () => {
     const random = new Random(SEED);
-    const parts = [
-      'title',
-      'dueAt',
-      '_id',
-      'sort',
-      'fields',
-      'limit',
-      '[',
-      ']',
-      'in',
-      'contains',
-      'exists',
-      '=',
-      '=',
-      '&',
-      ',',
-      '%',
-      '%00',
-      '%E4',
-      '\\',
-      '+',
-      '$',
-      '.',
-      '-',
-      '1',
-      'true',
-      '%F0%9F%A6%8A',
-      '%ED%A0%80',
-      '/',
-      '?',
-      ';',
-      '*',
-      '(',
-    ];
+    const words = 'title dueAt _id sort fields limit in contains exists 1 true';
+    const signs = '[ ] = = & , % %00 %E4 \\ + $ . - %F0%9F%A6%8A %ED%A0%80 / ? ; * (';
+    const parts = `${words} ${signs}`.split(' ');
     for (let i = 0; i < QUERIES; i++) {
       const query = random.draw(parts, random.below(30)).join('');
       const path = random.pick(['/todos', '/posts/api', '/todos/count']);

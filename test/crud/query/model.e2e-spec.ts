@@ -105,18 +105,11 @@ describe.each(['generated', 'handwritten'])('random sequences of requests, todos
 
   async function expectDatabaseToAgreeWith(model: ContractModel): Promise<void> {
     const collections = await app.database.collections();
-    expect(collections.map(({ collectionName }) => collectionName).sort()).toEqual([
-      'deliveries',
-      'delivery_cursors',
-      'events',
-      'idempotency_bytes',
-      'idempotency_keys',
-      'installation',
-      'posts',
-      'search_words',
-      'subscriptions',
-      'todos',
-    ]);
+    const names = collections.map(({ collectionName }) => collectionName).sort();
+    expect(names.slice(0, 6).join(' ')).toBe(
+      'deliveries delivery_cursors events idempotency_bytes idempotency_keys installation',
+    );
+    expect(names.slice(6)).toEqual(['posts', 'search_words', 'subscriptions', 'todos']);
     for (const resource of ['posts', 'todos'] as const) {
       expect(await contentOf(resource)).toStrictEqual(model.stored(resource));
     }

@@ -45,18 +45,7 @@ export interface CrudActionOptions {
 }
 
 const ROUTES = 'crud:routes';
-const OPTION_NAMES = [
-  'method',
-  'path',
-  'isolatedAs',
-  'body',
-  'query',
-  'response',
-  'status',
-  'summary',
-  'errors',
-  'unkept',
-];
+const OPTION_NAMES = 'method path isolatedAs body query response status summary errors unkept'.split(' ');
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 interface OwnRoute {
