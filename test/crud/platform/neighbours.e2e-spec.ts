@@ -1,9 +1,19 @@
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { Controller, type INestApplication, Injectable, Post, Scope, VersioningType } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  type INestApplication,
+  Injectable,
+  Post,
+  Scope,
+  VersioningType,
+} from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { Schema } from '@nestjs/mongoose';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { CrudModule, IsText } from '../../../src/index.js';
 import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
@@ -13,6 +23,21 @@ const NDJSON = 'application/x-ndjson';
 class OldNotes {
   @Post() create() {
     return { _id: 'old' };
+  }
+}
+
+class MemoInput {
+  @IsText({ max: 20 }) text!: string;
+}
+@Schema({ timestamps: true })
+class Memo extends MemoInput {}
+const memo = { entity: Memo, input: MemoInput, name: 'memos', bulk: true };
+const memos = CrudModule.forFeature({ ...memo, disable: ['del'] });
+/** A controller whose path ends like one of a resource. */
+@Controller()
+class Archive {
+  @Delete('archive/memos/:id') del() {
+    return {};
   }
 }
 
@@ -63,6 +88,12 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
       expect(body).toEqual({ count: 2 });
     },
   );
+
+  it('refuses items of a disabled action, however the paths of the application end', async () => {
+    await start(await create({ imports: [memos], controllers: [Archive] }));
+    const { body } = await send('POST', '/memos/bulk', { operations: [{ del: { _id: ACME } }] });
+    expect(body.results).toMatchObject([{ code: 'PATH_NOT_FOUND' }]);
+  });
 
   it('lets a filter of each request handle the errors that it names', async () => {
     await start(await create({ providers: [{ provide: APP_FILTER, useClass: ScopedQuotaFilter }] }));

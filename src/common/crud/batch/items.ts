@@ -3,8 +3,8 @@ import { createParamDecorator, type ExecutionContext, RequestMethod, type Type }
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
 import type { CarriedAnswer, CarriedRequest, Carry } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
-import { pathOfRoute } from '../http/resource-metadata.js';
-import { GENERATED_ROUTES, type ItemKind } from '../routes/routes.js';
+import { pathOfRoute, resourceOf } from '../http/resource-metadata.js';
+import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
 import type { CreatePlace } from '../service/creates.js';
 import type { Operation } from './operation.js';
 
@@ -85,17 +85,15 @@ export class Items {
     place: CreatePlace | undefined,
     guardCheck?: HttpRequest['guardCheck'],
   ): CarriedRequest {
-    const route = GENERATED_ROUTES[item.kind];
-    const method = RequestMethod[route.method];
-    const params = this.request.params as Record<string, string>;
+    const { controller, request } = this;
+    // For a kind without one, the path of another controller's route may end alike.
+    const own = itemRouteOf(resourceOf(controller).routes.values(), item.kind);
+    const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
+    const params = request.params as Record<string, string>;
     const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
     return {
       method,
-      route: this.request.platform.carriedRequests.routeOf(
-        method,
-        pathOfRoute(this.controller, route),
-        this.request,
-      ),
+      route: own && request.platform.carriedRequests.routeOf(method, pathOfRoute(controller, own), request),
       path: this.pathOf(item),
       params: id === undefined ? params : { ...params, id },
       headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
@@ -108,7 +106,7 @@ export class Items {
         crudPlace: place,
         guardCheck,
         idempotentExchange: undefined,
-        reservation: this.request.reservation?.ofItem(number),
+        reservation: request.reservation?.ofItem(number),
       },
     };
   }
