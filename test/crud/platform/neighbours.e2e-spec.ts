@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import {
+  Body,
   Controller,
   Delete,
   type INestApplication,
@@ -33,11 +34,14 @@ class MemoInput {
 class Memo extends MemoInput {}
 const memo = { entity: Memo, input: MemoInput, name: 'memos', bulk: true };
 const memos = CrudModule.forFeature({ ...memo, disable: ['del'] });
-/** A controller whose path ends like one of a resource. */
+/** A controller whose paths end like those of a resource, and one of whose paths begins like them. */
 @Controller()
 class Archive {
   @Delete('archive/memos/:id') del() {
     return {};
+  }
+  @Post('memos/scan') scan(@Body() body: unknown) {
+    return { body };
   }
 }
 
@@ -95,6 +99,12 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
     expect(body.results).toMatchObject([{ code: 'PATH_NOT_FOUND' }]);
   });
 
+  it('leaves the errors of a route beside those of a resource to Nest', async () => {
+    await start(await create({ imports: [memos], controllers: [Archive] }));
+    const malformed = await send('POST', '/memos/scan', '{"a":');
+    expect([malformed.status, malformed.body.statusCode]).toEqual([400, 400]);
+  });
+
   it('lets a filter of each request handle the errors that it names', async () => {
     await start(await create({ providers: [{ provide: APP_FILTER, useClass: ScopedQuotaFilter }] }));
     const quota = await send('POST', '/notes', { text: 'too many' });
@@ -139,13 +149,15 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
     await app.close();
   });
 
-  it('rejects a compressed merge patch', async () => {
+  it('rejects a compressed merge patch, and bytes that only claim to be compressed', async () => {
     await start(await create());
     const coded = await send('PATCH', await create201(), gzipSync('{"seal":"wax"}'), {
       ...patch,
       'Content-Encoding': 'gzip',
     });
     expect(coded.status).toBe(415);
+    const broken = await send('POST', '/notes', 'no gzip', { 'Content-Encoding': 'gzip' });
+    expect(broken.body).toMatchObject({ status: platform === 'Express' ? 400 : 415, instance: '/notes' });
   });
 });
 

@@ -34,6 +34,9 @@ type Next = (error?: unknown) => void;
 type Handler = (request: HttpRequest, response: HttpResponse, next: Next) => void;
 type ErrorHandler = (error: unknown, request: HttpRequest, response: HttpResponse, next: Next) => void;
 
+/** What a parser of Express throws (https://github.com/expressjs/body-parser#errors); zlib's errors have no type. */
+type ParserError = Partial<Record<'status' | 'errno' | 'limit', number> & { type: string }>;
+
 /** The part of an Express application that resources need. */
 interface ExpressApp {
   /** What its requests inherit (https://expressjs.com/en/guide/overriding-express-api.html). */
@@ -143,17 +146,17 @@ function omitWeakTag(response: ServerResponse): void {
   };
 }
 
-/** Gives what the application's own parser rejects the form of all errors, on the paths of resources. */
+/** Gives what the application's own parser rejects the form of all errors, for requests to the routes of resources. */
 export function handleExpressErrors(app: ExpressApp, paths: readonly string[]): void {
   app.use((error, request, response, next) => {
-    const { status, type, limit } = error as { status?: number; type?: string; limit?: number };
-    const isOfParser = typeof type === 'string' && typeof status === 'number' && status < 500;
-    const isOfResource = () =>
-      request.platform.carriedRequests
+    const { status, errno, type, limit } = error as ParserError;
+    const isOfParser = (type ?? errno) !== undefined && typeof status === 'number' && status < 500;
+    const isOfResource = () => {
+      const served = request.platform.carriedRequests
         .all()
-        .some(
-          ({ pattern }) => paths.some((path) => pattern.endsWith(path)) && matches(pattern, pathOf(request)),
-        );
+        .find(({ method, pattern }) => method === request.method && matches(pattern, pathOf(request)));
+      return paths.some((path) => served?.pattern.endsWith(path));
+    };
     if (!isOfParser || !isOfResource()) return next(error);
     const refusal =
       limit === undefined ? new ServerRefusalError(status, error) : new BodyTooLargeError(limit);
