@@ -160,12 +160,12 @@ const testing = async (more?: ModuleMetadata) =>
     .overrideProvider('GREETING')
     .useValue({ text: 'hello' })
     .compile();
-type Platforms = Record<string, (more?: ModuleMetadata) => Promise<INestApplication>>;
+type Platforms = Record<string, (more?: ModuleMetadata, options?: object) => Promise<INestApplication>>;
 /** The ways to make an application of the same module, which may have more in it. */
 export const PLATFORMS: Platforms & Record<'Express' | 'Fastify' | 'createCrudApp', Platforms[string]> = {
   Express: (more) => NestFactory.create(ShopModule.of(more), quiet),
   'Express of a testing module': async (more) => (await testing(more)).createNestApplication(quiet),
-  Fastify: (more) => NestFactory.create(ShopModule.of(more), new FastifyAdapter(), quiet),
+  Fastify: (more, options) => NestFactory.create(ShopModule.of(more), new FastifyAdapter(options), quiet),
   'Fastify of a testing module': async (more) =>
     (await testing(more)).createNestApplication(new FastifyAdapter(), quiet),
   createCrudApp: (more) => createCrudApp(ShopModule.of(more), { logLevel: 'silent' }),

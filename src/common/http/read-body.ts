@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -96,9 +96,11 @@ export function readBody(
   function end(error: Error | null, body?: Buffer): void {
     payload.off('data', onData).off('end', onEnd).off('error', end);
     if (unfinished.delete(own)) unfinishedBytes -= own.length;
+    // A stream of HTTP/2 ends only when it has been read.
+    if (error && !connectionOf(payload)) payload.resume();
     done(error, body);
   }
-  if (Number(payload.headers['content-length']) > limit) return done(new BodyTooLargeError(limit));
+  if (Number(payload.headers['content-length']) > limit) return end(new BodyTooLargeError(limit));
   payload.on('data', onData).on('end', onEnd).on('error', end);
 }
 
@@ -130,7 +132,7 @@ export function streamBody(payload: IncomingMessage): Readable {
   };
   const body = new Readable({
     read() {
-      payload.socket.resume();
+      connectionOf(payload)?.resume();
       payload.resume();
     },
     destroy(error, done) {
@@ -179,20 +181,27 @@ export function linesOf(body: unknown): Readable {
  * @param body what reads the message
  */
 export function discardRest(message: IncomingMessage, body: unknown, closing: AbortSignal): void {
-  const end = () => message.socket.destroySoon();
+  const connection = connectionOf(message);
+  const end = () => connection?.destroySoon();
   if (closing.aborted) return end();
   if (message.complete) return;
   if (body instanceof Readable) body.destroy();
+  message.resume();
+  if (!connection) return;
   closing.addEventListener('abort', end);
   message.once('close', () => closing.removeEventListener('abort', end));
-  message.resume();
-  message.socket.resume();
+  connection.resume();
+}
+
+/** The connection that a message has for itself: not one of HTTP/2, nor one that a test injects. */
+function connectionOf(message: IncomingMessage): Socket | undefined {
+  return message instanceof IncomingMessage ? message.socket : undefined;
 }
 
 /** A paused message still reads 16 KiB of chunks from its socket, which may be as many chunks. */
 function stopReading(payload: IncomingMessage): void {
   payload.pause();
-  payload.socket.pause();
+  connectionOf(payload)?.pause();
 }
 
 /**

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
+import http2 from 'node:http2';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import {
@@ -14,6 +16,7 @@ import {
 import { APP_FILTER } from '@nestjs/core';
 import { Schema } from '@nestjs/mongoose';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { CrudModule, IsText } from '../../../src/index.js';
 import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
@@ -192,6 +195,33 @@ describe('beside middleware of an Express', () => {
     await start(await PLATFORMS.Express());
     const created = await send('POST', '/notes/', { text: 'a' });
     expect(created.headers.get('location')).toBe(`/notes/${created.body._id as string}`);
+  });
+});
+
+describe('beside what an application has set up on its Fastify', () => {
+  it('takes injected requests, and closes after them', async () => {
+    app = await PLATFORMS.Fastify();
+    await app.init();
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await (app as NestFastifyApplication).inject({ url: '/notes', headers });
+    expect([answer.statusCode, answer.body]).toEqual([200, '[]']);
+  });
+
+  it('rejects a body over HTTP/2 that is too large, and takes the next request', async () => {
+    app = await PLATFORMS.Fastify({}, { http2: true });
+    await app.listen(0, '127.0.0.1');
+    const session = http2.connect(await app.getUrl());
+    const statusOf = async (method: string, path: string, body?: string) => {
+      const headers = { ':method': method, ':path': path, authorization: `Bearer ${token}`, ...patch };
+      const stream = session.request(headers).end(body);
+      const [answer] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders];
+      stream.close();
+      return answer[':status'];
+    };
+    const text = 'x'.repeat(1_100_000);
+    expect(await statusOf('PATCH', `/notes/${ACME}`, JSON.stringify({ text }))).toBe(413);
+    expect(await statusOf('GET', '/notes/count')).toBe(200);
+    session.destroy();
   });
 });
 
