@@ -17,6 +17,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { Schema } from '@nestjs/mongoose';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
 import { CrudModule, IsText } from '../../../src/index.js';
 import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
@@ -199,6 +200,20 @@ describe('beside middleware of an Express', () => {
 });
 
 describe('beside what an application has set up on its Fastify', () => {
+  it('leaves the types that resources read to the parsers of the application', async () => {
+    await start(await PLATFORMS.Fastify({ imports: [memos], controllers: [Archive] }), (started) => {
+      const fastify = started.getHttpAdapter().getInstance() as FastifyInstance;
+      fastify.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    });
+    for (const headers of [lines, patch]) {
+      const scanned = await send('POST', '/memos/scan', '{"any":1}\n', headers);
+      expect([scanned.status, scanned.body]).toEqual([201, { body: '{"any":1}\n' }]);
+    }
+    expect((await send('PATCH', await create201(), '{"seal":"wax"}', patch)).status).toBe(200);
+    const imported = await send('POST', '/notes/import', '{"text":"b"}\n', lines);
+    expect(imported.text).toContain('"status":201');
+  });
+
   it('takes injected requests, and closes after them', async () => {
     app = await PLATFORMS.Fastify();
     await app.init();

@@ -6,9 +6,7 @@ import {
   CarriedRequests,
   checkHarmless,
   discardRest,
-  linesOf,
-  MERGE_PATCH_TYPE,
-  NDJSON_TYPE,
+  hasBody,
   parseJson,
   readBody,
   type ServedRoute,
@@ -69,6 +67,10 @@ function servedBy(request: HttpRequest): ServedRoute | undefined {
   return (request as FastifyRequest).routeOptions.config.served;
 }
 
+/** Stands for a type while Fastify looks for its parser, which the application may have for its own routes, or not. */
+const OWN_TYPE = 'application/x-crud-body';
+const JSON_TYPES = /^application\/json/i;
+
 /** Reads the bodies of resources as other types than JSON, too, and rejects harmful ones. Other routes stay as they are. */
 function readBodies(fastify: FastifyInstance, closing: AbortSignal): void {
   const logger = new Logger('Problem');
@@ -78,37 +80,36 @@ function readBodies(fastify: FastifyInstance, closing: AbortSignal): void {
       route.errorHandler = (error, request, reply) => sendProblem(error, request, reply, logger);
   });
   const isStrict = ({ routeOptions }: FastifyRequest) => routeOptions.config.isStrict === true;
+  const types = new WeakMap<FastifyRequest, string>();
   fastify.addHook('preParsing', (request, _reply, body, done) => {
-    const { carriedBody } = request.routeOptions.config;
-    done(isStrict(request) ? bodyFault(request, carriedBody) : undefined, body);
+    if (!isStrict(request)) return done(null, body);
+    const { headers } = request.raw;
+    const type = headers['content-type'];
+    if (type !== undefined && !(hasBody(request) && JSON_TYPES.test(type))) types.set(request, type);
+    const fault = bodyFault(request, request.routeOptions.config.carriedBody);
+    if (!fault && types.has(request)) headers['content-type'] = OWN_TYPE;
+    done(fault, body);
   });
   fastify.addHook('preValidation', (request, _reply, done) => {
     const { carriedBody } = request.routeOptions.config;
     if (isStrict(request) && carriedBody === undefined) checkHarmless(request.body);
-    if (carriedBody === 'lines') request.body = linesOf(request.body);
     done();
   });
   fastify.addHook('onResponse', (request, _reply, done) => {
     if (isStrict(request)) discardRest(request.raw, request.body, closing);
     done();
   });
-  const foreign = (type: string) => new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(type);
-  if (!fastify.hasContentTypeParser(MERGE_PATCH_TYPE)) {
-    fastify.addContentTypeParser(MERGE_PATCH_TYPE, (request, body, done) => {
-      if (!isStrict(request)) return done(foreign(MERGE_PATCH_TYPE));
-      readBody(body, request.routeOptions.bodyLimit, (error, bytes) => {
-        try {
-          done(error, bytes && parseJson(bytes));
-        } catch (fault) {
-          done(fault as Error);
-        }
-      });
+  fastify.addContentTypeParser(OWN_TYPE, (request, body, done) => {
+    const type = types.get(request);
+    if (type === undefined) return done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
+    request.raw.headers['content-type'] = type;
+    if (request.routeOptions.config.carriedBody === 'lines') return done(null, streamBody(body));
+    readBody(body, request.routeOptions.bodyLimit, (error, bytes) => {
+      try {
+        done(error, bytes?.length ? parseJson(bytes) : undefined);
+      } catch (fault) {
+        done(fault as Error);
+      }
     });
-  }
-  if (!fastify.hasContentTypeParser(NDJSON_TYPE)) {
-    fastify.addContentTypeParser(NDJSON_TYPE, (request, body, done) => {
-      if (isStrict(request)) done(null, streamBody(body));
-      else done(foreign(NDJSON_TYPE));
-    });
-  }
+  });
 }
