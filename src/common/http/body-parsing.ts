@@ -79,6 +79,11 @@ export function useBodyParsing(fastify: FastifyInstance): void {
   fastify.addHook('preParsing', (request, _reply, _payload, done) => {
     done(isStrict(request) ? bodyFault(request, request.routeOptions.config.carriedBody) : undefined);
   });
+  // Whatever the parser of some type makes of no bytes.
+  fastify.addHook('preValidation', (request, _reply, done) => {
+    if (isStrict(request) && !hasBody(request)) request.body = undefined;
+    done();
+  });
   const parseLeniently = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser([JSON_TYPE, MERGE_PATCH_TYPE], (request, payload, done) => {

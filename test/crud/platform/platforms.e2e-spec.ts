@@ -83,6 +83,18 @@ describe.each(Object.entries(PLATFORMS))('on %s', (platform, create) => {
     expect([large.status, large.body.instance]).toEqual([413, '/notes']);
   });
 
+  it.each(['application/json', 'text/plain', 'application/merge-patch+json', 'application/x-ndjson'])(
+    'ignores the type %s of a request without a body',
+    async (type) => {
+      const headers = { 'Content-Type': type };
+      expect((await send('DELETE', `/notes/${await create201('a')}`, undefined, headers)).status).toBe(200);
+      const created = await send('POST', '/notes', '', headers);
+      expect([created.status, created.body.detail]).toEqual([400, expect.stringContaining('JSON object')]);
+      const imported = await send('POST', '/notes/import', '', headers);
+      expect([imported.status, imported.text]).toEqual([200, '']);
+    },
+  );
+
   it('reads the query from the URL, strictly', async () => {
     await create201('a&b');
     const found = await send('GET', '/notes?text=a%26b&limit=1');

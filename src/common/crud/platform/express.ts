@@ -110,9 +110,13 @@ function routesOf(app: ExpressApp): ServedRoute[] {
 export const readExpressBody: Handler = (request, response, next) => {
   const refuse = (error: unknown) => sendProblem(error, request, response, logger);
   const [message, raw] = [rawOf(request), rawOf(response)];
+  // A carried request has its part of what was read for its carrier.
+  if ((message as unknown) !== request) return next();
   const { bodyLimit, carriedRequests } = request.platform;
   whenClosed(raw, () => discardRest(message, request.body, carriedRequests.closing));
   if (request.method !== 'GET') omitWeakTag(raw);
+  // A parser makes an object of an empty body.
+  if (!hasBody(request)) request.body = undefined;
   const isLines = (request.headers['content-type'] ?? '').toLowerCase().startsWith(NDJSON_TYPE);
   if (!hasBody(request) || bodyFault(request, isLines ? 'lines' : undefined)) return next();
   const proceed = (read: () => unknown) => {
