@@ -3,16 +3,8 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 
 /** What the scripts of package.json read to build and start the service. */
-const SOURCES = [
-  'package.json',
-  'nest-cli.json',
-  '.swcrc',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'scripts',
-  'public',
-  'src',
-];
+const SOURCES =
+  'package.json nest-cli.json .swcrc tsconfig.json tsconfig.build.json scripts public src'.split(' ');
 const LIBRARY = 'libs/embedded-mongodb';
 
 /** Copies the project into a folder for temporary files as a fresh clone has it: installed, with nothing built. */

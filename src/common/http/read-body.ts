@@ -150,6 +150,8 @@ export function streamBody(payload: IncomingMessage): Readable {
       body.destroy(error as Error);
     }
   };
+  // It may fail before anybody reads it, or when nobody will.
+  body.on('error', () => undefined);
   payload.on('data', onData).on('end', () => {
     flush();
     body.push(null);

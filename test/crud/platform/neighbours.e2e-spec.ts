@@ -132,15 +132,17 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
   const headOf = (line: string, type: string, authorization: string) =>
     `${line} HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nAuthorization: Bearer ${authorization}\r\nContent-Type: ${type}\r\n`;
 
+  const large = `10000\r\n${'x'.repeat(65_536)}\r\n`.repeat(40);
+  const small = '1\r\nx\r\n'.repeat(6_000);
   it.each([
-    ['an import without a token', 'POST /notes/import', NDJSON, 'none', '401'],
-    ['lines where one record is created', 'POST /notes', NDJSON, '', '415'],
+    ['an import without a token', 'POST /notes/import', 'none', '401', large],
+    ['an import of small chunks', 'POST /notes/import', '', '400', small],
+    ['lines where one record is created', 'POST /notes', '', '415', large],
   ])('takes the next request of a connection after it has refused %s', async (...args) => {
-    const [, line, type, authorization, status] = args;
+    const [, line, authorization, status, chunks] = args;
     await start(await create());
-    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
-    const refused = `${headOf(line, type, authorization || token)}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(40)}0\r\n\r\n`;
-    const next = `${headOf('GET /notes/count', type, token)}\r\n`;
+    const refused = `${headOf(line, NDJSON, authorization || token)}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`;
+    const next = `${headOf('GET /notes/count', NDJSON, token)}\r\n`;
     expect(await statusesOf(refused + next, 2)).toEqual([status, '200']);
   });
 

@@ -70,6 +70,7 @@ function untilClosing(body: Readable, closing: AbortSignal): PassThrough {
   body.once('close', () => {
     if (!body.readableEnded) bytes.destroy();
   });
+  if (body.errored) bytes.destroy(body.errored);
   return bytes;
 }
 
