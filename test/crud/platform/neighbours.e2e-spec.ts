@@ -116,15 +116,15 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
     expect((await send('POST', '/notes', {})).body.code).toBe('VALIDATION_FAILED');
   });
 
-  /** Sends requests on one connection, and returns the statuses of the answers until as many have arrived. */
-  function statusesOf(text: string, count: number): Promise<string[]> {
+  /** Sends requests on one connection, and returns what the answers have, such as statuses, once as many have arrived. */
+  function statusesOf(text: string, count: number, wanted = /(?<=HTTP\/1.1 )\d+/g): Promise<string[]> {
     const { port } = app.getHttpServer().address() as { port: number };
     return new Promise((resolve, reject) => {
       let answers = '';
       const socket = connect(port, '127.0.0.1', () => socket.write(text));
       socket.on('error', reject).on('data', (chunk) => {
         answers += String(chunk);
-        const statuses = answers.match(/(?<=HTTP\/1.1 )\d+/g) ?? [];
+        const statuses = answers.match(wanted) ?? [];
         if (statuses.length === count) resolve(statuses);
       });
     });
@@ -144,6 +144,12 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
     const refused = `${headOf(line, NDJSON, authorization || token)}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`;
     const next = `${headOf('GET /notes/count', NDJSON, token)}\r\n`;
     expect(await statusesOf(refused + next, 2)).toEqual([status, '200']);
+  });
+
+  it('answers an import that fails before its first line as a problem', async () => {
+    await start(await create());
+    const sent = `${headOf('POST /notes/import', NDJSON, token)}Transfer-Encoding: chunked\r\n\r\n${small}`;
+    expect(await statusesOf(sent, 1, /(?<="code":")\w+/g)).toEqual(['MALFORMED_REQUEST']);
   });
 
   it('stops while the client of an import is still sending', async () => {

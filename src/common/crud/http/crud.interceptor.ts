@@ -4,12 +4,14 @@ import {
   createParamDecorator,
   type ExecutionContext,
   Injectable,
+  Logger,
   type PipeTransform,
+  StreamableFile,
   type Type,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
-import { InvalidIdError, toDomainError } from '../../errors/index.js';
+import { InvalidIdError, sendProblem, toDomainError } from '../../errors/index.js';
 import { InputReader, markChecked } from '../../fields/index.js';
 import { bodyFault, carriedBodyOf, queryOf } from '../../http/index.js';
 import { IdempotencyKeys } from '../../idempotency/index.js';
@@ -41,6 +43,7 @@ declare module '../../platform/index.js' {
 /** Reads the requests of resources, and answers with the results of their handlers. */
 class Exchange {
   private readonly bodies = new BodyReaders();
+  private readonly logger = new Logger('Problem');
 
   constructor(
     private readonly registry: CrudRegistry,
@@ -70,7 +73,11 @@ class Exchange {
     const { expand } = request.crudQuery ?? {};
     const expansion = expand && new Expansion(this.registry, scope, expand);
     const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
-    return answer(result, { ...exchange, caller, expansion, maySee });
+    const answered = await answer(result, { ...exchange, caller, expansion, maySee });
+    // Express asks the file what to do about an error; that of Nest sends a text.
+    if (answered !== result && answered instanceof StreamableFile)
+      answered.setErrorHandler((error) => sendProblem(error, request, exchange.reply, this.logger));
+    return answered;
   }
 
   /**
