@@ -1,9 +1,15 @@
+import { pause } from './background-tasks.js';
+
 /** How items are batched. */
-export interface BatchOptions {
+export interface BatchOptions<Item = unknown> {
   /** Maximum number of items of one step. Unit: items. @default all that wait */
   readonly max?: number;
+  /** Weight of an item, and the maximum weight of a step with several items. @default no maximum */
+  readonly weight?: { readonly of: (item: Item) => number; readonly max: number };
   /** How many steps of a kind may run before its items have to wait. Unit: steps. @default 1 */
   readonly atOnce?: number;
+  /** How long a step waits for more items before it begins. Unit: milliseconds. @default 0 */
+  readonly lingerMs?: number;
   /** Called with the number of items of each step that begins. @default nothing */
   readonly begun?: (size: number) => void;
 }
@@ -21,11 +27,13 @@ interface Kind<Item, Result> {
 
 /**
  * Natural batching: an item whose kind has no running step is carried out at once. Items that arrive
- * meanwhile are carried out together by the next step, which begins when one returns. No item joins a step
- * that has begun.
+ * meanwhile are carried out together by the next step, which begins when one returns, in order of arrival.
+ * No item joins a step that has begun.
  */
 export class Batches<Item, Result> {
   private readonly kinds = new Map<string, Kind<Item, Result>>();
+  private readonly runs = new Set<Promise<void>>();
+  private readonly draining = new AbortController();
 
   /**
    * @param carryOut carries out the items of one step, all of one kind, and returns their results in the same
@@ -33,16 +41,29 @@ export class Batches<Item, Result> {
    */
   constructor(
     private readonly carryOut: (items: readonly Item[]) => Promise<readonly Result[]>,
-    private readonly options: BatchOptions = {},
+    private readonly options: BatchOptions<Item> = {},
   ) {}
 
-  /** Resolves when the item has been carried out. @throws the error of its step */
-  add(key: string, item: Item): Promise<Result> {
+  /**
+   * Resolves when the item has been carried out.
+   *
+   * @param key of the kind of the item. @default one kind for all
+   * @throws the error of its step
+   */
+  add(item: Item, key = ''): Promise<Result> {
     const kind = this.kindOf(key);
     return new Promise((done, failed) => {
       kind.waiting.push({ item, done, failed });
-      if (kind.underWay < (this.options.atOnce ?? 1)) void this.run(key, kind);
+      if (kind.underWay >= (this.options.atOnce ?? 1)) return;
+      const run = this.run(key, kind).finally(() => this.runs.delete(run));
+      this.runs.add(run);
     });
+  }
+
+  /** Carries out the waiting items at once. From then on, no step waits for more. */
+  async drain(): Promise<void> {
+    this.draining.abort();
+    await Promise.all(this.runs);
   }
 
   private kindOf(key: string): Kind<Item, Result> {
@@ -54,13 +75,28 @@ export class Batches<Item, Result> {
   }
 
   private async run(key: string, kind: Kind<Item, Result>): Promise<void> {
+    const { lingerMs = 0 } = this.options;
+    const { waiting } = kind;
     kind.underWay += 1;
     // Items added in the same tick belong to one step.
     await Promise.resolve();
-    while (kind.waiting.length > 0) await this.step(kind.waiting.splice(0, this.options.max ?? Infinity));
+    while (waiting.length > 0) {
+      if (lingerMs > 0) await pause(lingerMs, this.draining.signal);
+      await this.step(waiting.splice(0, this.sizeOfStep(waiting)));
+    }
     kind.underWay -= 1;
     // Keys come from requests, so a key that nobody waits for is removed.
     if (kind.underWay === 0) this.kinds.delete(key);
+  }
+
+  private sizeOfStep(waiting: readonly Waiting<Item, Result>[]): number {
+    const { max = Infinity, weight } = this.options;
+    let total = 0;
+    const end = waiting.findIndex(({ item }, i) => {
+      total += weight?.of(item) ?? 0;
+      return i === max || (i > 0 && weight !== undefined && total > weight.max);
+    });
+    return end === -1 ? waiting.length : end;
   }
 
   private async step(batch: readonly Waiting<Item, Result>[]): Promise<void> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
-import { CRUD_CONNECTION, Database, Gatherer, OPERATION_LIMITS } from '../database/index.js';
+import { Batches, CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
 import { clientOf } from '../http/index.js';
 import type { HttpRequest } from '../platform/index.js';
 
@@ -51,7 +51,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   /** Of a tenant; of an address without a token; and of all of these. Unit: bytes. */
   limits = { tenant: 2 ** 30, address: 2 ** 26, addresses: 2 ** 30 };
   private readonly sums = new Map<string, { bytes: number; readonly readAt: number }>();
-  private readonly adding = new Gatherer<[id: string, bytes: number, hour: number], undefined>(
+  private readonly adding = new Batches<[id: string, bytes: number, hour: number], undefined>(
     (added) => this.store(added),
     ADDING,
   );

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
-import { CRUD_CONNECTION, Database, Gatherer, OPERATION_LIMITS } from '../../common/database/index.js';
+import { Batches, CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../common/database/index.js';
 import {
   type Attempt,
   DEAD_INDEX,
@@ -72,7 +72,7 @@ export interface QueueStats {
 @Injectable()
 export class DeliveryQueue {
   private readonly listeners = new Set<() => void>();
-  private readonly changing = new Gatherer<AnyBulkWriteOperation<QueuedDelivery>, unknown>(
+  private readonly changing = new Batches<AnyBulkWriteOperation<QueuedDelivery>, unknown>(
     (changes) => this.write(changes),
     { max: MAX_BATCH },
   );

@@ -2,9 +2,9 @@ import { Injectable, Module } from '@nestjs/common';
 import { InjectModel, MongooseModule, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model, mongo } from 'mongoose';
 import {
+  Batches,
   CRUD_CONNECTION,
   Database,
-  Gatherer,
   OPERATION_LIMITS,
   reserveCollection,
 } from '../../common/database/index.js';
@@ -70,7 +70,7 @@ const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
  */
 @Injectable()
 export class EventLog {
-  private readonly appending = new Gatherer<NewEvent, EventRecord>((events) => this.store(events), {
+  private readonly appending = new Batches<NewEvent, EventRecord>((events) => this.store(events), {
     max: MAX_BATCH,
   });
   private readonly listeners = new Set<() => void>();

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Types } from 'mongoose';
-import { Gatherer } from '../../common/database/index.js';
+import { Batches } from '../../common/database/index.js';
 import type { EntityEvent } from '../../common/events/index.js';
 import { eventTypeOf } from '../event-types.js';
 import { NotificationCounters } from '../metrics/notification-metrics.js';
@@ -13,7 +13,7 @@ const MAX_BATCH = 200;
 /** Makes events durable: each is stored in the log, and its deliveries are announced. */
 @Injectable()
 export class EventRecorder {
-  private readonly recording = new Gatherer<NewEvent, unknown>((events) => this.recordAll(events), {
+  private readonly recording = new Batches<NewEvent, unknown>((events) => this.recordAll(events), {
     max: MAX_BATCH,
   });
 

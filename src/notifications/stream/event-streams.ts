@@ -81,7 +81,7 @@ export class EventStreams implements OnModuleInit {
     response.once('close', leaveSlot);
     const start = await this.startOf(request);
     const read = (after: number, limit: number) =>
-      this.pages.add(tenant, () => this.log.read(after, { tenants: [tenant], limit }));
+      this.pages.add(() => this.log.read(after, { tenants: [tenant], limit }), tenant);
     const stream = new EventStream(response, start.seq, read, this.options);
     const leave = await this.feed.follow(tenant, stream);
     if (response.destroyed) return leave();

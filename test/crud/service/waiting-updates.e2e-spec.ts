@@ -2,8 +2,12 @@
 import mongoose, { type Model, Schema } from 'mongoose';
 import { CALL_DEADLINE_MS } from '../../../src/common/database/index.js';
 import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
-import { GatheredUpdates } from '../../../src/common/crud/store/gathered-updates.js';
-import { PlainRecords } from '../../../src/common/crud/store/plain-records.js';
+import {
+  PlainChanges,
+  type SharedUpdate,
+  type SharedWrite,
+  sharedUpdates,
+} from '../../../src/common/crud/store/shared-writes.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 
 describe('an update that waits for another one', () => {
@@ -11,13 +15,13 @@ describe('an update that waits for another one', () => {
   const ids = [new mongoose.Types.ObjectId(), new mongoose.Types.ObjectId()] as const;
   const connection = mongoose.createConnection();
   let model: Model<Fields>;
-  let plain: PlainRecords;
+  let plain: PlainChanges;
 
   beforeAll(async () => {
     await connection.openUri(freshDatabaseUri());
     const schema = new Schema({ title: String }, { timestamps: true });
     model = connection.model('Waiting', schema) as unknown as Model<Fields>;
-    plain = PlainRecords.of(model) as PlainRecords;
+    plain = new PlainChanges(model);
     await model.init();
     await model.collection.insertMany(ids.map((_id) => ({ _id, title: 'a' })));
   });
@@ -29,13 +33,14 @@ describe('an update that waits for another one', () => {
 
   /** Updates both records, the second one while the command of the first is in flight; `meanwhile` is before that returns. */
   async function updateBoth(meanwhile: () => void): Promise<unknown> {
-    const updates = new GatheredUpdates(model, () => undefined);
-    const [first, second] = ids.map((_id) => plain.update({ _id }, { set: { title: 'b' } }));
-    if (!first || !second) throw new Error('These need no Mongoose.');
-    const sent = updates.update(first);
+    const updates = sharedUpdates(model, () => undefined);
+    const [first, second] = ids.map((_id) => ({
+      make: () => plain.statementOf({ _id }, { set: { title: 'b' } }, {}),
+    })) as [SharedWrite<SharedUpdate>, SharedWrite<SharedUpdate>];
+    const sent = updates.add(first);
     // A step begins after what is added in one go.
     await Promise.resolve();
-    const waiting = updates.update(second).catch((error: unknown) => error);
+    const waiting = updates.add(second).catch((error: unknown) => error);
     meanwhile();
     await sent;
     return waiting;

@@ -7,6 +7,7 @@ import {
   IsFlag,
   IsOneOf,
   IsText,
+  IsTextList,
   IsTimestamp,
   IsWholeNumber,
   schemaOf,
@@ -24,6 +25,8 @@ class TicketInput {
   @IsWholeNumber({ min: 0, optional: true }) count?: number;
   @IsTimestamp({ optional: true }) dueAt?: Date;
   @IsOneOf(['red', 'blue'], { default: 'red' }) colour?: string;
+  @IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true }) tags?: string[];
+  @IsText({ max: 9, optional: true }) code?: string;
 }
 
 @Schema({ timestamps: true })
@@ -39,6 +42,8 @@ tickets.path('count').validate({ validator: () => true, message: 'No.' });
 class Label extends TicketInput {
   @Prop({ type: String }) tenant?: string;
   @Prop({ type: Number, max: 7 }) declare count?: number;
+  @Prop({ type: String, lowercase: true, match: /^[a-z]*$/ }) declare code?: string;
+  @Prop({ type: [String], default: undefined, enum: ['a', 'b'] }) declare tags?: string[];
 }
 const labels = schemaOf(Label);
 labels.index({ sku: 1 }, { unique: true, sparse: true });
@@ -149,6 +154,8 @@ describe('concurrent patches', () => {
       count: fc.constantFrom(0, 7, 8, -1, 1.5, null),
       dueAt: fc.constantFrom('2030-01-01T00:00:00Z', '2030-02-30', null),
       colour: fc.constantFrom('red', 'blue', 'green', null),
+      tags: fc.constantFrom([], ['a'], ['b', 'a'], ['c'], ['longer'], null),
+      code: fc.constantFrom('Ab', '1', null),
       stray: fc.constantFrom(1),
     };
     const bodies = fc.array(fc.record(field, { requiredKeys: [] }), { minLength: 1, maxLength: 3 });

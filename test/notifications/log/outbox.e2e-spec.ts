@@ -114,7 +114,7 @@ describe('the outbox of a resource', () => {
       await app.patch(`/posts/api/${id}`, { title: 'Coffee' }, { token });
       await create();
     });
-    expect(sent.map(({ name }) => name)).toEqual(['findAndModify posts', 'insert posts']);
+    expect(sent.map(({ name }) => name)).toEqual(['update posts', 'insert posts']);
   });
 
   it('has no entry for a write that was refused, or that changed nothing', async () => {

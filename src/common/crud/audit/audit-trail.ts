@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { type Model, mongo, Types } from 'mongoose';
-import { type Database, Gatherer, OPERATION_LIMITS } from '../../database/index.js';
+import { Batches, type Database, OPERATION_LIMITS } from '../../database/index.js';
 import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
@@ -34,16 +34,16 @@ interface Ended {
 /** The audit records of one resource. Each is stored before its write, and the outcome soon after. */
 export class AuditTrail {
   private readonly logger = new Logger('Audit');
-  private readonly beginning: Gatherer<AuditDocument, undefined>;
-  private readonly ending: Gatherer<Ended, undefined>;
+  private readonly beginning: Batches<AuditDocument, undefined>;
+  private readonly ending: Batches<Ended, undefined>;
 
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
     private readonly options: { readonly resource: string; readonly keptDays: number },
   ) {
-    this.beginning = new Gatherer((documents) => this.store(documents), { max: MAX_BATCH });
-    this.ending = new Gatherer((ended) => this.storeOutcomes(ended), {
+    this.beginning = new Batches((documents) => this.store(documents), { max: MAX_BATCH });
+    this.ending = new Batches((ended) => this.storeOutcomes(ended), {
       max: MAX_BATCH,
       lingerMs: OUTCOME_MS,
     });

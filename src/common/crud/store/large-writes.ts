@@ -34,7 +34,7 @@ export class LargeWrites {
     const since = performance.now();
     this.waiting += 1;
     try {
-      const result = await this.batches.add('', () => {
+      const result = await this.batches.add(() => {
         // Its caller has been told so already.
         if (performance.now() - since > CALL_DEADLINE_MS) throw new DatabaseTooSlowError();
         return write();

@@ -11,24 +11,27 @@ import {
   type Updated,
 } from './crud.store.js';
 import { counted, filtered } from './exact-conditions.js';
-import { GatheredInserts, recordOfDocument } from './gathered-inserts.js';
-import { GatheredUpdates } from './gathered-updates.js';
 import { hideFields, hidesFields } from './hide-fields.js';
 import { LargeWrites } from './large-writes.js';
 import { checkMapNames } from './map-names.js';
 import { OrderedReads } from './ordered-reads.js';
 import { OUTBOX, type OutboxEntry } from './outbox.js';
 import { hasMiddleware } from './own-code.js';
-import { type PlainRecord, PlainRecords } from './plain-records.js';
 import { type Lookup, ReadBatches } from './read-batches.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
 import { schemaRefusal } from './schema-refusal.js';
+import {
+  PlainChanges,
+  recordOfDocument,
+  sharedInserts,
+  type SharedUpdate,
+  sharedUpdates,
+  type SharedWrites,
+} from './shared-writes.js';
 import { WordKeeper } from './word-keeper.js';
 
 /** Members that only the store knows. */
 const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
-
-const WITHOUT_INTERNAL = Object.fromEntries(INTERNAL.map((member) => [member, 0] as const));
 
 /** The store over a Mongoose model. */
 export class MongooseStore<Entity> implements CrudStore<Entity> {
@@ -40,10 +43,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly hasOutbox: boolean;
   /** Whether the schema shows its records in another form than it stores them. */
   private readonly transforms: boolean;
-  private readonly inserts: GatheredInserts;
-  private readonly updates: GatheredUpdates;
+  private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
+  private readonly updates: SharedWrites<SharedUpdate, boolean>;
   private readonly reads: ReadBatches<Entity>;
-  private readonly plain?: PlainRecords;
+  private readonly plain: PlainChanges;
   readonly holds: ReferenceHolds;
   private readonly large = new LargeWrites();
 
@@ -64,13 +67,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     const { figures } = database;
-    this.inserts = new GatheredInserts(model, (size) => figures.batch('creates', size));
-    this.updates = new GatheredUpdates(model, (size) => figures.batch('updates', size));
+    this.inserts = sharedInserts(model, (size) => figures.batch('creates', size));
+    this.updates = sharedUpdates(model, (size) => figures.batch('updates', size));
     this.reads = new ReadBatches(
       (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
       (kind, size) => figures.batch(kind, size),
     );
-    if (!this.transforms) this.plain = PlainRecords.of(model, [WORDS, OUTBOX]);
+    this.plain = new PlainChanges(model);
     this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
   }
 
@@ -79,34 +82,9 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async insert(
-    values: object,
+    record: object,
     entry?: OutboxEntry,
     begun: () => void = () => undefined,
-  ): Promise<Stored<Entity>> {
-    const plain = this.plain?.make(values);
-    return plain ? this.insertPlain(plain, entry, begun) : this.insertDocument(values, entry, begun);
-  }
-
-  /** Stores a record that needs no Mongoose document. */
-  private async insertPlain(
-    { record, stamp }: PlainRecord,
-    entry: OutboxEntry | undefined,
-    begun: () => void,
-  ): Promise<Stored<Entity>> {
-    if (this.hasOutbox && entry) record[OUTBOX] = [entry];
-    // Held right before the command, so that records are still stored in the order of arrival.
-    await this.insertInTurn(record, (hold) => {
-      const words = this.addWords(record, (member) => Object.assign(record, member));
-      begun();
-      return this.inserts.insert({ make: () => hold().then(stamp), words });
-    });
-    return this.shown(record as Stored<Entity>);
-  }
-
-  private async insertDocument(
-    record: object,
-    entry: OutboxEntry | undefined,
-    begun: () => void,
   ): Promise<Stored<Entity>> {
     checkMapNames(this.model.schema, record);
     const store = async (hold: () => Promise<void>) => {
@@ -118,9 +96,9 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
         await hold();
         await document.save();
       } else {
-        const make = recordOfDocument(document);
         begun();
-        const record = await this.inserts.insert({ make: () => hold().then(make), words });
+        const make = () => hold().then(() => recordOfDocument(document));
+        const record = await this.inserts.add({ make, words });
         // Nobody else has the record: unless the schema shows records in another form, it needs no copy.
         if (!this.transforms) return this.shown(record as Stored<Entity>);
       }
@@ -174,12 +152,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     filter: StoreFilter,
     fields?: readonly string[],
   ): Promise<Stored<Entity> | undefined> {
-    const plain = this.hides ? undefined : this.plain?.filter(filter);
-    if (plain) {
-      const projection = this.plainProjectionOf(fields);
-      const record = await this.model.collection.findOne(plain, { ...OPERATION_LIMITS, projection });
-      return (record as Stored<Entity> | null) ?? undefined;
-    }
     const query = this.model.findOne({}, this.projectionOf(fields), { ...OPERATION_LIMITS });
     const found = (await filtered(query, filter).lean().exec()) as Stored<Entity> | null;
     return found ?? undefined;
@@ -199,12 +171,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       batchSize: ids.length,
       hint: { _id: 1 } as const,
     };
-    const plain = this.hides ? undefined : this.plain?.filter(predicate);
-    if (plain) {
-      const projection = this.plainProjectionOf(fields);
-      const found = this.model.collection.find({ ...plain, _id: { $in: ids } }, { ...options, projection });
-      return (await found.toArray()) as unknown as Stored<Entity>[];
-    }
     const query = this.model.find({}, this.projectionOf(fields), options);
     return (await filtered(query, { ...predicate, _id: { $in: ids } })
       .lean()
@@ -263,13 +229,12 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean> {
-    const plain = this.plain?.update(filter, change);
-    if (!plain) return (await this.update(filter, change, entry)) !== undefined;
-    const $push = this.hasOutbox && entry ? { [OUTBOX]: entry } : undefined;
-    const update = { ...plain.update, ...($push && { $push }) };
+    if (!this.plain.fits(change)) return (await this.update(filter, change, entry)) !== undefined;
+    const $push = this.hasOutbox && entry ? { $push: { [OUTBOX]: entry } } : undefined;
     return this.change(change.set, () => {
-      Object.assign(plain.update.$set, this.wordsOf(change, undefined));
-      return this.updates.update({ ...plain, update });
+      const words = this.wordsOf(change, undefined);
+      const others = { ...(words && { $set: words }), ...$push };
+      return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
     });
   }
 
@@ -304,11 +269,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     // The schema does not know this member, which only records have that others refer to.
     if (!fields || this.hides) return this.references.matterOnDelete ? { [HOLDS]: 0 } : null;
     return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
-  }
-
-  /** The same for the driver, which does not know which fields the schema hides. */
-  private plainProjectionOf(fields: readonly string[] | undefined): Record<string, 0 | 1> {
-    return fields && !this.hides ? (this.projectionOf(fields) ?? {}) : WITHOUT_INTERNAL;
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { type Model, Schema, Types } from 'mongoose';
-import { type Database, Gatherer, OPERATION_LIMITS } from '../../database/index.js';
+import { Batches, type Database, OPERATION_LIMITS } from '../../database/index.js';
 import type { EntityEvent, WriteAction } from '../../events/index.js';
 import { ANONYMOUS, type TenantContext } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -76,14 +76,14 @@ type Pending = Record<string, unknown> & { readonly [OUTBOX]: readonly OutboxEnt
 
 /** The unsettled events of a resource. Each is stored in its record by the write that it describes. */
 export class Outbox {
-  private readonly settling: Gatherer<string, unknown>;
+  private readonly settling: Batches<string, unknown>;
 
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
     private readonly definition: CrudDefinition,
   ) {
-    this.settling = new Gatherer((ids) => this.takeOut(ids), { max: MAX_BATCH, lingerMs: SETTLE_MS });
+    this.settling = new Batches((ids) => this.takeOut(ids), { max: MAX_BATCH, lingerMs: SETTLE_MS });
   }
 
   /**

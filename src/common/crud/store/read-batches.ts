@@ -59,7 +59,7 @@ export class ReadBatches<Entity> {
     ids: readonly Types.ObjectId[],
   ): Promise<(Stored<Entity> | undefined)[]> {
     const kind = kindOf(predicate, { fields });
-    return Promise.all(ids.map((id) => this.lookups.add(kind, { predicate, fields, id })));
+    return Promise.all(ids.map((id) => this.lookups.add({ predicate, fields, id }, kind)));
   }
 
   /**
@@ -67,7 +67,7 @@ export class ReadBatches<Entity> {
    * before it began.
    */
   share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
-    return this.equals.add(kindOf(filter, how), read) as Promise<Result>;
+    return this.equals.add(read, kindOf(filter, how)) as Promise<Result>;
   }
 
   private async lookUp(wanted: readonly Wanted[]): Promise<(Stored<Entity> | undefined)[]> {

@@ -59,7 +59,7 @@ export class ReferenceHolds {
 
   /** Holds those of the records that exist. */
   take(ids: readonly Types.ObjectId[]): Promise<Hold> {
-    return this.batches.add('', ids);
+    return this.batches.add(ids);
   }
 
   /** The condition that nobody holds the record later than now; undefined if somebody does already. */

@@ -1,0 +1,257 @@
+import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType } from 'mongoose';
+import { Batches, CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/index.js';
+import { DatabaseTooSlowError } from '../../errors/index.js';
+import type { StoreChange, StoreFilter } from './crud.store.js';
+import { filtered } from './exact-conditions.js';
+import { entryTypeOf } from './hide-fields.js';
+import { hasMiddleware, hasOwnValidators } from './own-code.js';
+
+export type Fields = Record<string, unknown>;
+
+/** Maximum number of writes that one command carries out. Unit: writes. */
+const MAX_BATCH = 1_000;
+
+/** Maximum number of words to index by one command that carries out several writes. Unit: words. */
+const MAX_BATCH_WORDS = 20_000;
+
+/** How the writes of a kind are carried out. */
+interface WriteKind<Statement, Result> {
+  /** Sends one statement. @throws the error of the server */
+  readonly alone: (statement: Statement) => Promise<Result>;
+  /** Sends several, of which each is carried out whatever becomes of the others. */
+  readonly together: (statements: readonly Statement[]) => Promise<unknown>;
+  /** The result of a statement that was carried out together with others. */
+  readonly resultOf: (statement: Statement) => Result;
+}
+
+/** A write that shares its command. */
+export interface SharedWrite<Statement> {
+  /** Makes the statement, right before its command. @throws what rejects the write */
+  readonly make: () => Statement | Promise<Statement>;
+  /** Number of its words to index. Unit: words. @default 0 */
+  readonly words?: number;
+}
+
+interface Waiting<Statement> extends SharedWrite<Statement> {
+  readonly since: number;
+}
+
+/**
+ * Carries out writes that arrive while a command is in flight with the next command. If none is in flight, a
+ * write is carried out at once. Each has its own outcome.
+ */
+export class SharedWrites<Statement, Result> {
+  private readonly batches: Batches<Waiting<Statement>, PromiseSettledResult<Result>>;
+
+  /** @param counted receives the number of writes that each command carries out */
+  constructor(
+    private readonly kind: WriteKind<Statement, Result>,
+    private readonly counted: (size: number) => void,
+  ) {
+    const weight = { of: ({ words = 0 }: Waiting<Statement>) => words, max: MAX_BATCH_WORDS };
+    this.batches = new Batches((batch) => this.carryOut(batch), { max: MAX_BATCH, weight });
+  }
+
+  /** @throws what `make` throws, or the error of the server */
+  async add(write: SharedWrite<Statement>): Promise<Result> {
+    const outcome = await this.batches.add({ ...write, since: performance.now() });
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  }
+
+  private async carryOut(batch: readonly Waiting<Statement>[]): Promise<PromiseSettledResult<Result>[]> {
+    const oldest = performance.now() - CALL_DEADLINE_MS;
+    const made = await Promise.allSettled(
+      batch.map(async ({ make, since }) => {
+        // Its caller has been told so already.
+        if (since <= oldest) throw new DatabaseTooSlowError();
+        return make();
+      }),
+    );
+    const ready = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const outcomes = (await this.send(ready)).values();
+    return made.map((one) =>
+      one.status === 'rejected' ? one : (outcomes.next().value as PromiseSettledResult<Result>),
+    );
+  }
+
+  private async send(ready: readonly Statement[]): Promise<PromiseSettledResult<Result>[]> {
+    const { alone, together, resultOf } = this.kind;
+    if (ready.length > 0) this.counted(ready.length);
+    if (ready.length < 2) return Promise.allSettled(ready.map(alone));
+    const failure = await together(ready).then(
+      () => undefined,
+      (error: unknown) => ({ error, refused: refusedBy(error) }),
+    );
+    return Promise.allSettled(
+      ready.map(async (statement, i) => {
+        if (failure && !failure.refused) throw causeOf(failure.error);
+        // Sent alone, it gets the whole reason of the server, such as the index that a duplicate violates.
+        return failure?.refused?.has(i) ? alone(statement) : resultOf(statement);
+      }),
+    );
+  }
+}
+
+/** Stores new records, in the order of arrival, and returns them. */
+export function sharedInserts(
+  model: Model<Fields>,
+  counted: (size: number) => void,
+): SharedWrites<Fields, Fields> {
+  const alone = async (record: Fields) => {
+    await model.collection.insertOne(record, { ...OPERATION_LIMITS });
+    return record;
+  };
+  const together = (records: readonly Fields[]) =>
+    model.collection.insertMany([...records], { ...OPERATION_LIMITS, ordered: false });
+  return new SharedWrites({ alone, together, resultOf: (record) => record }, counted);
+}
+
+/** A change of one record, in the store's types. */
+export interface SharedUpdate {
+  readonly filter: Fields;
+  readonly update: Readonly<Record<string, Fields>>;
+}
+
+/**
+ * Changes records, and returns of each whether one matched. The records are not returned: that would take a
+ * command for each.
+ */
+export function sharedUpdates(
+  model: Model<Fields>,
+  counted: (size: number) => void,
+): SharedWrites<SharedUpdate, boolean> {
+  const alone = async ({ filter, update }: SharedUpdate) => {
+    const { matchedCount } = await model.collection.updateOne(filter, update, { ...OPERATION_LIMITS });
+    return matchedCount > 0;
+  };
+  // The server returns how many updates matched, but not which; only errors have a position. So an update
+  // without a match is made to fail: as an upsert whose new record would have another identifier than its filter.
+  const refusal = { $setOnInsert: { _id: null } };
+  const together = (statements: readonly SharedUpdate[]) => {
+    const operations = statements.map(({ filter, update }) => ({
+      updateOne: { filter, update: { ...update, ...refusal }, upsert: true },
+    }));
+    return model.collection.bulkWrite(operations, { ...OPERATION_LIMITS, ordered: false });
+  };
+  return new SharedWrites({ alone, together, resultOf: () => true }, counted);
+}
+
+/** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */
+const SINGLE = new Set(['String', 'Number', 'Boolean', 'Date', 'ObjectId', 'Decimal128', 'BigInt', 'UUID']);
+
+/** Schema options that apply to every command, and that the driver would not know. */
+const OF_COMMANDS = ['collation', 'writeConcern'] as const;
+
+/** The part of Mongoose's types that their declaration omits. */
+interface WithSetters {
+  readonly setters: readonly unknown[];
+}
+
+/**
+ * Makes changes as Mongoose would carry them out, for commands that several of them share. Only for schemas without
+ * custom code, and for fields of single values or lists of those.
+ */
+export class PlainChanges {
+  private readonly fields: ReadonlySet<string>;
+  private readonly updatedAt: string | undefined;
+
+  constructor(private readonly model: Model<Fields>) {
+    const { schema } = model;
+    this.updatedAt = updatedAtOf(schema);
+    const names = isPlainSchema(schema) ? Object.keys(schema.paths) : [];
+    this.fields = new Set(names.filter((name) => name !== this.updatedAt && isPlainField(schema, name)));
+  }
+
+  /** Whether a change needs nothing but its own values. */
+  fits({ set = {}, unset = [] }: StoreChange): boolean {
+    return [...Object.keys(set), ...unset].every((path) => this.fields.has(path));
+  }
+
+  /**
+   * The statement of a change that fits, with the current time: a change that has waited must not set back the
+   * time of one that is acknowledged already.
+   *
+   * @param others operators that the schema does not check
+   * @throws ValidationError of Mongoose if the schema rejects a value
+   */
+  async statementOf(
+    filter: StoreFilter,
+    { set = {}, unset = [] }: StoreChange,
+    others: Readonly<Record<string, Fields>>,
+  ): Promise<SharedUpdate> {
+    const query = filtered(this.model.find(), filter);
+    query.cast(this.model);
+    const checked = await this.model.validate({ ...set }, [...Object.keys(set), ...unset]);
+    const now = this.updatedAt !== undefined && { [this.updatedAt]: new Date(this.model.base.now()) };
+    const update = {
+      ...others,
+      $set: { ...checked, ...now, ...others.$set },
+      ...(unset.length > 0 && { $unset: Object.fromEntries(unset.map((path) => [path, 1])) }),
+      $inc: { __v: 1 },
+    };
+    return { filter: query.getFilter(), update };
+  }
+}
+
+function isPlainField(schema: Schema, path: string): boolean {
+  const type = schema.path(path);
+  if (path.includes('.') || path === '_id') return false;
+  const single = entryTypeOf(type) ?? type;
+  const isSet = [type, single].some((one) => (one as SchemaType & WithSetters).setters.length > 0);
+  return SINGLE.has(single.instance) && !type.options.immutable && !isSet;
+}
+
+function isPlainSchema(schema: Schema): boolean {
+  if (OF_COMMANDS.some((option) => (schema.get(option) ?? undefined) !== undefined)) return false;
+  const timestamps = schema.get('timestamps');
+  const hasClock = typeof timestamps === 'object' && timestamps.currentTime !== undefined;
+  return !hasClock && !schema.discriminators && !hasMiddleware(schema) && !hasOwnValidators(schema);
+}
+
+function updatedAtOf(schema: Schema): string | undefined {
+  const timestamps = schema.get('timestamps');
+  if (!timestamps) return undefined;
+  const { updatedAt = true } = timestamps === true ? {} : timestamps;
+  return updatedAt === true ? 'updatedAt' : updatedAt || undefined;
+}
+
+/**
+ * The positions of the statements that the server refused individually, which have changed nothing; undefined if
+ * the command failed as a whole.
+ */
+function refusedBy(error: unknown): ReadonlySet<number> | undefined {
+  if (!(error instanceof mongo.MongoBulkWriteError)) return undefined;
+  const refused = [error.writeErrors].flat().map(({ index }) => index);
+  return refused.length === 0 || error.result.getWriteConcernError() ? undefined : new Set(refused);
+}
+
+/** The driver wraps the error of a command with several statements in one that keeps only its text. */
+function causeOf(error: unknown): unknown {
+  const { errorResponse } = error as { errorResponse?: unknown };
+  return errorResponse instanceof Error ? errorResponse : error;
+}
+
+/** The timestamps that Mongoose gives a document that it inserts itself. */
+interface WithTimestamps {
+  initializeTimestamps?(): unknown;
+}
+
+/** Makes the record of a document as `save()` would store it, with its timestamps and revision. @throws the errors of its schema */
+export async function recordOfDocument(document: HydratedDocument<Fields> & WithTimestamps): Promise<Fields> {
+  await document.validate();
+  document.initializeTimestamps?.();
+  document.set('__v', 0);
+  return document.toObject(AS_STORED);
+}
+
+/** Everything in the store's types, without what the schema computes for readers. */
+const AS_STORED = {
+  transform: false,
+  virtuals: false,
+  getters: false,
+  depopulate: true,
+  flattenDecimals: false,
+  useProjection: false,
+  flattenMaps: false,
+} as const;
