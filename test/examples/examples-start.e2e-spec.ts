@@ -31,16 +31,9 @@ it(
       const { tags } = (await (await fetch(`${url}/docs/openapi.json`)).json()) as {
         tags: { name: string }[];
       };
-      expect(tags.map(({ name }) => name)).toEqual([
-        'Products',
-        'Categories',
-        'Articles and comments',
-        'Users',
-        'Todos',
-        'Orders',
-        'Events',
-        'Invoices',
-      ]);
+      expect(tags.map(({ name }) => name).join()).toBe(
+        'Products,Categories,Articles and comments,Users,Todos,Orders,Events,Invoices',
+      );
       expect(existsSync(join(folder, 'mongodb'))).toBe(true);
     });
     const tokens = printed.match(/^eyJ[\w.-]+$/gm) ?? [];

@@ -93,13 +93,8 @@ describe('the typed client', () => {
   it('is packed with its code and types, and nothing else', () => {
     const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json'], { cwd: CLIENT, encoding: 'utf8' });
     const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
-    expect(files.map(({ path }) => path).sort()).toEqual([
-      'README.md',
-      'dist/api.d.ts',
-      'dist/api.js',
-      'dist/index.d.ts',
-      'dist/index.js',
-      'package.json',
-    ]);
+    const names = files.map(({ path }) => path).sort();
+    expect(names.slice(0, 3)).toEqual(['README.md', 'dist/api.d.ts', 'dist/api.js']);
+    expect(names.slice(3)).toEqual(['dist/index.d.ts', 'dist/index.js', 'package.json']);
   });
 });

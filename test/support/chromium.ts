@@ -13,13 +13,8 @@ if (!EXECUTABLE)
   process.stderr.write('Skipped: no Chromium. Install it (apt-get install chromium) or set CHROMIUM.\n');
 
 const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update'],
 ];
 
 /** A page in a Chromium with a new profile. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type DomainError, pathOf, toProblem } from '../errors/index.js';
-import { type HttpRequest, type HttpResponse, idOf, rawOf } from '../platform/index.js';
+import { type HttpRequest, type HttpResponse, idOf, MESSAGE, rawOf } from '../platform/index.js';
 
 /** A request carried by another one, treated as if it had arrived by itself. */
 export interface CarriedRequest {
@@ -137,7 +137,7 @@ function requestBaseOf(carrier: HttpRequest): HttpRequest {
     ...Object.fromEntries(foreign.map((symbol) => [symbol, unset])),
     query: { value: Object.freeze({}) },
     id: { value: idOf(carrier) },
-    raw: { value: rawOf(carrier) },
+    [MESSAGE]: { value: rawOf(carrier) },
     headers: { value: Object.freeze(Object.fromEntries(headers)) },
   }) as HttpRequest;
 }
@@ -251,7 +251,7 @@ const { constructor: _, ...MEMBERS } = Object.getOwnPropertyDescriptors(CarriedR
 
 /** The base of the replies to all requests that a carrier carries. */
 function responseBaseOf(carrier: HttpResponse): HttpResponse {
-  return Object.create(carrier, { ...MEMBERS, raw: { value: rawOf(carrier) } }) as HttpResponse;
+  return Object.create(carrier, { ...MEMBERS, [MESSAGE]: { value: rawOf(carrier) } }) as HttpResponse;
 }
 
 /** A reply that keeps its answer instead of sending it. */

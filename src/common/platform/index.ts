@@ -58,11 +58,15 @@ export function idOf(request: HttpRequest): string {
   return String(known.id);
 }
 
+/** Key of the message of Node in what stands for a request or response; under `raw`, Nest would look for its own. */
+export const MESSAGE = Symbol('message');
+
 /** The message of Node that a request or response stands for: Express extends it, and Fastify refers to it. */
 export function rawOf(request: HttpRequest): IncomingMessage;
 export function rawOf(response: HttpResponse): ServerResponse;
 export function rawOf(message: HttpRequest | HttpResponse): IncomingMessage | ServerResponse {
-  return ((message as { raw?: ServerResponse }).raw ?? message) as ServerResponse;
+  const { [MESSAGE]: known, raw = known ?? message } = message as { [MESSAGE]?: object; raw?: object };
+  return raw as ServerResponse;
 }
 
 /** Whether a response has been sent, or is none of Nest's any more. */

@@ -5,15 +5,17 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import {
   Body,
+  type CanActivate,
   Controller,
   Delete,
+  Inject,
   type INestApplication,
   Injectable,
   Post,
   Scope,
   VersioningType,
 } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, REQUEST } from '@nestjs/core';
 import { Schema } from '@nestjs/mongoose';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -51,6 +53,14 @@ class Archive {
 
 @Injectable({ scope: Scope.REQUEST })
 class ScopedQuotaFilter extends QuotaFilter {}
+/** Nest makes one for each request, which it looks at in place of its argument. */
+@Injectable({ scope: Scope.REQUEST })
+class ScopedGuard implements CanActivate {
+  constructor(@Inject(REQUEST) private readonly request: { method: string }) {}
+  canActivate() {
+    return this.request.method !== 'PATCH';
+  }
+}
 
 let app: INestApplication;
 let send: Awaited<ReturnType<typeof senderTo>>;
@@ -107,6 +117,13 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
     await start(await create({ imports: [memos], controllers: [Archive] }));
     const malformed = await send('POST', '/memos/scan', '{"a":');
     expect([malformed.status, malformed.body.statusCode]).toEqual([400, 400]);
+  });
+
+  it('asks a guard of each request about each item, too', async () => {
+    await start(await create({ providers: [{ provide: APP_GUARD, useClass: ScopedGuard }] }));
+    const operations = [{ create: { text: 'a' } }, { update: { _id: ACME, changes: { text: 'b' } } }];
+    const { body } = await send('POST', '/notes/bulk', { operations });
+    expect(body.results).toMatchObject([{ status: 201 }, { status: 403 }]);
   });
 
   it('lets a filter of each request handle the errors that it names', async () => {
