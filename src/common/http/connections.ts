@@ -1,10 +1,27 @@
-import { readFileSync } from 'node:fs';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Server as TcpServer, type Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { OverloadedError } from '../errors/index.js';
+import { randomUUID } from 'node:crypto';
+import { close, open, readFileSync } from 'node:fs';
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { devNull } from 'node:os';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  errorMessages,
+  FrameworkError,
+  OUTAGE,
+  OverloadedError,
+  PROBLEM_CONTENT_TYPE,
+  toProblem,
+} from '../errors/index.js';
 import { whenClosed } from '../platform/index.js';
 import { FairSlots, slotOwner } from './load/fair-slots.js';
+import { hasBody } from './read-body.js';
+import { SECURITY_HEADERS } from './responses.js';
 
 /** How many connections there may be, and how long a client may take before its connection is closed. */
 export interface ConnectionLimits {
@@ -68,73 +85,222 @@ function maxDescriptors(): number {
 }
 
 /**
- * How long a client may take to send its next request, whose answer then closes the connection. Unit:
- * milliseconds.
+ * Closes connections on which a request or an answer has made no progress for some time. Node's own time-out
+ * is not enough: a send that has begun gets it twice, since the system took some of its bytes during the
+ * first. So a connection gets half of it at a time.
+ *
+ * @param stallMs the longest time without progress. Unit: milliseconds.
  */
-const NEXT_REQUEST_MS = 1_500;
-/** How often to look whether all connections are closed before that. Unit: milliseconds. */
-const CHECK_MS = 25;
-/** Maximum time to wait for a moment without new events. Unit: milliseconds. */
-const QUIET_MS = 3_000;
+export function closeStalledConnections(server: Server, stallMs: number): void {
+  const halfMs = stallMs / 2;
+  const moved = new WeakMap<Socket, number>();
+  server.setTimeout(halfMs, (socket) => {
+    const bytes = socket.bytesRead + socket.bytesWritten;
+    // A different time-out is that of an idle connection, which ends.
+    const isOver = socket.timeout !== halfMs || socket.writableLength > 0 || moved.get(socket) === bytes;
+    if (isOver) {
+      socket.destroy();
+      return;
+    }
+    moved.set(socket, bytes);
+    socket.setTimeout(halfMs);
+  });
+}
+
+/** Maximum number of requests behind another one on their connection; with more, it is closed. */
+export const MAX_BEHIND = 32;
+
+const connections = new WeakMap<Socket, Exchanges>();
 
 /**
- * The connections of a server, which it can give up without losing a request. Create it before the server
- * listens.
+ * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2): Node reads as many as there
+ * are, in one go. Also closes the waiting responses when their connection closes. Node only closes the one that
+ * is being sent, so what the others hold would never be released. Drops requests of connections that were
+ * reset. Call it once the listeners that answer requests are there.
  */
-export class OpenConnections {
-  private readonly sockets = new Set<Socket>();
-  private readonly unanswered = new Set<ServerResponse>();
+export function boundQueuedResponses(server: Server): void {
+  const answerers = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    // Those that came with the last one are read already.
+    if (isClosing(socket)) return;
+    if (isReset(socket) && isTcp(server)) {
+      socket.destroy();
+      return;
+    }
+    const exchanges = connections.get(socket) ?? new Exchanges(socket);
+    if (exchanges.begin(response) >= MAX_BEHIND) {
+      response.setHeader('Connection', 'close');
+      closeInStages(socket);
+      stopReading(socket);
+    }
+    for (const answer of answerers) answer.call(server, request, response);
+  });
+}
 
-  constructor(private readonly server: Server) {
-    server.on('connection', (socket: Socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
-    });
+/** A connection to a Unix domain socket has no address anyway. */
+function isTcp(server: Server): boolean {
+  return typeof server.address() !== 'string';
+}
+
+/**
+ * Whether the client has reset the connection before its first request was read. Then there is no address to
+ * count the request for, and nobody would read the answer.
+ */
+function isReset(socket: Socket): boolean {
+  return socket.remoteAddress === undefined;
+}
+
+/** The responses of one connection that are not done, or were not when its last requests were read. */
+class Exchanges {
+  private readonly responses = new Set<ServerResponse>();
+
+  constructor(socket: Socket) {
+    connections.set(socket, this);
+    socket.once('close', () => this.close());
   }
 
-  /** Starts to track which requests have not been answered. */
-  watch(): void {
-    this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
-      this.unanswered.add(response);
-      whenClosed(response, () => this.unanswered.delete(response));
-    });
+  /** @returns the number of requests behind the first one */
+  begin(response: ServerResponse): number {
+    // Only in the next iteration of the event loop: Node reads all requests that have arrived in one go.
+    whenClosed(response, () => setImmediate(() => this.responses.delete(response)));
+    return this.responses.add(response).size - 1;
   }
 
-  /** Accepts no more connections, closes each one with its next answer, and then ends those that are idle. */
-  async giveUp(): Promise<void> {
-    // When a server closes, the system resets connections that it has not accepted yet.
-    await this.quiet('connection');
-    // The HTTP server's own close would end idle connections at once, although a request may be on its way.
-    TcpServer.prototype.close.call(this.server);
-    for (const response of this.unanswered) endWith(response);
-    this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
-      endWith(response);
-    });
-    // For answers that were already being sent.
-    this.server.keepAliveTimeout = NEXT_REQUEST_MS;
-    const deadline = performance.now() + NEXT_REQUEST_MS;
-    while (this.sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
-    // A connection with an unread next request would be reset.
-    await this.quiet('request');
-    this.server.closeIdleConnections();
-    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
-  }
-
-  /** Resolves after a turn of the event loop without such an event. */
-  private async quiet(event: 'connection' | 'request'): Promise<void> {
-    let seen = 0;
-    const count = () => (seen += 1);
-    this.server.on(event, count);
-    const deadline = performance.now() + QUIET_MS;
-    let before: number;
-    do {
-      before = seen;
-      await nextTurn();
-    } while (seen > before && performance.now() < deadline);
-    this.server.off(event, count);
+  private close(): void {
+    for (const response of this.responses) {
+      // Node sees to those that have or had their turn.
+      if (response.closed || response.socket !== null || response.writableFinished) continue;
+      response.destroy();
+      response.emit('close');
+    }
   }
 }
 
-function endWith(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
+/** How often to look whether a file can be opened. Unit: milliseconds. */
+const CHECK_MS = 1_000;
+
+/** Answers and logs requests that fail before there is a request object. */
+export class BrokenRequests {
+  constructor(private readonly log: Pick<FastifyBaseLogger, 'info' | 'error'>) {}
+
+  /** Answers bytes that Node cannot read as HTTP. */
+  readonly answer = (cause: { code?: string }, socket: Socket): void => {
+    if (isClosing(socket)) return;
+    if (cause.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { status, headers, body } = this.answerOf(brokenRequestError(cause.code), socket);
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  };
+
+  /** Answers a request with an unknown expectation. Node's own 417 would have no body. */
+  readonly answerUnknownExpectation = ({ socket }: IncomingMessage, response: ServerResponse): void => {
+    const error = new FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed);
+    const { status, headers, body } = this.answerOf(error, socket);
+    closeInStages(socket);
+    response.writeHead(status, headers).end(body);
+  };
+
+  /** Logs that the process may open no more files: the system then resets new connections, and tells nobody. */
+  watchFiles(server: Server): void {
+    const check = () =>
+      open(devNull, (error, file) => {
+        if (!error) close(file);
+        else
+          this.log.error(
+            { ...OUTAGE, code: error.code },
+            'No more files can be opened, so new clients are disconnected. Raise the limit of open files (ulimit -n)',
+          );
+      });
+    const timer = setInterval(check, CHECK_MS).unref();
+    server.once('close', () => clearInterval(timer));
+  }
+
+  private answerOf(error: FrameworkError, { remoteAddress: address }: Socket) {
+    const { status, code } = error;
+    const requestId = randomUUID();
+    this.log.info({ requestId, address, status, code }, 'answered');
+    const body = JSON.stringify(toProblem(error, { path: '', id: requestId }));
+    const headers = {
+      ...SECURITY_HEADERS,
+      'Content-Type': PROBLEM_CONTENT_TYPE,
+      'Content-Length': Buffer.byteLength(body),
+      'Cache-Control': 'no-store',
+      Connection: 'close',
+    };
+    return { status, headers, body };
+  }
+}
+
+function brokenRequestError(code: string | undefined): FrameworkError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge);
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new FrameworkError('REQUEST_TIMEOUT', errorMessages.requestTimeout);
+  return new FrameworkError('MALFORMED_REQUEST', errorMessages.malformedHttp);
+}
+
+/** How long a client has to read its answer before the connection is reset. Unit: milliseconds. */
+const LINGER_MS = 1_000;
+
+/** Maximum remainder of a body to read and discard so that the connection can be kept. Unit: bytes. */
+const SMALL_REST = 65_536;
+
+/** Connections that close after the current answer. */
+const closing = new WeakSet<Socket>();
+
+/**
+ * Closes the connection if the answer comes before the end of the request's body, which is the case for
+ * errors and for reads with a body. The rest is not read, unless it is short. Only an import is answered
+ * while its body is read.
+ */
+export function useStagedClose(fastify: FastifyInstance): void {
+  fastify.addHook('onSend', (request, reply, _payload, done) => {
+    const isRead = request.routeOptions.config.carriedBody === 'lines' && reply.statusCode < 400;
+    if (!isRead) leaveRest(request, reply);
+    done();
+  });
+}
+
+/** Closes the connection after the answer if much of the request's body is still to come. */
+export function leaveRest(request: FastifyRequest, reply: FastifyReply): void {
+  const isShort = Number(request.headers['content-length']) <= SMALL_REST;
+  if (request.raw.complete || isShort || !hasBody(request)) return;
+  reply.header('Connection', 'close');
+  closeInStages(request.raw.socket);
+}
+
+/** Closes the connection in stages once an answer with `Connection: close` has been written. */
+export function closeInStages(socket: Socket): void {
+  closing.add(socket);
+  // Node calls this after such an answer.
+  socket.destroySoon = () => endInStages(socket);
+}
+
+/** Whether a connection already has its last answer, so that nothing else it sends can be answered. */
+export function isClosing(socket: Socket): boolean {
+  return closing.has(socket);
+}
+
+/**
+ * Closes a connection in stages (RFC 9112, section 9.6). Otherwise bytes that are still arriving would cause
+ * a reset, which may reach the client before it has read its answer.
+ *
+ * @param last sent before closing
+ */
+function endInStages(socket: Socket, last = ''): void {
+  closing.add(socket);
+  stopReading(socket);
+  socket.end(last);
+  setTimeout(() => socket.destroy(), LINGER_MS);
+}
+
+/** Reads nothing more from a connection. Node would go on: to throw away the rest of a body, or to read the next request. */
+export function stopReading(socket: Socket): void {
+  socket.pause();
+  socket.resume = () => socket;
 }

@@ -1,4 +1,3 @@
-export { preferredType, varyBy } from './accept.js';
 export { discardRest, hasBody, linesOf, readBody, streamBody } from './read-body.js';
 export {
   bodyFault,
@@ -10,8 +9,16 @@ export {
   StrictBody,
 } from './body-parsing.js';
 export { clientOf, FairSlots, type SlotLimits } from './load/fair-slots.js';
-export { Compressed } from './compression.js';
-export { type ConnectionLimits, OpenConnections } from './connections.js';
+export {
+  type Coding,
+  codingOf,
+  Compressed,
+  isStream,
+  preferredType,
+  useSecurityHeaders,
+  varyBy,
+} from './responses.js';
+export type { ConnectionLimits } from './connections.js';
 export { createHttpAdapter } from './http-adapter.js';
 export {
   type CarriedAnswer,
@@ -29,9 +36,8 @@ export {
   useLoadControl,
 } from './load/load-control.js';
 export { checkHarmless, nextTimeSlice, parseJson } from './json-body.js';
-export * from './pino-logger.js';
+export * from './log.js';
 export { useRequestMetrics } from './request-metrics.js';
-export { useSecurityHeaders } from './security-headers.js';
 export {
   type QueryParameters,
   queryOf,

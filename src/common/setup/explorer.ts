@@ -1,7 +1,18 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { FastifyInstance } from 'fastify';
-import { type Problem, PROBLEM_CONTENT_TYPE } from '../errors/index.js';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onSendAsyncHookHandler,
+  preHandlerHookHandler,
+} from 'fastify';
+import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE } from '../errors/index.js';
+import { type Coding, codingOf, isStream, varyBy } from '../http/index.js';
 
 type PathItem = OpenAPIObject['paths'][string];
 type Operation = NonNullable<PathItem['get']>;
@@ -42,8 +53,7 @@ const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-u
 
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
 export function useExplorer(app: INestApplication, api: ApiDescription): void {
-  keepInMemory(app);
-  cacheFiles(app);
+  keepInMemory(app.getHttpAdapter().getInstance());
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
     yamlDocumentUrl: 'docs/openapi.yaml',
@@ -59,19 +69,6 @@ export function useExplorer(app: INestApplication, api: ApiDescription): void {
   });
 }
 
-/**
- * Lets browsers keep the files of Swagger UI itself, which change only with its package, for a day, and revalidate
- * them by ETag afterwards.
- */
-function cacheFiles(app: INestApplication): void {
-  const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
-  fastify.addHook('onSend', (request, reply, payload, done) => {
-    if (reply.statusCode < 400 && request.routeOptions.url === '/docs/*')
-      reply.header('Cache-Control', 'public, max-age=86400');
-    done(null, payload);
-  });
-}
-
 /** The files of Swagger UI that the page uses. */
 const FILES = [
   'favicon-16x16.png',
@@ -79,15 +76,90 @@ const FILES = [
   'swagger-ui-bundle.js',
   'swagger-ui-standalone-preset.js',
   'swagger-ui.css',
-] as const;
+];
 
-/** The page, its files and the document are the same for everybody: each is made once. */
-function keepInMemory(app: INestApplication): void {
-  const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
+/**
+ * The page, its files and the document are the same for everybody: each is made for the first request, and then sent
+ * from memory.
+ */
+function keepInMemory(fastify: FastifyInstance): void {
+  const made = new Map<string, MadeOnce>();
+  const sendKnown: preHandlerHookHandler = (request, reply, done) => {
+    const known = made.get(keyOf(request));
+    // It is sent whole, and has an ETag in place of a time.
+    delete request.headers.range;
+    delete request.headers['if-modified-since'];
+    if (known) void reply.send(known.body);
+    else done();
+  };
+  const keep: onSendAsyncHookHandler = async (request, reply, payload) => {
+    // Swagger UI's own files change only with its package.
+    if (reply.statusCode < 400 && request.routeOptions.url === '/docs/*')
+      reply.header('Cache-Control', 'public, max-age=86400');
+    if (reply.statusCode !== 200) return payload;
+    const key = keyOf(request);
+    let known = made.get(key);
+    if (!known) {
+      // The server of files reads none for a HEAD.
+      if (request.method === 'HEAD' && isStream(payload)) return payload;
+      const body = isStream(payload) ? await buffer(payload) : Buffer.from(payload as string | Buffer);
+      made.set(key, (known = new MadeOnce(body, String(reply.getHeader('Content-Type')))));
+    }
+    return known.send(request, reply);
+  };
   fastify.addHook('onRoute', (route) => {
-    const madeOnce = route.url.endsWith('*') ? FILES : true;
-    if (/^\/docs(?:$|\/)/.test(route.url)) route.config = { ...route.config, madeOnce };
+    if (!/^\/docs(?:$|\/)/.test(route.url)) return;
+    route.preHandler = [sendKnown, ...[route.preHandler ?? []].flat()];
+    // First, since Fastify's own hook of a HEAD drops the payload.
+    route.onSend = [keep, ...[route.onSend ?? []].flat()];
   });
+}
+
+/** @throws PathNotFoundError if the page has no such file */
+function keyOf({ routeOptions: { url = '' }, params }: FastifyRequest): string {
+  if (!url.endsWith('*')) return url;
+  const file = (params as { '*': string })['*'];
+  if (!FILES.includes(file)) throw new PathNotFoundError();
+  return url + file;
+}
+
+/** The quality of both codings for what is compressed only once. */
+const BEST = 9;
+
+/** A response that was made once. Each of its codings has a strong ETag of its own. */
+class MadeOnce {
+  private readonly hash: string;
+  private readonly compressed = new Map<Coding, Promise<Buffer>>();
+
+  constructor(
+    readonly body: Buffer,
+    private readonly type: string,
+  ) {
+    this.hash = createHash('sha256').update(body).digest('base64url');
+  }
+
+  /** Sets the headers, and returns the bytes to send: none if the client has them already. */
+  async send(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | string | null> {
+    const coding = codingOf(request, this.body.length);
+    varyBy(reply, 'Accept-Encoding');
+    for (const name of ['Accept-Ranges', 'Content-Length', 'Last-Modified']) reply.removeHeader(name);
+    reply.headers({ 'Content-Type': this.type, ETag: `"${this.hash}${coding ? `-${coding}` : ''}"` });
+    if (request.headers['if-none-match']?.includes(`"${this.hash}`)) {
+      reply.code(304).removeHeader('Content-Type');
+      // Fastify reads the payload of a HEAD.
+      return request.method === 'HEAD' ? '' : null;
+    }
+    if (coding === undefined) return this.body;
+    reply.header('Content-Encoding', coding);
+    const bytes = this.compressed.get(coding) ?? this.compress(coding);
+    this.compressed.set(coding, bytes);
+    return bytes;
+  }
+
+  private compress(coding: Coding): Promise<Buffer> {
+    if (coding === 'gzip') return promisify(gzip)(this.body, { level: BEST });
+    return promisify(brotliCompress)(this.body, { params: { [constants.BROTLI_PARAM_QUALITY]: BEST } });
+  }
 }
 
 /** The order of a path's operations in the document; other methods follow by name. */

@@ -1,10 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as TcpServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { type INestApplicationContext, Logger, type Type } from '@nestjs/common';
 import { ModuleRef, type NestApplicationContext } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EntityEventPublisher } from '../events/index.js';
 import { ShutdownState } from '../health/index.js';
-import { OpenConnections } from '../http/index.js';
+import { whenClosed } from '../platform/index.js';
 
 /**
  * How long requests are still accepted after readiness has changed, so that a load balancer can notice. Unit:
@@ -95,4 +97,76 @@ async function finishRequests(app: NestFastifyApplication, connections: OpenConn
   await app.getHttpAdapter().close();
   await Promise.race([app.get(EntityEventPublisher, { strict: false }).drain(), pause(HOOKS_MS)]);
   clearTimeout(cutOff);
+}
+
+/**
+ * How long a client may take to send its next request, whose answer then closes the connection. Unit:
+ * milliseconds.
+ */
+const NEXT_REQUEST_MS = 1_500;
+/** How often to look whether all connections are closed before that. Unit: milliseconds. */
+const CHECK_MS = 25;
+/** Maximum time to wait for a moment without new events. Unit: milliseconds. */
+const QUIET_MS = 3_000;
+
+/**
+ * The connections of a server, which it can give up without losing a request. Create it before the server
+ * listens.
+ */
+class OpenConnections {
+  private readonly sockets = new Set<Socket>();
+  private readonly unanswered = new Set<ServerResponse>();
+
+  constructor(private readonly server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  /** Starts to track which requests have not been answered. */
+  watch(): void {
+    this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+      this.unanswered.add(response);
+      whenClosed(response, () => this.unanswered.delete(response));
+    });
+  }
+
+  /** Accepts no more connections, closes each one with its next answer, and then ends those that are idle. */
+  async giveUp(): Promise<void> {
+    // When a server closes, the system resets connections that it has not accepted yet.
+    await this.quiet('connection');
+    // The HTTP server's own close would end idle connections at once, although a request may be on its way.
+    TcpServer.prototype.close.call(this.server);
+    for (const response of this.unanswered) endWith(response);
+    this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+      endWith(response);
+    });
+    // For answers that were already being sent.
+    this.server.keepAliveTimeout = NEXT_REQUEST_MS;
+    const deadline = performance.now() + NEXT_REQUEST_MS;
+    while (this.sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
+    // A connection with an unread next request would be reset.
+    await this.quiet('request');
+    this.server.closeIdleConnections();
+    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  /** Resolves after a turn of the event loop without such an event. */
+  private async quiet(event: 'connection' | 'request'): Promise<void> {
+    let seen = 0;
+    const count = () => (seen += 1);
+    this.server.on(event, count);
+    const deadline = performance.now() + QUIET_MS;
+    let before: number;
+    do {
+      before = seen;
+      await nextTurn();
+    } while (seen > before && performance.now() < deadline);
+    this.server.off(event, count);
+  }
+}
+
+function endWith(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
 }
