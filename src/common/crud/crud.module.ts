@@ -44,7 +44,6 @@ import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { Access } from './service/access.js';
-import { CircleCheck } from './service/circle-check.js';
 import { CrudResource } from './service/crud-resource.js';
 import { CrudRegistry } from './service/crud.registry.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
@@ -73,7 +72,7 @@ export interface CrudOverrides {
 @Global()
 @Module({
   imports: SHARED_MODULES,
-  providers: [ROOT_CHECK, AuditTrails, CircleCheck, CrudRegistry, Outboxes],
+  providers: [ROOT_CHECK, AuditTrails, CrudRegistry, Outboxes],
   exports: [AuditTrails, CrudRegistry, Outboxes],
 })
 class CrudRegistryModule implements NestModule, BeforeApplicationShutdown {

@@ -1,14 +1,12 @@
 import { Inject, type Type } from '@nestjs/common';
 
-const made = new WeakSet<symbol>();
-
-/** One token per class, even if two classes share a name. */
-function tokensOf(kind: string): (entity: Type<object>) => symbol {
-  const tokens = new WeakMap<Type<object>, symbol>();
+/** One token per class, even if two classes share a name. A string, so that Nest can name it in its errors. */
+function tokensOf(kind: string): (entity: Type<object>) => string {
+  const tokens = new Map<Type<object>, string>();
   return (entity) => {
-    const token = tokens.get(entity) ?? Symbol(`${entity.name}${kind}`);
+    const number = [...tokens.keys()].filter(({ name }) => name === entity.name).length;
+    const token = tokens.get(entity) ?? `${entity.name}${kind}${number > 0 ? number + 1 : ''}`;
     tokens.set(entity, token);
-    made.add(token);
     return token;
   };
 }
@@ -18,11 +16,6 @@ export const getCrudServiceToken = tokensOf('CrudService');
 
 /** Injection token of the resource at run time, which its service works with. */
 export const getCrudResourceToken = tokensOf('CrudResource');
-
-/** Whether a token is one of these. */
-export function isCrudToken(token: unknown): boolean {
-  return typeof token === 'symbol' && made.has(token);
-}
 
 /** Injects the service of an entity: `@InjectCrudService(Product) private readonly products: CrudService<Product, ProductInput>`. */
 export const InjectCrudService = (entity: Type<object>): ParameterDecorator & PropertyDecorator =>

@@ -44,6 +44,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Type<CrudService<Entity, Create, Update>> {
     requireEntity(options);
     class ResourceService extends CrudService<Entity, Create, Update> {}
+    Object.defineProperty(ResourceService, 'name', { value: `${options.entity.name}CrudService` });
     // A property, so that subclasses can have their own constructors.
     Inject(getCrudResourceToken(options.entity))(ResourceService.prototype, 'resource');
     Reflect.defineMetadata(OPTIONS, options, ResourceService);
