@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { Outboxes } from '../common/crud/index.js';
 import { OUTAGE } from '../common/errors/index.js';
 import { type EntityEvent, OnEntityEvent } from '../common/events/index.js';
-import { eventTypeOf } from './event-types.js';
+import { eventTypeOf } from './log/event-log.js';
 import { EventRecorder } from './log/event-recorder.js';
 
 type PostEvent = EntityEvent<{ readonly _id: string }>;

@@ -2,10 +2,14 @@ import { Inject, type Type } from '@nestjs/common';
 
 /** One token per class, even if two classes share a name. A string, so that Nest can name it in its errors. */
 function tokensOf(kind: string): (entity: Type<object>) => string {
-  const tokens = new Map<Type<object>, string>();
+  const tokens = new WeakMap<Type<object>, string>();
+  const counts = new Map<string, number>();
   return (entity) => {
-    const number = [...tokens.keys()].filter(({ name }) => name === entity.name).length;
-    const token = tokens.get(entity) ?? `${entity.name}${kind}${number > 0 ? number + 1 : ''}`;
+    const known = tokens.get(entity);
+    if (known !== undefined) return known;
+    const count = (counts.get(entity.name) ?? 0) + 1;
+    counts.set(entity.name, count);
+    const token = `${entity.name}${kind}${count > 1 ? count : ''}`;
     tokens.set(entity, token);
     return token;
   };

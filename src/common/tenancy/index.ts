@@ -1,8 +1,6 @@
 export { bearerTokenOf, CallerIdentity, Callers, type Identity } from './callers.js';
 export * from './tenant-scope.js';
-export * from './isolated.js';
+export * from './tenant.guard.js';
 export * from './isolation-source.js';
 export * from './tenancy.module.js';
-export * from './tenant.guard.js';
-export * from './tenant.interceptor.js';
-export * from './token-verifier.js';
+export * from './callers.js';

@@ -1,6 +1,5 @@
 import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestjs/common';
-import { CallerIdentity, Callers } from './callers.js';
-import { TokenVerifier, type TokenVerifierOptions } from './token-verifier.js';
+import { CallerIdentity, Callers, TokenVerifier, type TokenVerifierOptions } from './callers.js';
 
 const VERIFIER_OPTIONS = Symbol('TokenVerifierOptions');
 

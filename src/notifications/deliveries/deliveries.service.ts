@@ -4,7 +4,7 @@ import { Model, Types } from 'mongoose';
 import { crudOptions, CrudService } from '../../common/crud/index.js';
 import { CRUD_CONNECTION, Database } from '../../common/database/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../../common/tenancy/index.js';
-import { TEST_EVENT_TYPE } from '../event-types.js';
+import { TEST_EVENT_TYPE } from '../log/event-log.js';
 import { Subscription } from '../subscriptions/subscription.schema.js';
 import { DeliveryQueue } from './delivery-queue.js';
 import { Delivery, DeliveryView, NewDeliveryInput } from './delivery.entity.js';

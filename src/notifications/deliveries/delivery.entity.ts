@@ -10,7 +10,7 @@ import {
   schemaOf,
 } from '../../common/fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../common/ids/index.js';
-import { EVENT_TYPES, TEST_EVENT_TYPE } from '../event-types.js';
+import { EVENT_TYPES, TEST_EVENT_TYPE } from '../log/event-log.js';
 
 /** How long a delivery is kept. Unit: seconds. */
 const KEPT_S = 30 * 24 * 60 * 60;

@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { Batches } from '../../common/database/index.js';
 import type { EntityEvent } from '../../common/events/index.js';
-import { eventTypeOf } from '../event-types.js';
 import { NotificationCounters } from '../metrics/notification-metrics.js';
-import { EventLog, type NewEvent } from './event-log.js';
+import { EventLog, type NewEvent, eventTypeOf } from './event-log.js';
 import { FanOut } from './fan-out.js';
 
 /** Maximum number of events to record together. */

@@ -2,9 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type Outbox, Outboxes } from '../../common/crud/index.js';
 import { Database, pause } from '../../common/database/index.js';
 import { OUTAGE } from '../../common/errors/index.js';
-import { NOTIFIED_RESOURCES } from '../event-types.js';
 import { NotificationCounters } from '../metrics/notification-metrics.js';
-import { EventLog } from './event-log.js';
+import { EventLog, NOTIFIED_RESOURCES } from './event-log.js';
 import { EventRecorder } from './event-recorder.js';
 
 /**

@@ -1,7 +1,7 @@
 import { type ModelDefinition, Prop, Schema } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
 import { IsFlag, IsListOf, IsOneOf, IsText } from '../../common/fields/index.js';
-import { EVENT_TYPES } from '../event-types.js';
+import { EVENT_TYPES } from '../log/event-log.js';
 
 /** The body of a registration. */
 export class SubscriptionInput {

@@ -22,8 +22,7 @@ import {
 import { currentTenant, type TenantScope } from '../../common/tenancy/index.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { DeliveryView } from '../deliveries/delivery.entity.js';
-import { TEST_EVENT_TYPE } from '../event-types.js';
-import { EventLog, type NewEvent } from '../log/event-log.js';
+import { EventLog, type NewEvent, TEST_EVENT_TYPE } from '../log/event-log.js';
 import { Subscription, type SubscriptionChanges, type SubscriptionInput } from './subscription.schema.js';
 import { subscriptionsCrud } from './subscriptions.crud.js';
 

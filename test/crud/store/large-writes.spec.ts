@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LargeWrites } from '../../../src/common/crud/store/large-writes.js';
+import { LargeWrites } from '../../../src/common/crud/store/word-keeper.js';
 
 const LARGE = 100_000;
 

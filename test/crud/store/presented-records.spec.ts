@@ -1,5 +1,5 @@
 import mongoose, { Schema, Types } from 'mongoose';
-import { Presenter } from '../../../src/common/crud/definition/presenter.js';
+import { Presenter } from '../../../src/common/crud/definition/output.js';
 
 const { Binary, Long, UUID } = mongoose.mongo;
 

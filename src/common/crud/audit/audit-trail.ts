@@ -159,11 +159,6 @@ export class AuditTrails implements BeforeApplicationShutdown {
     this.trails.push(trail);
   }
 
-  /** Whether any resource is audited. */
-  get areKept(): boolean {
-    return this.trails.length > 0;
-  }
-
   /** Stores the known outcomes while the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all(this.trails.map((trail) => trail.drain()));

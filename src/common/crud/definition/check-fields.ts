@@ -10,7 +10,7 @@ import {
 import type { IsolationFields } from '../../tenancy/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
-import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
+import { entryTypeOf, schemaOf } from './hidden-fields.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isDeclared, listsOn } from './filter-field.js';

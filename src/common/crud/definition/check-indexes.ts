@@ -2,7 +2,7 @@ import type { IndexDefinition, IndexOptions, Schema, SchemaType } from 'mongoose
 import { isPlainObject } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import { nearest } from '../options/option-names.js';
-import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
+import { entryTypeOf, schemaOf } from './hidden-fields.js';
 import { listsOn } from './filter-field.js';
 
 /** Types whose values have no members. Every other one, such as Mixed, may have any. */

@@ -15,7 +15,7 @@ import type {
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { Presented } from '../options/records.js';
 import type { ArchiveDefinition } from './archive.js';
-import type { Presenter } from './presenter.js';
+import type { Presenter } from './output.js';
 import type { QueryDefinition } from './query-definition.js';
 
 /** A reference with its defaults filled in. */

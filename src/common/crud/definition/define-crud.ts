@@ -19,8 +19,7 @@ import { checkIndexes } from './check-indexes.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { isHidden } from './filter-field.js';
 import { addIndexes, scopesOf } from './indexes.js';
-import { outputClassOf, outputFieldsOf, presentBy } from './output.js';
-import { Presenter } from './presenter.js';
+import { outputClassOf, outputFieldsOf, presentBy, Presenter } from './output.js';
 import { queryDefinition } from './query-definition.js';
 
 /** Default of the maximum number of records per page. Unit: records. */

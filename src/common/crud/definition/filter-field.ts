@@ -2,7 +2,7 @@ import { type Schema, type SchemaType, Types } from 'mongoose';
 import { type JsonSchema, parseTimestamp } from '../../fields/index.js';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import type { FilterKind } from '../query/list-query.js';
-import { entryTypeOf, schemaOf } from '../store/hide-fields.js';
+import { entryTypeOf, schemaOf } from './hidden-fields.js';
 
 /** A field that clients can filter by. */
 export interface FilterField {

@@ -1,9 +1,156 @@
 import type { Type } from '@nestjs/common';
+import { type Schema, type SchemaType, Types, mongo } from 'mongoose';
 import { apiNamesOf, fieldsOf } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
-import { type Presenter, plain } from './presenter.js';
+import { type Composite, isHidden } from './hidden-fields.js';
+
+/**
+ * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
+ * strings, maps as objects, bytes in base64, UUIDs in their usual form. Dates stay dates, which JSON writes
+ * as timestamps.
+ */
+export function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Types.ObjectId) return value.toHexString();
+  if (value instanceof Types.Decimal128 || value instanceof mongo.Long) return value.toString();
+  if (value instanceof mongo.Binary) {
+    return value.sub_type === mongo.Binary.SUBTYPE_UUID
+      ? value.toUUID().toString()
+      : value.toString('base64');
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
+  return Object.fromEntries(entries.map(([key, entry]) => [key, plain(entry)]));
+}
+
+/** How the values of a field are shown: returns a value in the form that JSON should carry. */
+type Form = (value: unknown) => unknown;
+
+/** Applies a form to a value, or to each entry of a list at any depth. */
+function eachEntry(form: Form): Form {
+  const presentEach: Form = (value) => (Array.isArray(value) ? value.map(presentEach) : form(value));
+  return presentEach;
+}
+
+/** The members of an object, by name. */
+type Members = readonly (readonly [name: string, form: Form])[];
+
+/** Shows the members of an object, leaving out absent and null values. */
+function presentMembers(
+  source: Readonly<Record<string, unknown>>,
+  members: Members,
+): Record<string, unknown> {
+  const presented: Record<string, unknown> = {};
+  for (const [name, form] of members) {
+    const value = source[name];
+    if (value === undefined || value === null) continue;
+    presented[name] = typeof value === 'string' ? value : form(value);
+  }
+  return presented;
+}
+
+/**
+ * Shows records as clients may see them: declared fields only, without those with `select: false`, at every
+ * level.
+ */
+export class Presenter {
+  /** The visible fields, in the order of a response. */
+  readonly fields: readonly string[];
+  private readonly members: Members;
+
+  /** @param order fields that come first, such as those of the input */
+  constructor(schema: Schema, order: readonly string[]) {
+    const forms = formsOf(schema);
+    const last = ['createdAt', 'updatedAt'];
+    const names = [...forms.keys()].filter((name) => name !== '_id');
+    const rest = names.filter((name) => !order.includes(name) && !last.includes(name));
+    this.fields = ['_id', ...order.filter((name) => forms.has(name)), ...rest, ...last].filter((name) =>
+      forms.has(name),
+    );
+    this.members = this.fields.map((name) => [name, forms.get(name) ?? plain]);
+  }
+
+  /**
+   * A copy for clients: identifiers and decimals as strings, maps as objects, absent and null values left
+   * out.
+   */
+  present(record: object): Record<string, unknown> {
+    return presentMembers(record as Record<string, unknown>, this.members);
+  }
+}
+
+/** The visible fields of a schema, each with its form. */
+function formsOf(schema: Schema): Map<string, Form> {
+  const tree: PathTree = new Map();
+  for (const [path, type] of Object.entries(schema.paths)) {
+    // Mongoose describes the entries of a map under a path of their own, `labels.$*`; the map's form covers
+    // them.
+    if (path === schema.get('versionKey') || path.includes('$') || isHidden(type)) continue;
+    insert(tree, path.split('.'), formOfType(type));
+  }
+  return compile(tree);
+}
+
+type PathTree = Map<string, Form | PathTree>;
+
+function insert(tree: PathTree, [head = '', ...tail]: readonly string[], form: Form): void {
+  if (tail.length === 0) {
+    tree.set(head, form);
+    return;
+  }
+  const child = tree.get(head);
+  const subtree: PathTree = child instanceof Map ? child : new Map();
+  tree.set(head, subtree);
+  insert(subtree, tail, form);
+}
+
+function compile(tree: PathTree): Map<string, Form> {
+  return new Map(
+    [...tree].map(([name, node]) => [name, node instanceof Map ? objectOf(compile(node)) : node]),
+  );
+}
+
+function formOfType(type: SchemaType): Form {
+  const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
+  if (schema) return eachEntry(subdocument(schema));
+  if (entries) return mapOf(isHidden(entries) ? () => undefined : formOfType(entries));
+  if (embeddedSchemaType) return eachEntry(formOfType(embeddedSchemaType));
+  // The driver reads small values as numbers.
+  if (type.instance === 'BigInt') return (value) => (value === null ? null : String(value));
+  return plain;
+}
+
+const subdocuments = new WeakMap<Schema, Form>();
+
+/** A subdocument. Its schema is read at the first value, since a schema may contain itself. */
+function subdocument(schema: Schema): Form {
+  const known = subdocuments.get(schema);
+  if (known) return known;
+  let form: Form | undefined;
+  const lazy: Form = (value) => (form ??= objectOf(formsOf(schema)))(value);
+  subdocuments.set(schema, lazy);
+  return lazy;
+}
+
+function objectOf(forms: ReadonlyMap<string, Form>): Form {
+  const members = [...forms];
+  return (value) =>
+    typeof value === 'object' && value !== null
+      ? presentMembers(value as Record<string, unknown>, members)
+      : plain(value);
+}
+
+function mapOf(form: Form): Form {
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return plain(value);
+    const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
+    return Object.fromEntries(entries.map(([key, entry]) => [key, form(entry)]));
+  };
+}
 
 type View = (record: Presented<object>, caller: TenantContext) => object;
 

@@ -4,7 +4,7 @@ import { type FieldDescription, fieldsOf } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
 import { type SearchDefinition, searchDefinition, WORDS } from '../search/search.js';
-import { entryTypeOf } from '../store/hide-fields.js';
+import { entryTypeOf } from './hidden-fields.js';
 import type { ArchiveDefinition } from './archive.js';
 import { type FilterField, filterFieldOf, isDeclared, isHidden } from './filter-field.js';
 import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';

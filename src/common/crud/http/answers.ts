@@ -9,7 +9,7 @@ import type { HttpRequest } from '../../platform/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { ItemResult } from '../batch/items.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
-import { plain } from '../definition/presenter.js';
+import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import { Page, recordsOf } from '../query/page.js';
 import { project } from '../query/read-query.js';

@@ -18,7 +18,6 @@ import { IdempotencyKeys } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
 import { applyScope, CallerIdentity, handlerName, isolationOf } from '../../tenancy/index.js';
-import { AuditTrails } from '../audit/audit-trail.js';
 import { readOperations } from '../batch/operation.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readEntityTags } from '../definition/entity-tags.js';
@@ -26,7 +25,7 @@ import type { Stored } from '../options/records.js';
 import { ARCHIVED_PARAMETER, type ListQuery, requireArchived } from '../query/list-query.js';
 import { readQuery } from '../query/read-query.js';
 import { type BodyKind, isBatch, type Route } from '../routes/routes.js';
-import { CrudRegistry } from '../service/crud.registry.js';
+import { CrudRegistry } from '../service/crud-resource.js';
 import { Expansion, isReadable } from '../service/readable-records.js';
 import { answer, prefersRepresentation } from './answers.js';
 import { reservePage } from './page-memory.js';
@@ -45,10 +44,7 @@ class Exchange {
   private readonly bodies = new BodyReaders();
   private readonly logger = new Logger('Problem');
 
-  constructor(
-    private readonly registry: CrudRegistry,
-    private readonly trails: AuditTrails,
-  ) {}
+  constructor(private readonly registry: CrudRegistry) {}
 
   /** Reads the request strictly, runs its handler, and returns the answer. */
   async carryOut(exchange: ResourceRequest, handle: () => Promise<unknown>): Promise<unknown> {
@@ -57,8 +53,8 @@ class Exchange {
     if (!caller || !scope) throw new Error('The request has no scope.');
     request.crudReply = exchange.reply;
     request.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
-    if (this.trails.areKept) scope.context.origin = { requestId: idOf(request), address: request.ip ?? '' };
     const resource = this.registry.of(definition.entity);
+    scope.context.origin = { requestId: idOf(request), address: request.ip ?? '' };
     resource.requireIndexes();
     let result: unknown;
     try {
@@ -150,10 +146,9 @@ export class CrudInterceptor extends ReplayInterceptor {
     reflector: Reflector,
     identities: CallerIdentity,
     registry: CrudRegistry,
-    trails: AuditTrails,
   ) {
     super(keys, reflector, identities, registry);
-    this.exchange = new Exchange(registry, trails);
+    this.exchange = new Exchange(registry);
   }
 
   override intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {

@@ -18,7 +18,7 @@ import { readOperations } from '../batch/operation.js';
 import { isShownByCaller } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import { itemRouteOf, type Route } from '../routes/routes.js';
-import { CrudRegistry } from '../service/crud.registry.js';
+import { CrudRegistry } from '../service/crud-resource.js';
 import { isReadable } from '../service/readable-records.js';
 import { resourceOf } from './resource-metadata.js';
 import { isGuarded } from './route-guards.js';

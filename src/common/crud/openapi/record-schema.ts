@@ -5,7 +5,7 @@ import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/filter-field.js';
 import { isAccessor } from '../definition/output.js';
-import { type Composite, schemaOf } from '../store/hide-fields.js';
+import { type Composite, schemaOf } from '../definition/hidden-fields.js';
 
 /** An identifier, as every response contains it. */
 export const ID_SCHEMA = {

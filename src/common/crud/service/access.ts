@@ -17,12 +17,12 @@ import {
 import { type Archived, archivedOnly, isolationOfAction, liveOnly } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { SCALARS } from '../definition/filter-field.js';
-import { plain } from '../definition/presenter.js';
+import { plain } from '../definition/output.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/conditions.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
-import { entryTypeOf } from '../store/hide-fields.js';
+import { entryTypeOf } from '../definition/hidden-fields.js';
 
 /** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {

@@ -4,7 +4,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { plain } from '../definition/presenter.js';
+import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 

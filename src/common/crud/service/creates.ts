@@ -1,6 +1,6 @@
 import { Types } from 'mongoose';
 import type { TenantScope } from '../../tenancy/index.js';
-import { plain } from '../definition/presenter.js';
+import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from '../store/outbox.js';
 import { differences, requireTexts } from './changes.js';

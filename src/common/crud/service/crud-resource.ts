@@ -1,13 +1,15 @@
+import { Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import type { InstallationKey } from '../../database/index.js';
 import { RecordNotFoundError } from '../../errors/index.js';
-import type { TenantScope } from '../../tenancy/index.js';
+import { type TenantScope, isOpen } from '../../tenancy/index.js';
 import type { AuditTrail } from '../audit/audit-trail.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { CrudStore } from '../store/crud.store.js';
+import { fieldAt } from '../../fields/index.js';
+import { ACTIONS } from '../options/option-names.js';
 import { Access } from './access.js';
 import { Creates } from './creates.js';
-import type { CrudRegistry } from './crud.registry.js';
 import { readableRecords, type RecordGuards } from './readable-records.js';
 import { Reads } from './reads.js';
 import type { References } from './references.js';
@@ -112,5 +114,118 @@ class Parents {
     const found = await readableRecords(above, scope, records.map(idOf), reading);
     const ids = new Set(found.map(({ _id }) => _id.toHexString()));
     return records.filter((record) => ids.has(idOf(record)));
+  }
+}
+
+/** A resource that refers to another one. */
+interface Referrer {
+  readonly resource: CrudResource;
+  readonly reference: ReferenceDefinition;
+}
+
+/** The resources of one application, where parents and references find each other. */
+@Injectable()
+export class CrudRegistry implements OnApplicationBootstrap {
+  private readonly resources = new Map<Type<object>, CrudResource>();
+  private readonly restricted = new Map<Type<object>, () => void>();
+
+  /**
+   * @param onRestricted called if another resource restricts the deletion of its records
+   * @throws Error if another resource has the same name, path or class name
+   */
+  add(resource: CrudResource, onRestricted: () => void): void {
+    const { definition } = resource;
+    for (const { definition: other } of this.resources.values()) refuseTwins(definition, other);
+    this.resources.set(definition.entity, resource);
+    this.restricted.set(definition.entity, onRestricted);
+  }
+
+  /** @throws Error if the entity is not a resource of this application */
+  of(entity: Type<object>): CrudResource {
+    const found = this.resources.get(entity);
+    if (found) return found;
+    throw new Error(
+      `${entity.name} is not a resource. Import CrudModule.forFeature({ entity: ${entity.name}, … }).`,
+    );
+  }
+
+  /** The resources that refer to an entity and are affected by its deletion. */
+  referrersOf(entity: Type<object>): Referrer[] {
+    return [...this.resources.values()].flatMap((resource) =>
+      resource.definition.references
+        .filter(({ to, onDelete }) => to === entity && onDelete !== 'ignore')
+        .map((reference) => ({ resource, reference })),
+    );
+  }
+
+  /** Checks what resources declare about each other, once all are known. */
+  onApplicationBootstrap(): void {
+    for (const { definition } of this.resources.values()) {
+      const { parent, references } = definition;
+      if (parent) {
+        checkDecorator(definition, parent.field, parent.entity, 'parent.entity');
+        this.checkTarget(definition, parent.entity, 'parent.entity');
+      }
+      for (const { to, path, onDelete } of references) {
+        checkDecorator(definition, path, to, `references.${path}.to`);
+        this.checkTarget(definition, to, `references.${path}.to`);
+        if (onDelete === 'restrict') this.restricted.get(to)?.();
+      }
+    }
+  }
+
+  private checkTarget(definition: CrudDefinition, entity: Type<object>, where: string): void {
+    const target = this.resources.get(entity)?.definition;
+    const of = `CrudModule.forFeature(${definition.label}): ${where} names ${entity.name}`;
+    if (!target) {
+      throw new Error(
+        `${of}, which is not a resource. Import CrudModule.forFeature({ entity: ${entity.name}, … }).`,
+      );
+    }
+    const writes = where === 'parent.entity' ? ACTIONS : (['create', 'update'] as const);
+    const open = writes.find(
+      (action) => !definition.disabled.has(action) && isOpen(definition.isolation[action]),
+    );
+    if (open !== undefined && !isOpen(target.isolation.get)) {
+      throw new Error(
+        `${of}, which takes a token to read, but the action ${open} asks for none. Add isolationFields.${open}.`,
+      );
+    }
+  }
+}
+
+/** The decorator of a field and the option say the same thing; a class that extends the one that is named fits, too. */
+function checkDecorator(
+  { entity, inputs, label }: CrudDefinition,
+  path: string,
+  target: Type<object>,
+  where: string,
+): void {
+  for (const owner of [entity, inputs.create, inputs.update]) {
+    const named = fieldAt(owner, path)?.reference?.();
+    if (!named || target === named || target.prototype instanceof named) continue;
+    throw new Error(
+      `CrudModule.forFeature(${label}): ${where} names ${target.name}, but @IsReference() of ${owner.name}.${path} names ${named.name}. Name one class in both.`,
+    );
+  }
+}
+
+function refuseTwins(one: CrudDefinition, other: CrudDefinition): void {
+  const fail = (problem: string): never => {
+    throw new Error(`CrudModule.forFeature(${one.label}): ${problem}`);
+  };
+  if (one.entity === other.entity) {
+    fail(`the class is the entity of the resource "${other.name}" already. Extend it for a second resource.`);
+  }
+  if (one.name === other.name) {
+    fail(`another resource is named "${one.name}", with the entity ${other.label}. Choose another name.`);
+  }
+  if (one.label === other.label) {
+    fail(
+      `the entity of the resource "${other.name}" is another class named ${one.label}. Rename one of the two.`,
+    );
+  }
+  if (one.path === other.path) {
+    fail(`the resource "${other.name}" has the same path "${one.path}". Choose another path.`);
   }
 }

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { mongo, type Schema, type SchemaType } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { plain } from '../definition/presenter.js';
+import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import { applyChange, type StoreChange } from '../store/crud.store.js';
-import { type Composite, eachHidden, entryTypeOf, isHidden, schemaOf } from '../store/hide-fields.js';
+import { type Composite, eachHidden, entryTypeOf, isHidden, schemaOf } from '../definition/hidden-fields.js';
 import { isIsolatedBy } from './access.js';
 import { valueAt } from './changes.js';
 

@@ -7,8 +7,7 @@ import type { ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
-import type { CrudResource } from './crud-resource.js';
-import type { CrudRegistry } from './crud.registry.js';
+import type { CrudResource, CrudRegistry } from './crud-resource.js';
 
 /** The guards of the route that gets one record. */
 export interface RecordGuards {

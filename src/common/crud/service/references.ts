@@ -17,8 +17,7 @@ import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import type { Hold, StoreReferences } from '../store/reference-holds.js';
 import type { Access } from './access.js';
-import type { CrudRegistry } from './crud.registry.js';
-import type { CrudResource } from './crud-resource.js';
+import type { CrudResource, CrudRegistry } from './crud-resource.js';
 import { isRefusal, readableRecords } from './readable-records.js';
 
 /** How long a deletion waits for writes that refer to the record. Unit: milliseconds. */

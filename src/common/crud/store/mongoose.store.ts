@@ -11,8 +11,7 @@ import {
   type Updated,
 } from './crud.store.js';
 import { counted, filtered } from './exact-conditions.js';
-import { hideFields, hidesFields } from './hide-fields.js';
-import { LargeWrites } from './large-writes.js';
+import { hideFields, hidesFields } from '../definition/hidden-fields.js';
 import { checkMapNames } from './map-names.js';
 import { OrderedReads } from './ordered-reads.js';
 import { OUTBOX, type OutboxEntry } from './outbox.js';
@@ -28,7 +27,7 @@ import {
   sharedUpdates,
   type SharedWrites,
 } from './shared-writes.js';
-import { WordKeeper } from './word-keeper.js';
+import { WordKeeper, LargeWrites } from './word-keeper.js';
 
 /** Members that only the store knows. */
 const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;

@@ -3,7 +3,7 @@ import { Batches, CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/inde
 import { DatabaseTooSlowError } from '../../errors/index.js';
 import type { StoreChange, StoreFilter } from './crud.store.js';
 import { filtered } from './exact-conditions.js';
-import { entryTypeOf } from './hide-fields.js';
+import { entryTypeOf } from '../definition/hidden-fields.js';
 import { hasMiddleware, hasOwnValidators } from './own-code.js';
 
 export type Fields = Record<string, unknown>;
