@@ -7,7 +7,7 @@ import { freePort } from './support/free-port.js';
 import { isServing, killProcess, startProcess, stopProcess, untilReady } from './support/processes.js';
 
 /**
- * Starts the built service and runs the README's tour on it: a block that begins with ```sh tour 201 200 has
+ * Starts the built service and runs the tour of README.md and docs/tour.md on it: a block that begins with ```sh tour 201 200 has
  * a status for each line that begins with curl. `node scripts/smoke.js [file]` also saves the served OpenAPI
  * document. `--shell zsh` uses zsh; bash is the default. The environment's variables are passed to the
  * service.
@@ -23,9 +23,9 @@ const { values, positionals } = parseArgs({
 
 /** The tour as lines for a shell, in which each curl also checks its status. */
 function tourLines(port) {
-  const blocks = [...readFileSync('README.md', 'utf8').matchAll(/^```sh tour((?: \d{3})+)\n(.*?)^```/gms)];
-  if (blocks.length === 0)
-    throw new Error('README.md has no block that begins with ```sh tour and a status.');
+  const text = ['README.md', 'docs/tour.md'].map((page) => readFileSync(page, 'utf8')).join('\n');
+  const blocks = [...text.matchAll(/^```sh tour((?: \d{3})+)\n(.*?)^```/gms)];
+  if (blocks.length === 0) throw new Error('No block begins with ```sh tour and a status.');
   const checks = blocks.flatMap(([, stated, commands]) => {
     const statuses = stated.trim().split(' ');
     const lines = commands.trim().replaceAll('localhost:3000', `127.0.0.1:${port}`).split('\n');
@@ -45,7 +45,7 @@ function tourLines(port) {
       if [ "$got" = "$wanted" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "expected $wanted, got $got: curl $*"; fi
     }
     ${checks.join('\n')}
-    echo "The README's tour: $passed passed, $failed failed"
+    echo "The tour: $passed passed, $failed failed"
     [ "$passed" = ${curls} ]`;
 }
 
@@ -65,7 +65,7 @@ try {
   if (file) writeFileSync(file, await document.text());
   const tour = typeInto(values.shell, tourLines(port), { name: 'The tour', cwd: process.cwd(), env });
   await succeeded(tour, TOUR_MS);
-  console.log(/The README's tour: \d.*/.exec(tour.output)[0]);
+  console.log(/The tour: \d.*/.exec(tour.output)[0]);
   const code = await stopProcess(service, EXIT_MS);
   if (code !== 0) failure = `The service ended with ${code} on SIGTERM, not with 0.`;
 } catch (error) {

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { mongo } from 'mongoose';
 import { ConfigurationError } from './configuration.error.js';
 
-/** The process's settings, read once from the environment variables at the start; the README lists them. */
+/** The process's settings, read once from the environment variables at the start; docs/configuration.md lists them. */
 export interface Environment {
   readonly nodeEnv: 'development' | 'production' | 'test';
   /** TCP port; 0 chooses a free one. @default 3000 */

@@ -25,15 +25,15 @@ describe('docs/operations.md', () => {
   });
 });
 
-describe("the README's table of variables", () => {
+describe('docs/configuration.md', () => {
   it('lists every variable that the service reads, with its default, and no other', () => {
-    const listed = tableRows('README.md', '## Configuration').map(([name, value]) => [name, value]);
+    const listed = tableRows('docs/configuration.md', '## Variables').map(([name, value]) => [name, value]);
     expect(listed).toEqual(defaultsOf(readEnvironment));
   });
 });
 
 describe('.env.example', () => {
-  it('lists every variable, in the order of the README, with its default', () => {
+  it('lists every variable, in the order of docs/configuration.md, with its default', () => {
     const lines = readFileSync('.env.example', 'utf8').split('\n');
     const listed = lines.flatMap(
       (line) => (/^#([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3) as [string, string] | undefined) ?? [],
