@@ -19,7 +19,7 @@ import {
   toProblem,
 } from '../errors/index.js';
 import { whenClosed } from '../platform/index.js';
-import { FairSlots, slotOwner } from './load/fair-slots.js';
+import { FairSlots, slotOwner } from './load/client-limits.js';
 import { hasBody } from './read-body.js';
 import { SECURITY_HEADERS } from './responses.js';
 

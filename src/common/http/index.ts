@@ -8,7 +8,7 @@ export {
   NDJSON_TYPE,
   StrictBody,
 } from './body-parsing.js';
-export { clientOf, FairSlots, type SlotLimits } from './load/fair-slots.js';
+export { clientOf, FairSlots, type SlotLimits } from './load/client-limits.js';
 export {
   type Coding,
   codingOf,

@@ -1,7 +1,8 @@
 import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
 import { ByteBudget } from './byte-budget.js';
-import { FairSlots, type SlotLimits, slotOwnerOf } from './load/fair-slots.js';
+import { FairSlots, type SlotLimits, type SlotOwner, slotOwnerOf } from './load/client-limits.js';
+import { FairQueue } from './load/fair-queue.js';
 
 /** Limits of answers that are made while they are sent; a client is a tenant or, without a token, an address. */
 export interface TransferLimits {
@@ -16,8 +17,8 @@ const LIMITS: TransferLimits = {
   imports: { maxInAll: 16, maxPerClient: 4 },
 };
 
-/** Number of parts of lists to make at a time: while one waits for the database, another one is written. */
-const PARTS_AT_A_TIME = 2;
+/** How many parts of lists are made at a time: while one waits for the database, another one is written. */
+const PARTS = { maxRunningRequests: 2, maxWaitMs: Infinity };
 
 /** Time after which a part, such as one from a slow source, no longer blocks others. Unit: milliseconds. */
 const MAX_PART_MS = 50;
@@ -43,8 +44,7 @@ export class Transfers {
   /** Memory for answers that are held as a whole while they are sent. */
   readonly budget = new ByteBudget();
   private readonly slots: Readonly<Record<keyof TransferLimits, FairSlots>>;
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly parts = new FairQueue(PARTS, false);
 
   constructor(limits: Partial<TransferLimits> = {}) {
     const slotsOf = (kind: keyof TransferLimits) =>
@@ -60,24 +60,25 @@ export class Transfers {
   place(kind: keyof TransferLimits, request: HttpRequest): Place {
     const lost = new AbortController();
     const giveUp = () => lost.abort(new OverloadedError());
-    const leave = this.slots[kind].take(slotOwnerOf(request), giveUp);
-    return { turn: (make) => this.turn(make), lost: lost.signal, leave };
+    const owner = slotOwnerOf(request);
+    const leave = this.slots[kind].take(owner, giveUp);
+    return { turn: (make) => this.turn(owner, make), lost: lost.signal, leave };
   }
 
   /** A place for a page; their number is not limited. */
-  pagePlace(): Place {
-    return { turn: (make) => this.turn(make), lost: new AbortController().signal, leave: () => undefined };
+  pagePlace(request: HttpRequest): Place {
+    const owner = slotOwnerOf(request);
+    return {
+      turn: (make) => this.turn(owner, make),
+      lost: new AbortController().signal,
+      leave: () => undefined,
+    };
   }
 
-  private async turn<T>(make: () => Promise<T>): Promise<T> {
-    if (this.running >= PARTS_AT_A_TIME) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    else this.running += 1;
-    let isOver = false;
-    const end = () => {
-      if (isOver) return;
-      isOver = true;
-      setImmediate(() => this.next());
-    };
+  private async turn<T>(owner: SlotOwner, make: () => Promise<T>): Promise<T> {
+    const place = this.parts.placeFor(owner);
+    await new Promise<void>((resolve) => place.take(resolve));
+    const end = () => setImmediate(place.leave);
     const timer = setTimeout(end, MAX_PART_MS);
     try {
       return await make();
@@ -85,11 +86,5 @@ export class Transfers {
       clearTimeout(timer);
       end();
     }
-  }
-
-  private next(): void {
-    const proceed = this.waiting.shift();
-    if (proceed) proceed();
-    else this.running -= 1;
   }
 }

@@ -71,7 +71,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const rest = { ...(count !== undefined && { count }), ...cursors };
     const isLarge = isLargePage(request);
     const results = await showAll(records, context);
-    const place = request.platform.transfers.pagePlace();
+    const place = request.platform.transfers.pagePlace(request);
     if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
     return isLarge ? file(each(results), type, pageOf(rest), place) : { results, ...rest };
   },

@@ -22,7 +22,7 @@ import { readOperations } from '../batch/operation.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { readEntityTags } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
-import { ARCHIVED_PARAMETER, type ListQuery, requireArchived } from '../query/list-query.js';
+import { ARCHIVED_PARAMETER, isPageQuery, type ListQuery, requireArchived } from '../query/list-query.js';
 import { readQuery } from '../query/read-query.js';
 import { type BodyKind, isBatch, type Route } from '../routes/routes.js';
 import { CrudRegistry } from '../service/crud-resource.js';
@@ -61,7 +61,8 @@ class Exchange {
       await this.read(exchange);
       // Each item of a batch has its own check.
       if (definition.parent && !isBatch(route)) await resource.parents.require(route?.action ?? 'get', scope);
-      await reservePage(request, exchange.reply, definition);
+      const { crudQuery: query } = request;
+      if (query && isPageQuery(query)) await reservePage(request, exchange.reply, definition, query);
       result = await handle();
     } catch (error) {
       result = await this.recall(error, request, definition, route);

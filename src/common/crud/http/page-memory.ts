@@ -2,7 +2,7 @@ import { type Reservation, stepAside } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, rawOf, whenClosed } from '../../platform/index.js';
 import { bytesOf, followSize } from '../store/ordered-reads.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isPageQuery } from '../query/list-query.js';
+import type { PageQuery } from '../query/list-query.js';
 import type { AnswerContext } from './answers.js';
 
 /** Maximum size of a page that is not counted and is sent as a whole. Unit: bytes. */
@@ -32,10 +32,9 @@ export async function reservePage(
   request: HttpRequest,
   reply: HttpResponse,
   definition: CrudDefinition,
+  { limit }: PageQuery,
 ): Promise<void> {
-  const query = request.crudQuery;
-  if (!query || !isPageQuery(query)) return;
-  const bytes = query.limit * (sizes.get(definition) ?? FIRST_GUESS);
+  const bytes = limit * (sizes.get(definition) ?? FIRST_GUESS);
   if (bytes <= SMALL) return;
   const { budget } = request.platform.transfers;
   const comeBack = budget.isFree(request, bytes) ? undefined : stepAside(request);

@@ -10,10 +10,9 @@ import {
   type StoreRead,
   type Updated,
 } from './crud.store.js';
-import { counted, filtered } from './exact-conditions.js';
 import { hideFields, hidesFields } from '../definition/hidden-fields.js';
 import { checkMapNames } from './map-names.js';
-import { OrderedReads } from './ordered-reads.js';
+import { OrderedReads, counted, filtered } from './ordered-reads.js';
 import { OUTBOX, type OutboxEntry } from './outbox.js';
 import { hasMiddleware } from './own-code.js';
 import { type Lookup, ReadBatches } from './read-batches.js';

@@ -2,7 +2,7 @@ import { mongo, type Types } from 'mongoose';
 import { Batches, type BatchKind, sharing } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from './crud.store.js';
-import { isExact } from './exact-conditions.js';
+import { isExact } from './ordered-reads.js';
 
 const { deserialize, serialize } = mongo.BSON;
 

@@ -2,7 +2,7 @@ import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType 
 import { Batches, CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/index.js';
 import { DatabaseTooSlowError } from '../../errors/index.js';
 import type { StoreChange, StoreFilter } from './crud.store.js';
-import { filtered } from './exact-conditions.js';
+import { filtered } from './ordered-reads.js';
 import { entryTypeOf } from '../definition/hidden-fields.js';
 import { hasMiddleware, hasOwnValidators } from './own-code.js';
 

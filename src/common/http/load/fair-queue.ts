@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { NETWORKS, type SlotOwner } from './fair-slots.js';
+import { NETWORKS, type SlotOwner } from './client-limits.js';
 
 /** How many requests are carried out at a time, and how many wait. */
 export interface FairQueueOptions {

@@ -10,8 +10,7 @@ import {
 } from '../../errors/index.js';
 import { type HttpRequest, type HttpResponse, rawOf } from '../../platform/index.js';
 import { FairQueue, type FairQueueOptions, type Place, type QueueRefusal } from './fair-queue.js';
-import { slotOwner, slotOwnerOf } from './fair-slots.js';
-import { KnownTenants, type RateLimitOptions, RateLimits } from './rate-limits.js';
+import { slotOwner, slotOwnerOf, KnownTenants, type RateLimitOptions, RateLimits } from './client-limits.js';
 
 /** Limits of the load that a process accepts. */
 export interface LoadOptions extends FairQueueOptions, RateLimitOptions {
