@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { mongo } from 'mongoose';
-import { Counter, Gauge } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
-import { DURATION_BUCKETS, Metrics, Tally, type TallyChild } from '../metrics/index.js';
+import { DURATION_BUCKETS, Metrics } from '../metrics/index.js';
 
-/** Work that one command combines: records by identifier, equal pages or counts, new records, or changes. */
-export type BatchKind = 'creates' | 'equals' | 'reads' | 'updates';
+/** Work that one command combines: new records, equal pages or counts, records by identifier, or changes. */
+const BATCH_KINDS = ['creates', 'equals', 'reads', 'updates'] as const;
+export type BatchKind = (typeof BATCH_KINDS)[number];
 
-const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] as const;
+const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
 /**
  * Counts the commands sent to the database. A command holds a connection of the pool while it runs, and the
@@ -15,32 +16,28 @@ const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] as const;
  */
 @Injectable()
 export class DatabaseFigures {
-  private readonly commands: TallyChild;
-  private readonly batches: Readonly<Record<BatchKind, TallyChild>>;
+  private readonly commands: Histogram;
+  private readonly batches: Histogram<'kind'>;
   private readonly faults: Counter<'reason'>;
   /** When the connections in use were checked out, by server and number. */
   private readonly taken = new Map<string, Map<number, number>>();
 
   constructor({ registry }: Metrics) {
     const registers = [registry];
-    this.commands = new Tally({
+    this.commands = new Histogram({
       name: 'database_command_duration_seconds',
       help: 'Time that a command had a connection of the pool: from when it was sent to when it was answered.',
       buckets: DURATION_BUCKETS,
-      registry,
-    }).child();
-    const batches = new Tally({
+      registers,
+    });
+    this.batches = new Histogram({
       name: 'database_batch_size',
       help: 'Reads by identifier, equal pages or counts, creates, and updates, of as many requests, that one command carried out.',
+      labelNames: ['kind'],
       buckets: BATCH_BUCKETS,
-      registry,
+      registers,
     });
-    this.batches = {
-      creates: batches.child({ kind: 'creates' }),
-      equals: batches.child({ kind: 'equals' }),
-      reads: batches.child({ kind: 'reads' }),
-      updates: batches.child({ kind: 'updates' }),
-    };
+    for (const kind of BATCH_KINDS) this.batches.zero({ kind });
     this.faults = new Counter({
       name: 'database_faults_total',
       help: 'Operations that failed because the database could not be reached (unavailable) or took too long (too_slow).',
@@ -77,7 +74,7 @@ export class DatabaseFigures {
 
   /** Counts a command that serves several requests. */
   batch(kind: BatchKind, size: number): void {
-    this.batches[kind].observe(size);
+    this.batches.observe({ kind }, size);
   }
 
   /** Counts a failed operation, if the database is at fault. */

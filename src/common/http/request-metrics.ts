@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { Counter, Gauge } from 'prom-client';
-import { DURATION_BUCKETS, type Metrics, Tally, type TallyChild } from '../metrics/index.js';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import { DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
 import { whenClosed } from '../platform/index.js';
 
 /** How many requests take turns now. */
@@ -36,34 +36,23 @@ const NO_ROUTE = 'none';
  * Call it before routes are added. No label contains a path, a tenant or anything else that clients choose.
  */
 export function useRequestMetrics(fastify: FastifyInstance, { registry }: Metrics, turns: Turns): void {
-  const durations = new Tally({
+  const durations = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its answer, by the template of its route.',
+    labelNames: ['method', 'route', 'status'],
     buckets: DURATION_BUCKETS,
-    registry,
+    registers: [registry],
   });
-  fastify.addHook('onRoute', (route) => {
-    const timings = new RouteTimings(durations, route.url);
-    // A hook of the route: looking the route up would create an object for each request.
-    route.onResponse = [
-      ...[route.onResponse ?? []].flat(),
-      (request, reply, done) => {
-        timings.observe(request.method, reply.statusCode, reply.elapsedTime);
-        done();
-      },
-    ];
-  });
-  const unknown = new RouteTimings(durations, NO_ROUTE);
   const refused = refusalCounter({ registry });
   const inFlight = countInFlight(fastify);
   fastify.addHook('onResponse', (request, reply, done) => {
     const { problem } = request;
     const status = reply.statusCode;
     if (problem && (status === 429 || status === 503)) refused(problem.code, problem.limit);
-    if (request.is404) {
-      const method = METHODS.has(request.method) ? request.method : 'other';
-      unknown.observe(method, status, reply.elapsedTime);
-    }
+    const { is404, method, routeOptions } = request;
+    const shown = is404 && !METHODS.has(method) ? 'other' : method;
+    const route = (is404 ? undefined : routeOptions.url) ?? NO_ROUTE;
+    durations.observe({ method: shown, route, status }, reply.elapsedTime / 1_000);
     done();
   });
   const aborted = new Counter({
@@ -89,27 +78,6 @@ export function useRequestMetrics(fastify: FastifyInstance, { registry }: Metric
         this.set(read());
       },
     });
-  }
-}
-
-/** The durations of one route, with a child for each method and status that it has answered with. */
-class RouteTimings {
-  private readonly children = new Map<string, (TallyChild | undefined)[]>();
-
-  constructor(
-    private readonly durations: Tally,
-    private readonly route: string,
-  ) {}
-
-  observe(method: string, status: number, ms: number): void {
-    let byStatus = this.children.get(method);
-    if (!byStatus) this.children.set(method, (byStatus = []));
-    const child = (byStatus[status] ??= this.durations.child({
-      method,
-      route: this.route,
-      status: String(status),
-    }));
-    child.observe(ms / 1_000);
   }
 }
 
