@@ -24,7 +24,7 @@ const RECORDER = `
   });`;
 
 /** Files that work in the background, before and after the answer. */
-const BACKGROUND = /^notifications\//;
+const BACKGROUND = /^common\/notifications\//;
 
 const folder = mkdtempSync(join(tmpdir(), 'journey-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -4,8 +4,7 @@ import type { DatabaseServer } from './common/database/index.js';
 import { HealthModule } from './common/health/index.js';
 import { type Environment, rootOptionsOf } from './config/index.js';
 import { MetricsRouteModule } from './metrics/metrics.controller.js';
-import { NotificationsModule } from './notifications/notifications.module.js';
-import { StreamModule } from './notifications/stream/stream.module.js';
+import { NotificationsModule, StreamModule } from './common/notifications/index.js';
 import { PostsModule } from './posts/posts.module.js';
 import { TodosModule } from './todos/todos.module.js';
 

@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ShutdownState } from './common/health/index.js';
 import { findProvider, onSignal, shutDownOnSignal } from './common/setup/index.js';
-import { DeliveryWorker } from './notifications/worker/delivery-worker.js';
+import { DeliveryWorker } from './common/notifications/index.js';
 
 /**
  * How long a worker may take to end before it is cut off; its claims then become due again. Unit:

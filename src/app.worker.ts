@@ -5,7 +5,7 @@ import { HealthController, HealthModule, ShutdownState } from './common/health/i
 import { Metrics } from './common/metrics/index.js';
 import type { Environment } from './config/index.js';
 import { type MetricsAccess, metricsRoute } from './metrics/metrics.controller.js';
-import { NotificationsModule } from './notifications/notifications.module.js';
+import { NotificationsModule } from './common/notifications/index.js';
 import { PostsModule } from './posts/posts.module.js';
 
 /**

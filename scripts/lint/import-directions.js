@@ -12,7 +12,7 @@ const LAYERS = [
   ['common/tenancy', 'common/events', 'common/fields', 'common/health'],
   ['common/idempotency'],
   ['common/crud'],
-  ['common/setup'],
+  ['common/notifications', 'common/setup'],
   ['feature', 'config'],
   ['app'],
   ['example', 'main'],

@@ -24,8 +24,14 @@ describe('a forbidden import', () => {
     [
       'of another feature, from a folder in one',
       'src/todos/dto/x.ts',
-      '../../notifications/index.js',
-      apart('todos', 'notifications'),
+      '../../posts/index.js',
+      apart('todos', 'posts'),
+    ],
+    [
+      'of the notifications by the generator',
+      'src/common/crud/x.ts',
+      '../notifications/index.js',
+      oneWay('common/crud', 'common/notifications'),
     ],
     ['of a feature that is new', 'src/posts/x.ts', '../baskets/index.js', apart('posts', 'baskets')],
     [

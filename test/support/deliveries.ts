@@ -1,10 +1,10 @@
 import { type mongo, Types } from 'mongoose';
-import type { QueuedDelivery } from '../../src/notifications/deliveries/delivery.entity.js';
+import type { QueuedDelivery } from '../../src/common/notifications/deliveries/delivery.entity.js';
 import {
   type ClaimedDelivery,
   type DeliveryQueue,
   type NewDelivery,
-} from '../../src/notifications/deliveries/delivery-queue.js';
+} from '../../src/common/notifications/deliveries/delivery-queue.js';
 import type { TestApp } from './test-app.js';
 
 /** A new delivery; of an event, a subscription and a tenant of its own unless others are given. */

@@ -1,5 +1,5 @@
 import type { mongo } from 'mongoose';
-import type { EventRecord } from '../../src/notifications/log/event-log.js';
+import type { EventRecord } from '../../src/common/notifications/log/event-log.js';
 
 /** Writes events into the log of a database as another process of the service would. */
 export class LoggedEvents {

@@ -1,6 +1,6 @@
-import { EventLog, type EventRecord } from '../../src/notifications/log/event-log.js';
-import type { StreamOptions } from '../../src/notifications/stream/stream-options.js';
-import { StreamModule } from '../../src/notifications/stream/stream.module.js';
+import { EventLog, type EventRecord } from '../../src/common/notifications/log/event-log.js';
+import type { StreamOptions } from '../../src/common/notifications/stream/stream-options.js';
+import { StreamModule } from '../../src/common/notifications/stream/stream.module.js';
 import { createResourceApp } from './resource-app.js';
 import type { TestApp } from './test-app.js';
 

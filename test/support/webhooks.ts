@@ -1,8 +1,8 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { DatabaseServer } from '../../src/common/database/index.js';
 import type { Environment } from '../../src/config/index.js';
-import { NotificationsModule } from '../../src/notifications/notifications.module.js';
-import type { TargetCheck } from '../../src/notifications/subscriptions/subscriptions.service.js';
+import { NotificationsModule } from '../../src/common/notifications/notifications.module.js';
+import type { TargetCheck } from '../../src/common/notifications/subscriptions/subscriptions.service.js';
 import { PostsModule } from '../../src/posts/posts.module.js';
 import { resourceRoot } from './resource-app.js';
 import { createTestApp, type TestApp } from './test-app.js';

@@ -1,6 +1,9 @@
 /** @mongodb */
 import { Types } from 'mongoose';
-import { type AttemptOutcome, DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
+import {
+  type AttemptOutcome,
+  DeliveryQueue,
+} from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { eventually } from '../../support/eventually.js';
 import {
   expectInvalid,

@@ -1,6 +1,9 @@
 /** @mongodb */
-import { DeliveriesModule } from '../../../src/notifications/deliveries/deliveries.module.js';
-import { type ClaimedDelivery, DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
+import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import {
+  type ClaimedDelivery,
+  DeliveryQueue,
+} from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { claimOldest, newDelivery } from '../../support/deliveries.js';
 import { plansOf } from '../../support/query-plans.js';
 import { createResourceApp } from '../../support/resource-app.js';

@@ -1,6 +1,6 @@
 /** @mongodb */
-import { DeliveriesModule } from '../../../src/notifications/deliveries/deliveries.module.js';
-import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
+import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { newDelivery, storedDeliveries } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';

@@ -1,6 +1,9 @@
 /** @mongodb */
-import { DeliveriesModule } from '../../../src/notifications/deliveries/deliveries.module.js';
-import { type ClaimedDelivery, DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
+import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import {
+  type ClaimedDelivery,
+  DeliveryQueue,
+} from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { claimOldest, newDelivery, storedDeliveries } from '../../support/deliveries.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { resourceRoot } from '../../support/resource-app.js';

@@ -2,7 +2,11 @@
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import mongoose from 'mongoose';
 import { Database } from '../../../src/common/database/index.js';
-import { EventLog, type EventRecord, type NewEvent } from '../../../src/notifications/log/event-log.js';
+import {
+  EventLog,
+  type EventRecord,
+  type NewEvent,
+} from '../../../src/common/notifications/log/event-log.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { buildService, ServiceProcess } from '../../support/service-process.js';

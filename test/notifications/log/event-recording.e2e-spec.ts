@@ -1,9 +1,9 @@
 /** @mongodb */
 import mongoose from 'mongoose';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
-import type { EventRecord } from '../../../src/notifications/log/event-log.js';
-import { EventRecorder } from '../../../src/notifications/log/event-recorder.js';
-import { MAX_WAITING } from '../../../src/notifications/notification.listener.js';
+import type { EventRecord } from '../../../src/common/notifications/log/event-log.js';
+import { EventRecorder } from '../../../src/common/notifications/log/event-recorder.js';
+import { MAX_WAITING } from '../../../src/common/notifications/notification.listener.js';
 import { eventually } from '../../support/eventually.js';
 import { onEvent } from '../../support/on-event.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';

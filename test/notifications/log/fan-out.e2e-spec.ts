@@ -3,10 +3,10 @@
  * @slow
  */
 import { Types } from 'mongoose';
-import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
-import type { QueuedDelivery } from '../../../src/notifications/deliveries/delivery.entity.js';
-import type { DeliveryCursor } from '../../../src/notifications/log/cursors.js';
-import { EventRecorder } from '../../../src/notifications/log/event-recorder.js';
+import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
+import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
+import type { DeliveryCursor } from '../../../src/common/notifications/log/cursors.js';
+import { EventRecorder } from '../../../src/common/notifications/log/event-recorder.js';
 import { eventId } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { EventLog } from '../../../src/notifications/log/event-log.js';
+import { EventLog } from '../../../src/common/notifications/log/event-log.js';
 import { EventClient } from '../../support/event-client.js';
 import { eventually } from '../../support/eventually.js';
 import { LoggedEvents } from '../../support/logged-events.js';

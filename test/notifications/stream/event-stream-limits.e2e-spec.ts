@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { mock } from 'node:test';
-import { EventLog } from '../../../src/notifications/log/event-log.js';
+import { EventLog } from '../../../src/common/notifications/log/event-log.js';
 import { EventClient } from '../../support/event-client.js';
 import { eventually } from '../../support/eventually.js';
 import { eventRecord } from '../../support/logged-events.js';

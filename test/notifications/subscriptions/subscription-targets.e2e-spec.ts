@@ -1,4 +1,4 @@
-import { targetFault } from '../../../src/notifications/webhooks/targets.js';
+import { targetFault } from '../../../src/common/notifications/webhooks/targets.js';
 import { expectInvalid } from '../../support/problems.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { constants } from 'node:os';
 import mongoose from 'mongoose';
-import type { QueuedDelivery } from '../../../src/notifications/deliveries/delivery.entity.js';
+import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { Receiver } from '../../support/receiver.js';

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:https';
 import { type AddressInfo, type Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { type SenderOptions, WebhookSender } from '../../../src/notifications/webhooks/webhook-sender.js';
+import {
+  type SenderOptions,
+  WebhookSender,
+} from '../../../src/common/notifications/webhooks/webhook-sender.js';
 import { eventually } from '../../support/eventually.js';
 import { hooksCertificate } from '../../support/hooks-certificate.js';
 import { RawReceiver, Receiver } from '../../support/receiver.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { MAX_ATTEMPTS, retryDelayMs } from '../../../src/notifications/deliveries/delivery.entity.js';
-import { signedHeaders } from '../../../src/notifications/webhooks/webhook-sender.js';
+import { MAX_ATTEMPTS, retryDelayMs } from '../../../src/common/notifications/deliveries/delivery.entity.js';
+import { signedHeaders } from '../../../src/common/notifications/webhooks/webhook-sender.js';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 

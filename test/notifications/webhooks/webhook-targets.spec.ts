@@ -1,4 +1,4 @@
-import { isGlobal, targetFault } from '../../../src/notifications/webhooks/targets.js';
+import { isGlobal, targetFault } from '../../../src/common/notifications/webhooks/targets.js';
 
 const PUBLIC = { allowPrivate: false, httpsOnly: false };
 const NOT_PUBLIC = 'The URL must lead to a public address.';

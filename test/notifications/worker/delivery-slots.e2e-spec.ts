@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Types } from 'mongoose';
-import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
-import { DeliveryWorker, DeliveryWorkerModule } from '../../../src/notifications/worker/delivery-worker.js';
+import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
+import {
+  DeliveryWorker,
+  DeliveryWorkerModule,
+} from '../../../src/common/notifications/worker/delivery-worker.js';
 import { eventId, newDelivery } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { Receiver } from '../../support/receiver.js';

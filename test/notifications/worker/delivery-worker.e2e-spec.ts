@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { Types } from 'mongoose';
 import { Webhook } from 'standardwebhooks';
 import { Metrics } from '../../../src/common/metrics/index.js';
-import type { QueuedDelivery } from '../../../src/notifications/deliveries/delivery.entity.js';
-import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
-import { DeliveryWorker, DeliveryWorkerModule } from '../../../src/notifications/worker/delivery-worker.js';
+import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
+import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
+import {
+  DeliveryWorker,
+  DeliveryWorkerModule,
+} from '../../../src/common/notifications/worker/delivery-worker.js';
 import { eventId, newDelivery, storedDeliveries } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';

@@ -1,9 +1,14 @@
 /** @mongodb */
 import { Types } from 'mongoose';
-import { DeliveriesModule } from '../../../src/notifications/deliveries/deliveries.module.js';
-import { DeliveryQueue } from '../../../src/notifications/deliveries/delivery-queue.js';
-import { DueDeliveries } from '../../../src/notifications/worker/due-deliveries.js';
-import { Receivers, type Slot, type SlotLimits, Slots } from '../../../src/notifications/worker/slots.js';
+import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
+import { DueDeliveries } from '../../../src/common/notifications/worker/due-deliveries.js';
+import {
+  Receivers,
+  type Slot,
+  type SlotLimits,
+  Slots,
+} from '../../../src/common/notifications/worker/slots.js';
 import { Database } from '../../../src/common/database/index.js';
 import { newDelivery } from '../../support/deliveries.js';
 import { createResourceApp } from '../../support/resource-app.js';

@@ -1,4 +1,4 @@
-import { type Slot, Slots, type Target } from '../../../src/notifications/worker/slots.js';
+import { type Slot, Slots, type Target } from '../../../src/common/notifications/worker/slots.js';
 
 const LIMITS = { perSubscription: 8, proven: 160, unproven: 240 };
 

@@ -1,0 +1,85 @@
+import { ConflictException, Injectable } from '@nestjs/common';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model, Types } from 'mongoose';
+import { crudOptions, CrudService } from '../../crud/index.js';
+import { CRUD_CONNECTION, Database } from '../../database/index.js';
+import { currentTenant, scopeOf, type TenantScope } from '../../tenancy/index.js';
+import { TEST_EVENT_TYPE } from '../log/event-log.js';
+import { Subscription } from '../subscriptions/subscription.schema.js';
+import { DeliveryQueue } from './delivery-queue.js';
+import { Delivery, DeliveryView, NewDeliveryInput } from './delivery.entity.js';
+
+/** The deliveries of a subscription. Their tenant may read them; only the queue writes them. */
+export const deliveriesCrud = crudOptions({
+  entity: Delivery,
+  input: NewDeliveryInput,
+  output: DeliveryView,
+  name: 'deliveries',
+  path: 'subscriptions/:subscriptionId/deliveries',
+  tag: 'Notifications',
+  parent: { entity: Subscription, param: 'subscriptionId', field: 'subscription' },
+  disable: ['create', 'update', 'del'],
+  isolationFields: { all: { tenant: currentTenant } },
+  query: { filter: ['_id', 'event', 'type', 'status'] },
+});
+
+/** The generated reads of deliveries, and the actions that their tenant may take. */
+@Injectable()
+export class DeliveriesService extends CrudService.for(deliveriesCrud) {
+  constructor(
+    @InjectModel(Delivery.name, CRUD_CONNECTION) private readonly deliveries: Model<Delivery>,
+    private readonly database: Database,
+    private readonly queue: DeliveryQueue,
+  ) {
+    super();
+  }
+
+  /**
+   * Makes a delivery due again.
+   *
+   * @throws RecordNotFoundError if the subscription of the scope has no such delivery
+   * @throws ConflictException if it is already delivered, or being attempted
+   */
+  async retry(scope: TenantScope, id: string): Promise<void> {
+    const { _id, subscription, status } = await this.get(scope, id);
+    if (await this.queue.retry(subscription, _id)) return;
+    throw new ConflictException(
+      status === 'delivered'
+        ? 'The delivery has succeeded. Send a test event to try the target.'
+        : 'The delivery is being attempted right now. Look at it again when the attempt is over.',
+    );
+  }
+
+  /**
+   * Queues a test event for a subscription of the scope's tenant, and returns its delivery if it still
+   * exists.
+   */
+  async test(
+    scope: TenantScope,
+    subscription: Types.ObjectId,
+    event: string,
+  ): Promise<DeliveryView | undefined> {
+    const tenant = currentTenant(scope.caller);
+    await this.queue.add([{ subscription, tenant, event, type: TEST_EVENT_TYPE }]);
+    return this.ofEvent(scope, subscription, event);
+  }
+
+  /** The delivery of an event to a subscription of the scope's tenant, as clients see it. */
+  async ofEvent(
+    scope: TenantScope,
+    subscription: Types.ObjectId,
+    event: string,
+  ): Promise<DeliveryView | undefined> {
+    const below = scopeOf({ tenant: scope.caller.tenant, subscription });
+    await this.requireParent('get', below);
+    const found = await this.store.findOne({ event, ...this.filterOf('get', below) });
+    return found && (this.present(scope, found) as unknown as DeliveryView);
+  }
+
+  /** Removes the deliveries of a deleted subscription, however many there are. */
+  removeAllOf(subscription: Types.ObjectId): void {
+    this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {
+      await this.deliveries.deleteMany({ subscription }).exec();
+    });
+  }
+}

@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectModel } from '@nestjs/mongoose';
+import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
+import { Batches, CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../database/index.js';
+import {
+  type Attempt,
+  DEAD_INDEX,
+  DUE_INDEX,
+  DUE_OF_SUBSCRIPTION_INDEX,
+  QUEUED_DELIVERY,
+  type QueuedDelivery,
+  retryDelayMs,
+} from './delivery.entity.js';
+
+/**
+ * How long a worker's claim to a delivery lasts: twice the maximum time of an attempt, since the outcome also
+ * has to be stored and clocks differ. Unit: milliseconds.
+ */
+export const LEASE_MS = 30_000;
+
+/** Maximum number of attempts to keep per delivery. */
+const KEPT_ATTEMPTS = 50;
+
+/** Increases the revision, which the ETag of a delivery is made from. */
+const SEEN = { $inc: { __v: 1 } } as const;
+
+/** Maximum number of deliveries that one command adds or changes. */
+const MAX_BATCH = 1_000;
+
+const DUPLICATE_KEY = 11_000;
+
+/** A delivery to make. */
+export type NewDelivery = Pick<QueuedDelivery, 'subscription' | 'tenant' | 'event' | 'type'>;
+
+/** A delivery that a worker may claim. */
+export interface DueDelivery extends Pick<NewDelivery, 'subscription' | 'tenant'> {
+  readonly _id: Types.ObjectId;
+}
+
+/** A delivery that this worker has leased: no other worker attempts it before the lease ends. */
+export interface ClaimedDelivery extends NewDelivery {
+  readonly _id: Types.ObjectId;
+  readonly lease: string;
+  /** End of the lease. */
+  readonly dueAt: Date;
+  /** Number of attempts of the schedule before this one. */
+  readonly tries: number;
+}
+
+/** The fields of a {@link ClaimedDelivery}. */
+const CLAIMED = { subscription: 1, tenant: 1, event: 1, type: 1, lease: 1, dueAt: 1, tries: 1 } as const;
+
+/** Outcome of one attempt. */
+export interface AttemptOutcome extends Attempt {
+  /** Ends the schedule, as the status 410 does. @default false */
+  readonly final?: boolean;
+}
+
+/** Figures for the operator. */
+export interface QueueStats {
+  /** Number of deliveries that are or will be due. */
+  readonly waiting: number;
+  /** Number of deliveries that a worker has leased. */
+  readonly inFlight: number;
+  readonly dead: number;
+  /** Age of the oldest due delivery; 0 if there is none. Unit: seconds. */
+  readonly oldestDueSeconds: number;
+}
+
+/** The durable queue of deliveries, in the database. Any number of processes add to it and process it. */
+@Injectable()
+export class DeliveryQueue {
+  private readonly listeners = new Set<() => void>();
+  private readonly changing = new Batches<AnyBulkWriteOperation<QueuedDelivery>, unknown>(
+    (changes) => this.write(changes),
+    { max: MAX_BATCH },
+  );
+
+  constructor(
+    @InjectModel(QUEUED_DELIVERY, CRUD_CONNECTION) private readonly deliveries: Model<QueuedDelivery>,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Adds deliveries that are due at once. A delivery that exists already, by event and subscription, is not
+   * changed.
+   */
+  async add(deliveries: readonly NewDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    for (let i = 0; i < deliveries.length; i += MAX_BATCH)
+      await this.insert(deliveries.slice(i, i + MAX_BATCH));
+    for (const listener of this.listeners) listener();
+  }
+
+  /** Calls the listener after this process has added deliveries; returns a function that unsubscribes it. */
+  onAdd(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** Reads the deliveries that have become due since a time, oldest first. */
+  due(
+    since: Date,
+    { except = [] }: { except?: readonly Types.ObjectId[] } = {},
+  ): AsyncGenerator<DueDelivery> {
+    const filter = { status: 'pending', dueAt: { $gte: since, $lte: new Date() } } as const;
+    return this.database.iterate(() =>
+      this.find({ ...filter, ...(except.length > 0 && { subscription: { $nin: except } }) })
+        .sort({ dueAt: 1 })
+        .hint(DUE_INDEX)
+        .batchSize(250)
+        .cursor(),
+    );
+  }
+
+  /**
+   * Reads a subscription's longest-waiting due deliveries, including those that a crashed worker had claimed.
+   */
+  dueOf(subscription: Types.ObjectId, limit: number): Promise<DueDelivery[]> {
+    const past = { $lte: new Date() };
+    return this.database.call(() =>
+      this.find({ status: 'pending', subscription, nextAttemptAt: past, dueAt: past })
+        .sort({ nextAttemptAt: 1 })
+        .hint(DUE_OF_SUBSCRIPTION_INDEX)
+        .limit(limit),
+    );
+  }
+
+  /**
+   * The subscriptions that have due deliveries, or some in flight. The cost depends on the number of
+   * subscriptions, not on that of deliveries.
+   */
+  subscriptionsWithDue(): Promise<Types.ObjectId[]> {
+    return this.database.call(() =>
+      this.deliveries
+        .distinct('subscription', { status: 'pending', nextAttemptAt: { $lte: new Date() } })
+        .setOptions({ ...OPERATION_LIMITS })
+        .read('primary'),
+    );
+  }
+
+  /** The number of due deliveries of each of the subscriptions that has any, in flight or not. */
+  async countDue(subscriptions: readonly Types.ObjectId[]): Promise<Map<string, number>> {
+    const due = { subscription: { $in: [...subscriptions] }, nextAttemptAt: { $lte: new Date() } };
+    const counts = await this.database.call(() =>
+      this.deliveries
+        .aggregate<{ _id: Types.ObjectId; count: number }>([
+          { $match: { status: 'pending', ...due } },
+          { $group: { _id: '$subscription', count: { $sum: 1 } } },
+        ])
+        .option({ ...OPERATION_LIMITS, hint: DUE_OF_SUBSCRIPTION_INDEX })
+        .read('primary'),
+    );
+    return new Map(counts.map(({ _id, count }) => [String(_id), count]));
+  }
+
+  /** Leases those of the deliveries that are still due. */
+  async claim(due: readonly DueDelivery[]): Promise<ClaimedDelivery[]> {
+    if (due.length === 0) return [];
+    const _id = { $in: due.map((delivery) => delivery._id) };
+    const [lease, now] = [randomUUID(), Date.now()];
+    const claimed = { lease, dueAt: new Date(now + LEASE_MS) };
+    const stillDue = { _id, status: 'pending', dueAt: { $lte: new Date(now) } } as const;
+    await this.database.call(() =>
+      this.deliveries.updateMany(stillDue, { $set: claimed }, { ...OPERATION_LIMITS }),
+    );
+    return this.database.call(() =>
+      this.deliveries
+        .find({ _id, lease }, CLAIMED, { ...OPERATION_LIMITS })
+        .read('primary')
+        .lean<ClaimedDelivery[]>(),
+    );
+  }
+
+  /**
+   * Stores the outcome of an attempt, and plans the next one or ends the delivery. Does nothing if another
+   * worker has claimed the delivery in the meantime.
+   */
+  async finish(
+    { _id, lease, tries }: ClaimedDelivery,
+    { final = false, ...attempt }: AttemptOutcome,
+  ): Promise<void> {
+    const delay = attempt.error === undefined || final ? undefined : retryDelayMs(tries + 1);
+    const $push = { attempts: { $each: [attempt], $slice: -KEPT_ATTEMPTS } };
+    if (delay !== undefined) {
+      const next = new Date(Date.now() + delay);
+      const $set = { nextAttemptAt: next, dueAt: next, tries: tries + 1 };
+      return this.change({ _id, lease }, { ...SEEN, $push, $set, $unset: { lease: 1 } });
+    }
+    const status = attempt.error === undefined ? 'delivered' : 'dead';
+    const $unset = { lease: 1, dueAt: 1, nextAttemptAt: 1 };
+    await this.change({ _id, lease }, { ...SEEN, $push, $set: { status, tries: tries + 1 }, $unset });
+  }
+
+  /** Returns a delivery to the queue without an attempt: another worker may take it at once. */
+  release({ _id, lease }: ClaimedDelivery): Promise<void> {
+    return this.change({ _id, lease }, { $set: { dueAt: new Date() }, $unset: { lease: 1 } });
+  }
+
+  /** Removes a delivery whose subscription no longer exists. */
+  async remove({ _id, lease }: ClaimedDelivery): Promise<void> {
+    await this.changing.add({ deleteOne: { filter: { _id, lease } } });
+  }
+
+  /**
+   * Makes a delivery of a subscription due now and restarts its schedule; returns false if there is none, or
+   * if it is already delivered or in flight.
+   */
+  async retry(subscription: Types.ObjectId, _id: Types.ObjectId): Promise<boolean> {
+    const now = new Date();
+    const atRest: QueryFilter<QueuedDelivery>[] = [
+      { status: 'dead' },
+      { status: 'pending', lease: null },
+      { status: 'pending', dueAt: { $lte: now } },
+    ];
+    const $set = { status: 'pending', nextAttemptAt: now, dueAt: now, tries: 0 } as const;
+    const change = { ...SEEN, $set, $unset: { lease: 1 as const } };
+    const { matchedCount } = await this.database.call(() =>
+      this.deliveries.updateOne({ _id, subscription, $or: atRest }, change, { ...OPERATION_LIMITS }),
+    );
+    if (matchedCount > 0) for (const listener of this.listeners) listener();
+    return matchedCount > 0;
+  }
+
+  async stats(): Promise<QueueStats> {
+    const now = new Date();
+    // A lease is short, so few other deliveries are planned before its end.
+    const leased = { $gt: now, $lte: new Date(now.getTime() + 2 * LEASE_MS) };
+    const [pending, inFlight, dead, oldest] = await Promise.all([
+      this.count({ status: 'pending' }, DUE_INDEX),
+      this.count({ status: 'pending', dueAt: leased, lease: { $gt: '' } }, DUE_INDEX),
+      this.count({ status: 'dead' }, DEAD_INDEX),
+      this.database.call(() =>
+        this.find({ status: 'pending', dueAt: { $lte: now } })
+          .sort({ dueAt: 1 })
+          .hint(DUE_INDEX)
+          .limit(1),
+      ),
+    ]);
+    const since = oldest[0]?.dueAt ?? now;
+    return {
+      waiting: pending - inFlight,
+      inFlight,
+      dead,
+      oldestDueSeconds: (now.getTime() - since.getTime()) / 1_000,
+    };
+  }
+
+  /** Reads from the primary: a secondary may not know the latest claims. */
+  private find(filter: QueryFilter<QueuedDelivery>) {
+    return this.deliveries
+      .find(filter, { subscription: 1, tenant: 1, dueAt: 1 }, { ...OPERATION_LIMITS })
+      .read('primary')
+      .lean<(DueDelivery & { dueAt: Date })[]>();
+  }
+
+  private count(filter: QueryFilter<QueuedDelivery>, hint: Record<string, 1>): Promise<number> {
+    return this.database.call(() =>
+      this.deliveries.countDocuments(filter, { ...OPERATION_LIMITS }).hint(hint),
+    );
+  }
+
+  private async insert(deliveries: readonly NewDelivery[]): Promise<void> {
+    const now = new Date();
+    const fresh = { status: 'pending' as const, nextAttemptAt: now, dueAt: now, tries: 0, createdAt: now };
+    const documents = deliveries.map((delivery) => ({ ...delivery, ...fresh, attempts: [] }));
+    await this.database.call(() =>
+      this.deliveries.collection
+        .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
+        .catch(ignoreDuplicates),
+    );
+  }
+
+  private async change(filter: QueryFilter<QueuedDelivery>, update: object): Promise<void> {
+    await this.changing.add({ updateOne: { filter, update } });
+  }
+
+  private async write(changes: readonly AnyBulkWriteOperation<QueuedDelivery>[]): Promise<unknown[]> {
+    await this.database.call(() =>
+      this.deliveries.collection
+        .bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false })
+        .catch(throwCause),
+    );
+    return [];
+  }
+}
+
+function ignoreDuplicates(error: unknown): void {
+  if (!(error instanceof mongo.MongoBulkWriteError)) return throwCause(error);
+  const refused = [error.writeErrors].flat();
+  // The driver also wraps an error of the whole command: then none was refused, and none may be stored.
+  const areKnown = refused.length > 0 && refused.every(({ code }) => code === DUPLICATE_KEY);
+  if (!areKnown || error.result.getWriteConcernError()) throwCause(error);
+}
+
+/** The driver wraps the error of a command with several writes in one that keeps only its text. */
+function throwCause(error: unknown): never {
+  const { errorResponse } = error as { errorResponse?: unknown };
+  throw errorResponse instanceof Error ? errorResponse : error;
+}

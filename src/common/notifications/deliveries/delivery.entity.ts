@@ -1,0 +1,161 @@
+import { Prop, Schema } from '@nestjs/mongoose';
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { Types } from 'mongoose';
+import { IsListOf, IsOneOf, IsText, IsTimestamp, IsWholeNumber, schemaOf } from '../../fields/index.js';
+import { OBJECT_ID_PATTERN } from '../../ids/index.js';
+import { EVENT_TYPES, TEST_EVENT_TYPE } from '../log/event-log.js';
+
+/** How long a delivery is kept. Unit: seconds. */
+const KEPT_S = 30 * 24 * 60 * 60;
+
+const DELIVERY_STATUSES = ['pending', 'delivered', 'dead'] as const;
+
+type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** One request to the target of a subscription. */
+export class Attempt {
+  @IsTimestamp({ example: '2026-01-31T09:00:00.120Z' })
+  at!: Date;
+
+  @IsWholeNumber({
+    min: 100,
+    max: 999,
+    optional: true,
+    description: 'Status of the answer; absent if there was none',
+    example: 503,
+  })
+  status?: number;
+
+  @IsText({
+    max: 1_000,
+    optional: true,
+    description: 'Why the attempt failed; absent if it succeeded',
+    example: 'The target answered with 503.',
+  })
+  error?: string;
+}
+
+/** The event of a delivery. */
+class DeliveredEvent {
+  @IsText({
+    min: 1,
+    max: 100,
+    description: 'Identifier of the event: the `webhook-id` of every attempt',
+    example: 'evt_665f1c2ab7e3a90d4c8b4567',
+  })
+  event!: string;
+
+  @IsOneOf([...EVENT_TYPES, TEST_EVENT_TYPE])
+  type!: string;
+}
+
+/**
+ * A delivery as its tenant can read it. The queue writes the same documents, with more fields, through its
+ * own model, and increases `__v` with every change that clients can see, since the `ETag` is made from it.
+ */
+@Schema({ timestamps: { createdAt: true, updatedAt: false } })
+export class Delivery extends DeliveredEvent {
+  @Prop({ type: Types.ObjectId, required: true })
+  subscription!: Types.ObjectId;
+
+  @Prop({ type: Types.ObjectId, required: true })
+  tenant!: Types.ObjectId;
+
+  @IsOneOf(DELIVERY_STATUSES, {
+    description: 'Whether it is to be attempted at `nextAttemptAt`, has succeeded, or is given up',
+  })
+  status!: DeliveryStatus;
+
+  @IsListOf(() => Attempt, { max: 50, description: 'The latest attempts, the newest last' })
+  attempts!: Attempt[];
+
+  @IsTimestamp({ optional: true, description: 'When a pending delivery is attempted next' })
+  nextAttemptAt?: Date;
+}
+
+/** Only the queue makes deliveries; clients cannot send any. */
+export class NewDeliveryInput extends DeliveredEvent {}
+
+/** A delivery as clients see it. */
+export class DeliveryView extends PickType(Delivery, [
+  'event',
+  'type',
+  'status',
+  'attempts',
+  'nextAttemptAt',
+]) {
+  @ApiProperty({ pattern: OBJECT_ID_PATTERN, example: '665f1c2ab7e3a90d4c8b4567' })
+  _id!: string;
+}
+
+/** A delivery as the queue stores it. */
+export interface QueuedDelivery extends Delivery {
+  readonly createdAt: Date;
+  /** Number of attempts of the schedule so far. */
+  readonly tries: number;
+  /** When a worker may take it: at its next attempt, or when its lease ends; absent unless it is pending. */
+  readonly dueAt?: Date;
+  /** Identifies the current claim of a worker; absent if no worker attempts it. */
+  readonly lease?: string;
+}
+
+/** The queue's model has its own name, because the resource has a model of the same collection. */
+export const QUEUED_DELIVERY = 'QueuedDelivery';
+
+/** Finds due deliveries of all subscriptions, oldest first. */
+export const DUE_INDEX = { status: 1, dueAt: 1, subscription: 1 } as const;
+
+/**
+ * Finds the due deliveries of one subscription, in the order in which attempts were planned, so that a
+ * delivery whose worker crashed keeps its place. Also counts them, and finds the subscriptions that have any.
+ */
+export const DUE_OF_SUBSCRIPTION_INDEX = { status: 1, subscription: 1, nextAttemptAt: 1, dueAt: 1 } as const;
+
+/** Counts dead deliveries. */
+export const DEAD_INDEX = { status: 1 } as const;
+
+// Delivered ones, nearly the whole collection, are in none of the indexes that the queue works with.
+const ofStatus = (status: DeliveryStatus) => ({ partialFilterExpression: { status } });
+
+export const QueuedDeliverySchema = schemaOf(Delivery)
+  .add({ tries: Number, dueAt: Date, lease: String })
+  .index({ event: 1, subscription: 1 }, { unique: true })
+  .index({ createdAt: 1 }, { expireAfterSeconds: KEPT_S })
+  .index(DUE_INDEX, ofStatus('pending'))
+  .index(DUE_OF_SUBSCRIPTION_INDEX, ofStatus('pending'))
+  .index(DEAD_INDEX, ofStatus('dead'));
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** How long to wait after the first, second, and later failed attempts. Unit: milliseconds. */
+const DELAYS = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+/** Maximum random part of a delay, so that deliveries that failed together are not retried together. */
+const JITTER = 0.1;
+
+/** Number of attempts of a delivery: one at once, and one after each delay. */
+export const MAX_ATTEMPTS = DELAYS.length + 1;
+
+/**
+ * How long to wait before the next attempt. Unit: milliseconds.
+ *
+ * @param failed attempts so far, at least one
+ * @param random from 0 to 1
+ * @returns undefined after the last attempt
+ */
+export function retryDelayMs(failed: number, random = Math.random()): number | undefined {
+  const delay = DELAYS[failed - 1];
+  return delay === undefined ? undefined : delay * (1 + JITTER * random);
+}

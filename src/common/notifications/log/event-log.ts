@@ -1,0 +1,260 @@
+import { Injectable, Module } from '@nestjs/common';
+import { InjectModel, MongooseModule, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
+import { Model, mongo } from 'mongoose';
+import {
+  Batches,
+  CRUD_CONNECTION,
+  Database,
+  OPERATION_LIMITS,
+  reserveCollection,
+} from '../../database/index.js';
+import type { WriteAction } from '../../events/index.js';
+
+/** Resources whose events subscribers can receive. */
+export const NOTIFIED_RESOURCES = ['posts'] as const;
+
+const VERBS: Readonly<Record<WriteAction, string>> = {
+  create: 'created',
+  update: 'updated',
+  del: 'archived',
+  restore: 'restored',
+};
+
+/** Every event type that a subscription can name, such as `posts.created`. */
+export const EVENT_TYPES: readonly string[] = NOTIFIED_RESOURCES.flatMap((resource) =>
+  Object.values(VERBS).map((verb) => `${resource}.${verb}`),
+);
+
+/** Type of the test event; subscriptions cannot name it. */
+export const TEST_EVENT_TYPE = 'webhook.test';
+
+/** The type of a write's event, such as `posts.archived`. */
+export function eventTypeOf({ resource, action }: { resource: string; action: WriteAction }): string {
+  return `${resource}.${VERBS[action]}`;
+}
+
+/**
+ * An event as subscribers get it. Stored once, in the log, so that every delivery and stream has the same
+ * bytes.
+ */
+@Schema({ versionKey: false })
+export class EventRecord {
+  /** `evt_` and 24 hexadecimal digits. */
+  @Prop({ type: String, required: true })
+  _id!: string;
+
+  /** Position in the log: without gaps, and in the order in which events become visible. */
+  @Prop({ type: Number, required: true })
+  seq!: number;
+
+  /** Tenant whose subscribers get the event: 24 hexadecimal digits. */
+  @Prop({ type: String, required: true })
+  tenant!: string;
+
+  /** Type, such as `posts.created`. */
+  @Prop({ type: String, required: true })
+  type!: string;
+
+  @Prop({ type: Date, required: true })
+  at!: Date;
+
+  /** The JSON text of `{ type, timestamp, data }`. */
+  @Prop({ type: String, required: true })
+  body!: string;
+}
+
+const EventRecordSchema = SchemaFactory.createForClass(EventRecord)
+  .index({ seq: 1 }, { unique: true })
+  .index({ tenant: 1, seq: 1 });
+
+/** An event that the log has not numbered yet. */
+export type NewEvent = Omit<EventRecord, 'seq'>;
+
+/** What tells which subscriptions get an event. */
+export type EventOutline = Pick<EventRecord, '_id' | 'seq' | 'type'>;
+
+/** Maximum number of events that one command stores. */
+const MAX_BATCH = 200;
+
+/** Maximum number of events that one command removes. */
+const REMOVED_AT_ONCE = 1_000;
+
+/** How long the highest position is remembered. Unit: milliseconds. */
+const REMEMBERED_MS = 60_000;
+
+const DUPLICATE_KEY = 11_000;
+
+/** Reads only data that a change of primary cannot undo. */
+const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
+
+/**
+ * The log of all events, in one order for all tenants. An event gets the position after the highest that its
+ * writer knows, and a unique index lets only one writer succeed. So no position is left out, and none is
+ * filled after a later one: a reader who has read up to a position has missed nothing before it.
+ */
+@Injectable()
+export class EventLog {
+  private readonly appending = new Batches<NewEvent, EventRecord>((events) => this.store(events), {
+    max: MAX_BATCH,
+  });
+  private readonly listeners = new Set<() => void>();
+  private highest?: { seq: number; until: number };
+
+  constructor(
+    @InjectModel(EventRecord.name, CRUD_CONNECTION) private readonly model: Model<EventRecord>,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Stores events and resolves with the stored ones. An event that the log already has is not changed, and
+   * returned as stored.
+   */
+  append(events: readonly NewEvent[]): Promise<EventRecord[]> {
+    return Promise.all(events.map((event) => this.appending.add(event)));
+  }
+
+  /** Events after a position, in order, of some tenants or of all. */
+  read(
+    after: number,
+    { tenants, limit }: { tenants?: readonly string[]; limit: number },
+  ): Promise<EventRecord[]> {
+    const filter = { seq: { $gt: after }, ...(tenants && { tenant: { $in: [...tenants] } }) };
+    return this.database.call(() =>
+      this.events.find(filter, LASTING).sort({ seq: 1 }).limit(limit).toArray(),
+    );
+  }
+
+  /**
+   * The events of a tenant after one position and up to another, in order. Whatever undoes one of them also
+   * undoes what was made of it.
+   */
+  outline(
+    tenant: string,
+    { after, upTo, limit }: { after: number; upTo: number; limit: number },
+  ): Promise<EventOutline[]> {
+    const filter = { tenant, seq: { $gt: after, $lte: upTo } };
+    const options = {
+      ...OPERATION_LIMITS,
+      projection: { seq: 1, type: 1 },
+      readPreference: 'primary',
+    } as const;
+    return this.database.call(() =>
+      this.events.find(filter, options).sort({ seq: 1 }).limit(limit).toArray(),
+    );
+  }
+
+  /** An event of a tenant by its identifier. */
+  async find(tenant: string, _id: string): Promise<EventRecord | undefined> {
+    return (await this.database.call(() => this.events.findOne({ _id, tenant }, LASTING))) ?? undefined;
+  }
+
+  /** The newest event of a tenant, if it has any. */
+  async newest(tenant: string): Promise<EventRecord | undefined> {
+    const newest = { ...LASTING, sort: { seq: -1 } } as const;
+    return (await this.database.call(() => this.events.findOne({ tenant }, newest))) ?? undefined;
+  }
+
+  /** The highest position in the log; 0 if it is empty. */
+  head(): Promise<number> {
+    return this.readHighest(LASTING);
+  }
+
+  /** Calls the listener after this process has appended events; returns a function that unsubscribes it. */
+  onAppend(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /**
+   * Removes events older than a time from the beginning, but never the last one, since the next position
+   * follows it.
+   */
+  async removeBefore(time: Date): Promise<void> {
+    for (;;) {
+      const projection = { seq: 1, at: 1 } as const;
+      const oldest = await this.database.call(() =>
+        this.events
+          .find({}, { ...OPERATION_LIMITS, projection })
+          .sort({ seq: 1 })
+          .limit(REMOVED_AT_ONCE + 1)
+          .toArray(),
+      );
+      const kept = oldest.findIndex(({ at }) => at >= time);
+      const last = oldest.slice(0, kept < 0 ? -1 : kept).at(-1);
+      if (!last) return;
+      await this.database.call(() =>
+        this.events.deleteMany({ seq: { $lte: last.seq } }, { ...OPERATION_LIMITS }),
+      );
+    }
+  }
+
+  private get events(): mongo.Collection<EventRecord> {
+    return this.model.collection as unknown as mongo.Collection<EventRecord>;
+  }
+
+  private async store(events: readonly NewEvent[]): Promise<EventRecord[]> {
+    const stored = new Map<string, EventRecord>();
+    let left = [...new Map(events.map((event) => [event._id, event])).values()];
+    while (left.length > 0) {
+      const { after, records } = await this.insertAfterHighest(left);
+      for (const record of records) stored.set(record._id, record);
+      left = left.slice(records.length);
+      if (left.length === 0) {
+        this.highest = { seq: after + records.length, until: Date.now() + REMEMBERED_MS };
+        break;
+      }
+      // Another process was faster, or has already stored one of them.
+      for (const known of await this.findAll(left)) stored.set(known._id, known);
+      left = left.filter(({ _id }) => !stored.has(_id));
+    }
+    for (const listener of this.listeners) listener();
+    return events.map(({ _id }) => stored.get(_id) as EventRecord);
+  }
+
+  /** Stores events up to the first one that is refused as a duplicate, of its position or its identifier. */
+  private async insertAfterHighest(
+    events: readonly NewEvent[],
+  ): Promise<{ after: number; records: EventRecord[] }> {
+    const remembered = this.highest && this.highest.until > Date.now() ? this.highest.seq : undefined;
+    // Whatever fails now, the remembered position may be wrong.
+    this.highest = undefined;
+    const after = remembered ?? (await this.readHighest({ ...OPERATION_LIMITS }));
+    const records = events.map((event, i) => ({ ...event, seq: after + 1 + i }));
+    const inserted = await this.database.call(() => this.insert(records));
+    return { after, records: records.slice(0, inserted) };
+  }
+
+  private async insert(records: readonly EventRecord[]): Promise<number> {
+    try {
+      await this.events.insertMany(records, { ...OPERATION_LIMITS, ordered: true });
+      return records.length;
+    } catch (error) {
+      const [first] = error instanceof mongo.MongoBulkWriteError ? [error.writeErrors].flat() : [];
+      if (first?.code !== DUPLICATE_KEY) throw error;
+      return first.index;
+    }
+  }
+
+  private findAll(events: readonly NewEvent[]): Promise<EventRecord[]> {
+    const filter = { _id: { $in: events.map(({ _id }) => _id) } };
+    return this.database.call(() => this.events.find(filter, { ...OPERATION_LIMITS }).toArray());
+  }
+
+  private async readHighest(options: mongo.FindOptions): Promise<number> {
+    const query = { ...options, sort: { seq: -1 }, projection: { seq: 1 } } as const;
+    return (await this.database.call(() => this.events.findOne({}, query)))?.seq ?? 0;
+  }
+}
+
+/** The one log of a process: appending to it wakes everyone who follows it. */
+@Module({
+  imports: [
+    MongooseModule.forFeature(
+      [{ name: EventRecord.name, schema: reserveCollection(EventRecordSchema), collection: 'events' }],
+      CRUD_CONNECTION,
+    ),
+  ],
+  providers: [EventLog],
+  exports: [EventLog, MongooseModule],
+})
+export class EventLogModule {}

@@ -1,0 +1,172 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Batches } from '../../database/index.js';
+import { ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
+import { FairSlots } from '../../http/index.js';
+import { EventLog, type EventRecord } from '../log/event-log.js';
+import { EventFeed } from './event-feed.js';
+import { inTurns, openingFrame } from './event-frames.js';
+import { EventStream } from './event-stream.js';
+import { STREAM_OPTIONS, type StreamOptions, type StreamStart, StreamStarts } from './stream-options.js';
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  // Nginx would otherwise hold events back until a buffer is full.
+  'X-Accel-Buffering': 'no',
+  // The stream has the connection to itself, and the connection ends with it.
+  Connection: 'close',
+};
+
+/** The request of a client. */
+export interface StreamRequest {
+  readonly tenant: string;
+  /** `exp` of the token. Unit: seconds since the epoch. */
+  readonly expires: number;
+  /** Identifier of the last event that the client has; undefined if it only wants new events. */
+  readonly lastEventId?: string;
+}
+
+/** The open streams of this process: their limits, heartbeats and ends. */
+@Injectable()
+export class EventStreams implements OnModuleInit {
+  private readonly streams = new Set<EventStream>();
+  /** Includes streams that are being opened. */
+  private readonly slots: FairSlots;
+  private readonly expiries = new ExpirySchedule();
+  private heartbeat?: NodeJS.Timeout;
+  private closing = false;
+
+  /** Reads of the log by streams that catch up: one of a tenant at a time, however many streams it has. */
+  private readonly pages = new Batches<() => Promise<EventRecord[]>, EventRecord[]>(
+    ([read]) => Promise.all(read ? [read()] : []),
+    { max: 1 },
+  );
+
+  constructor(
+    private readonly feed: EventFeed,
+    private readonly log: EventLog,
+    private readonly starts: StreamStarts,
+    private readonly adapterHost: HttpAdapterHost,
+    @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
+  ) {
+    const limits = { maxInAll: options.maxInAll, maxPerClient: options.maxPerTenant };
+    this.slots = new FairSlots(limits, (max) => new TooManyStreamsError('events', max));
+  }
+
+  /** The server waits for its connections when it closes, so streams have to end before. */
+  onModuleInit(): void {
+    const fastify = this.adapterHost.httpAdapter.getInstance<FastifyInstance>();
+    fastify.addHook('preClose', (done) => {
+      this.closing = true;
+      for (const stream of this.streams) stream.end('shutting down');
+      done();
+    });
+  }
+
+  /**
+   * Answers a request with a stream.
+   *
+   * @throws TooManyStreamsError, OverloadedError, ShuttingDownError if no other stream can be opened
+   * @throws UnknownEventError if the tenant has no event with the identifier
+   * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
+   */
+  async open(request: StreamRequest, reply: FastifyReply): Promise<void> {
+    const { tenant, expires } = request;
+    const response = reply.raw;
+    if (this.closing) throw new ShuttingDownError();
+    const leaveSlot = this.slots.take({ group: tenant, client: tenant }, () => response.destroy());
+    // Also emitted after an error response.
+    response.once('close', leaveSlot);
+    const start = await this.startOf(request);
+    const read = (after: number, limit: number) =>
+      this.pages.add(() => this.log.read(after, { tenants: [tenant], limit }), tenant);
+    const stream = new EventStream(response, start.seq, read, this.options);
+    const leave = await this.feed.follow(tenant, stream);
+    if (response.destroyed) return leave();
+    if (this.closing) {
+      leave();
+      throw new ShuttingDownError();
+    }
+    response.once('close', () => {
+      leave();
+      this.remove(stream, expires);
+    });
+    this.add(stream, expires);
+    begin(reply);
+    await stream.begin(openingFrame(start.id));
+  }
+
+  /** Answers HEAD with the headers of a stream. */
+  async head(request: StreamRequest, reply: FastifyReply): Promise<void> {
+    await this.startOf(request);
+    begin(reply);
+    reply.raw.end();
+  }
+
+  private startOf({ tenant, lastEventId }: StreamRequest): Promise<StreamStart> {
+    return lastEventId === undefined ? this.starts.atEnd(tenant) : this.starts.after(tenant, lastEventId);
+  }
+
+  private add(stream: EventStream, expires: number): void {
+    this.streams.add(stream);
+    this.expiries.add(stream, expires);
+    this.heartbeat ??= setInterval(
+      () => void inTurns(this.streams, (open) => open.beat()),
+      this.options.heartbeatMs,
+    );
+  }
+
+  private remove(stream: EventStream, expires: number): void {
+    this.streams.delete(stream);
+    this.expiries.remove(stream, expires);
+    if (this.streams.size > 0) return;
+    clearInterval(this.heartbeat);
+    this.heartbeat = undefined;
+  }
+}
+
+/** Sends the headers, including those of earlier hooks; Fastify does not touch the rest of the response. */
+function begin(reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
+}
+
+/** Something that ends when a token expires. */
+interface Expiring {
+  end(reason: string): void;
+}
+
+/** Ends streams when their tokens expire, using a single timer that fires at full seconds. */
+class ExpirySchedule {
+  private readonly due = new Map<number, Set<Expiring>>();
+  private timer?: NodeJS.Timeout;
+
+  /** @param expires `exp` of the token (RFC 7519, section 4.1.4). Unit: seconds since the epoch. */
+  add(stream: Expiring, expires: number): void {
+    this.due.set(expires, (this.due.get(expires) ?? new Set()).add(stream));
+    this.timer ??= this.nextSecond();
+  }
+
+  remove(stream: Expiring, expires: number): void {
+    const streams = this.due.get(expires);
+    streams?.delete(stream);
+    if (streams?.size === 0) this.due.delete(expires);
+    if (this.due.size > 0) return;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private nextSecond(): NodeJS.Timeout {
+    return setTimeout(() => this.endDue(), 1_000 - (Date.now() % 1_000));
+  }
+
+  private endDue(): void {
+    this.timer = this.nextSecond();
+    const now = Date.now() / 1_000;
+    for (const [expires, streams] of this.due) {
+      if (expires <= now) for (const stream of streams) stream.end('token expired');
+    }
+  }
+}

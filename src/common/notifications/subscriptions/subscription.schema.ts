@@ -1,0 +1,91 @@
+import { type ModelDefinition, Prop, Schema } from '@nestjs/mongoose';
+import { Schema as MongooseSchema, Types } from 'mongoose';
+import { IsFlag, IsListOf, IsOneOf, IsText } from '../../fields/index.js';
+import { EVENT_TYPES } from '../log/event-log.js';
+
+/** The body of a registration. */
+export class SubscriptionInput {
+  @IsText({
+    min: 1,
+    max: 2_000,
+    description: 'Where events are sent: an http or https URL of a public address; in production https alone',
+    example: 'https://example.com/webhooks',
+  })
+  url!: string;
+
+  @IsListOf(IsOneOf(EVENT_TYPES), {
+    min: 1,
+    max: EVENT_TYPES.length,
+    unique: true,
+    description: 'The types of events to be told of',
+    example: ['posts.created'],
+  })
+  events!: string[];
+
+  @IsText({ max: 500, optional: true, example: 'Tells the newsletter' })
+  description?: string;
+}
+
+/** The fields that a subscriber may change. */
+export class SubscriptionChanges extends SubscriptionInput {
+  @IsFlag({ default: true, description: 'Whether events are sent; false after the target answered with 410' })
+  enabled!: boolean;
+}
+
+/** A secret that a rotation has replaced, but that still signs webhooks for a while. */
+export interface PreviousSecret {
+  readonly secret: string;
+  /** When it stops signing. */
+  readonly until: Date;
+  /** Identifies the rotation, if it was requested with an `Idempotency-Key`. */
+  readonly rotation?: Types.ObjectId;
+}
+
+/** A target for the events of a tenant. */
+@Schema({ timestamps: true })
+export class Subscription extends SubscriptionChanges {
+  @Prop({ type: Types.ObjectId, required: true, select: false })
+  tenant!: Types.ObjectId;
+
+  /** Its own among those of the tenant, so that a limited number can exist; older ones have none. */
+  @Prop({ type: Number, select: false })
+  slot?: number;
+
+  /** Position in the log of events when it was registered: it gets later ones; older ones have none. */
+  @Prop({ type: Number, select: false })
+  since?: number;
+
+  @Prop({ type: String, required: true, select: false })
+  @IsText({
+    max: 100,
+    description: 'Key of the signatures: keep it where the target verifies them',
+    example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD0GAMgYVGvUI=',
+  })
+  secret!: string;
+
+  /** The recently replaced secrets, newest first. */
+  @Prop({
+    type: [
+      new MongooseSchema(
+        { secret: String, until: Date, rotation: MongooseSchema.Types.ObjectId },
+        { _id: false },
+      ),
+    ],
+    default: undefined,
+    select: false,
+  })
+  previousSecrets?: PreviousSecret[];
+}
+
+/**
+ * Gives each slot of a tenant to one of its subscriptions. Not an index of the resource, since clients never
+ * meet it: the service takes another slot.
+ */
+export const SUBSCRIPTION_SLOTS: ModelDefinition = {
+  name: 'SubscriptionSlot',
+  collection: 'subscriptions',
+  schema: new MongooseSchema({ tenant: Types.ObjectId, slot: Number }).index(
+    { tenant: 1, slot: 1 },
+    { unique: true, partialFilterExpression: { slot: { $exists: true } } },
+  ),
+};

@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model, Types } from 'mongoose';
+import {
+  type Changes,
+  type ConditionalOptions,
+  CrudService,
+  etagOf,
+  type Stored,
+  type WriteOptions,
+} from '../../crud/index.js';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../database/index.js';
+import {
+  DuplicateValueError,
+  PreconditionFailedError,
+  RecordNotFoundError,
+  TooManySubscriptionsError,
+  ValidationError,
+  WriteConflictError,
+} from '../../errors/index.js';
+import { currentTenant, type TenantScope } from '../../tenancy/index.js';
+import { DeliveriesService } from '../deliveries/deliveries.service.js';
+import type { DeliveryView } from '../deliveries/delivery.entity.js';
+import { EventLog, type NewEvent, TEST_EVENT_TYPE } from '../log/event-log.js';
+import { Subscription, type SubscriptionChanges, type SubscriptionInput } from './subscription.schema.js';
+import { subscriptionsCrud } from './subscriptions.crud.js';
+
+/** Injection token of the {@link TargetCheck}. */
+export const TARGET_CHECK = Symbol('TargetCheck');
+
+/** Returns why webhooks may not be sent to a URL, as a sentence for the client; undefined if they may. */
+export type TargetCheck = (url: string) => Promise<string | undefined>;
+
+/** Maximum number of subscriptions of a tenant. */
+export const MAX_SUBSCRIPTIONS = 100;
+
+/** How long a secret still signs after it has been replaced. Unit: milliseconds. */
+const OVERLAP_MS = 24 * 60 * 60 * 1_000;
+
+/** Maximum number of replaced secrets to keep, so that the signature header stays short. */
+const MAX_PREVIOUS = 10;
+
+/** How often a rotation is retried because the subscription changed in between. */
+const MAX_ATTEMPTS = 10;
+
+type Secrets = Pick<Subscription, 'secret' | 'previousSecrets'> & { readonly __v?: number };
+
+/** The generated verbs, plus the check of targets and the actions on secrets and tests. */
+@Injectable()
+export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
+  constructor(
+    @InjectModel(Subscription.name, CRUD_CONNECTION) private readonly subscriptions: Model<Subscription>,
+    private readonly database: Database,
+    private readonly deliveries: DeliveriesService,
+    private readonly log: EventLog,
+    @Inject(TARGET_CHECK) private readonly faultOf: TargetCheck,
+  ) {
+    super();
+  }
+
+  /** Returns the record with its secret, which no other verb does. */
+  override async create(
+    scope: TenantScope,
+    input: SubscriptionInput,
+    options?: WriteOptions,
+  ): Promise<Stored<Subscription>> {
+    await this.checkTarget(input.url);
+    const since = await this.log.head();
+    const record = await this.inFreeSlot(scope, (slot) =>
+      super.create(scope, { ...input, secret: newSecret(), slot, since }, options),
+    );
+    // Read rather than remembered: the record of an earlier attempt with the same key has that attempt's
+    // secret.
+    const { secret } = await this.secretsOf(scope, record._id);
+    return { ...record, secret };
+  }
+
+  override async update(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    changes: Changes<SubscriptionChanges>,
+    options?: WriteOptions & ConditionalOptions,
+  ): Promise<Stored<Subscription>> {
+    await this.checkTarget(changes.url);
+    return super.update(scope, id, changes, options);
+  }
+
+  /** Also removes its deliveries, since nobody could reach them after the subscription is gone. */
+  override async del(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    options?: ConditionalOptions,
+  ): Promise<Stored<Subscription>> {
+    const record = await super.del(scope, id, options);
+    this.deliveries.removeAllOf(record._id);
+    return record;
+  }
+
+  /**
+   * Gives a subscription a new secret. The previous one keeps signing for 24 hours, however often the secret
+   * is rotated in that time; after many rotations in a day, only the last ten do.
+   *
+   * @throws RecordNotFoundError if no subscription of the scope has the id
+   */
+  async rotateSecret(scope: TenantScope, id: string): Promise<string> {
+    const reservation = scope.request?.reservation;
+    if (!reservation) return this.rotate(scope, id);
+    return reservation.once('secrets', {
+      // An interrupted attempt may have rotated: its result is the secret after the one that it replaced.
+      find: async (rotation) => {
+        const { secret, previousSecrets = [] } = await this.secretsOf(scope, id);
+        const index = previousSecrets.findIndex((previous) => previous.rotation?.equals(rotation));
+        return index === 0 ? secret : previousSecrets[index - 1]?.secret;
+      },
+      insert: (rotation) => this.rotate(scope, id, rotation),
+    });
+  }
+
+  /**
+   * Sends a test event to one subscription and returns its delivery.
+   *
+   * @throws RecordNotFoundError if no subscription of the scope has the id
+   */
+  async test(scope: TenantScope, id: string): Promise<DeliveryView> {
+    const subscription = await this.get(scope, id);
+    const send = async (number = new Types.ObjectId()) => {
+      await this.log.append([testEvent(number)]);
+      const delivery = await this.deliveries.test(scope, subscription._id, testEventId(number));
+      // Its subscription has just been deleted.
+      if (!delivery) throw new RecordNotFoundError(Subscription.name);
+      return delivery;
+    };
+    const find = (number: Types.ObjectId) =>
+      this.deliveries.ofEvent(scope, subscription._id, testEventId(number));
+    return scope.request?.reservation?.once('tests', { find, insert: send }) ?? send();
+  }
+
+  /**
+   * Stores a subscription in a slot of its tenant, of which a unique index gives each to one.
+   *
+   * @throws TooManySubscriptionsError if none is free
+   */
+  private async inFreeSlot<T>(scope: TenantScope, store: (slot: number) => Promise<T>): Promise<T> {
+    const tenant = currentTenant(scope.caller);
+    for (;;) {
+      const query = this.subscriptions
+        .find({ tenant }, { slot: 1 }, { ...OPERATION_LIMITS })
+        .limit(MAX_SUBSCRIPTIONS)
+        .read('primary')
+        .lean();
+      const present = await this.database.call(() => query.exec());
+      if (present.length >= MAX_SUBSCRIPTIONS) throw new TooManySubscriptionsError(MAX_SUBSCRIPTIONS);
+      const taken = new Set(present.map(({ slot }) => slot));
+      // Each subscription without a slot leaves one slot less.
+      const slots = MAX_SUBSCRIPTIONS - present.filter(({ slot }) => slot === undefined).length;
+      const free = Array.from({ length: slots }, (_, slot) => slot).filter((slot) => !taken.has(slot));
+      try {
+        return await store(free[Math.floor(Math.random() * free.length)] ?? 0);
+      } catch (error) {
+        // Another request was faster.
+        if (!(error instanceof DuplicateValueError)) throw error;
+      }
+    }
+  }
+
+  /** @throws ValidationError if webhooks may not be sent to the URL */
+  private async checkTarget(url: unknown): Promise<void> {
+    // Values other than strings are left to the validation of the input.
+    const fault = typeof url === 'string' ? await this.faultOf(url) : undefined;
+    if (fault !== undefined) throw new ValidationError([{ pointer: '/url', detail: fault }]);
+  }
+
+  private async rotate(scope: TenantScope, id: string, rotation?: Types.ObjectId): Promise<string> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const current = await this.secretsOf(scope, id);
+      const secret = newSecret();
+      const until = new Date(Date.now() + OVERLAP_MS);
+      const replaced = { secret: current.secret, until, ...(rotation && { rotation }) };
+      const previousSecrets = [replaced, ...(current.previousSecrets ?? [])].slice(0, MAX_PREVIOUS);
+      const set = { secret, previousSecrets };
+      try {
+        await this.change('update', scope, id, { set }, { ifMatch: [etagOf(current)] });
+        return secret;
+      } catch (error) {
+        if (!(error instanceof PreconditionFailedError)) throw error;
+      }
+    }
+    throw new WriteConflictError();
+  }
+
+  /** @throws RecordNotFoundError if no subscription of the scope has the id */
+  private async secretsOf(scope: TenantScope, id: string | Types.ObjectId): Promise<Secrets> {
+    const filter = this.filterOf('update', scope, id);
+    const query = this.subscriptions
+      .findOne(filter, { secret: 1, previousSecrets: 1, __v: 1 }, { ...OPERATION_LIMITS })
+      .lean<Secrets>();
+    const found = await this.database.call(() => query.exec());
+    if (!found) throw new RecordNotFoundError(Subscription.name);
+    return found;
+  }
+}
+
+/** A new secret, in the form of Standard Webhooks: `whsec_` and base64 of 32 bytes. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+/** Used in place of a tenant, which has 24 digits, so that the event is in no tenant's stream. */
+const NO_TENANT = 'none';
+
+/** Identifier of the test event that a request makes, from its own number. */
+function testEventId(id: Types.ObjectId): string {
+  return `evt_${id.toHexString()}`;
+}
+
+/** The test event of a subscription. */
+function testEvent(id: Types.ObjectId, at = new Date()): NewEvent {
+  const data = { message: 'This is a test of your webhook.' };
+  const body = JSON.stringify({ type: TEST_EVENT_TYPE, timestamp: at.toISOString(), data });
+  return { _id: testEventId(id), tenant: NO_TENANT, type: TEST_EVENT_TYPE, at, body };
+}

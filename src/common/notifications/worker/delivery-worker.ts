@@ -1,0 +1,226 @@
+import { setMaxListeners } from 'node:events';
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Injectable,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { Database, pause } from '../../database/index.js';
+import { OUTAGE } from '../../errors/index.js';
+import { DeliveriesModule } from '../deliveries/deliveries.module.js';
+import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
+import { NotificationCounters, NotificationMetricsModule } from '../metrics/notification-metrics.js';
+import type { TargetPolicy } from '../webhooks/targets.js';
+import { type SenderOptions, WebhookSender } from '../webhooks/webhook-sender.js';
+import { DueDeliveries, type Placed } from './due-deliveries.js';
+import { type Receiver, Receivers, secretsOf, type Slot, Slots } from './slots.js';
+
+/** How often to look for the deliveries of other processes. Unit: milliseconds. */
+const POLL_MS = 200;
+
+/** How soon to retry a failed command. Unit: milliseconds. */
+const AGAIN_MS = 500;
+
+/** How long running attempts may take when the process stops. Unit: milliseconds. */
+const DRAIN_MS = 5_000;
+
+/** How long storing their outcomes may take after that. Unit: milliseconds. */
+const WRITE_MS = 1_000;
+
+const GONE = 410;
+
+const LIMITS = { perSubscription: 8, proven: 160, unproven: 240 };
+
+/** Makes the deliveries that are due. Any number of workers may run. */
+@Injectable()
+export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('DeliveryWorker');
+  private readonly slots = new Slots(LIMITS);
+  private readonly due: DueDeliveries;
+  private readonly running = new Set<Promise<void>>();
+  /** Aborted when no more deliveries may be claimed. */
+  private readonly stopping = new AbortController();
+  /** Aborted when running attempts must end. */
+  private readonly cuttingOff = new AbortController();
+  /** Aborted when nothing more may be stored. */
+  private readonly givingUp = new AbortController();
+  private waking = new AbortController();
+  private stopped?: Promise<void>;
+  private loop: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly queue: DeliveryQueue,
+    private readonly receivers: Receivers,
+    private readonly sender: WebhookSender,
+    private readonly database: Database,
+    private readonly counters: NotificationCounters,
+  ) {
+    this.due = new DueDeliveries(queue, this.slots, receivers);
+    // Each running attempt adds a listener.
+    setMaxListeners(0, this.cuttingOff.signal, this.givingUp.signal);
+  }
+
+  /** Number of deliveries that this worker is attempting, for metrics. */
+  get inFlight(): number {
+    return this.slots.inFlight;
+  }
+
+  onApplicationBootstrap(): void {
+    // It is run again if it fails.
+    this.database.inBackground('The delivery worker', () => (this.loop = this.run()));
+  }
+
+  // Before the database is closed.
+  beforeApplicationShutdown(): Promise<void> {
+    return this.stop();
+  }
+
+  /** Stops claiming, waits up to 5 s for running attempts, and returns the unfinished ones to the queue. */
+  stop(): Promise<void> {
+    this.stopped ??= this.drain();
+    return this.stopped;
+  }
+
+  private async drain(): Promise<void> {
+    this.stopping.abort();
+    this.wake();
+    await this.loop.catch(() => undefined);
+    const cutOff = setTimeout(() => this.cuttingOff.abort(), DRAIN_MS);
+    const giveUp = setTimeout(() => this.givingUp.abort(), DRAIN_MS + WRITE_MS);
+    await Promise.all(this.running);
+    clearTimeout(cutOff);
+    clearTimeout(giveUp);
+  }
+
+  private async run(): Promise<void> {
+    const endListening = this.queue.onAdd(() => this.wake());
+    while (!this.stopping.signal.aborted) {
+      this.waking = new AbortController();
+      const claimed = await this.claim();
+      if (claimed.length > 0) await this.attemptAll(claimed);
+      // If it was kicked meanwhile, the signal is already aborted.
+      else await pause(POLL_MS, this.waking.signal);
+    }
+    endListening();
+  }
+
+  private wake(): void {
+    this.waking.abort();
+  }
+
+  private async claim(): Promise<Placed<ClaimedDelivery>[]> {
+    try {
+      return await this.due.claim();
+    } catch (error) {
+      this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be claimed; trying again');
+      await pause(AGAIN_MS, this.stopping.signal);
+      return [];
+    }
+  }
+
+  /** Starts the attempts of a batch; resolves as soon as they have started. */
+  private async attemptAll(claimed: readonly Placed<ClaimedDelivery>[]): Promise<void> {
+    try {
+      const [receivers, bodies] = await Promise.all([
+        this.receivers.find(claimed.map(({ delivery }) => delivery.subscription)),
+        this.receivers.bodies(claimed.map(({ delivery }) => delivery.event)),
+      ]);
+      for (const placed of claimed) {
+        const { subscription, event } = placed.delivery;
+        this.begin(placed, this.attempt(placed, receivers.get(String(subscription)), bodies.get(event)));
+      }
+    } catch (error) {
+      this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be read; giving them back');
+      for (const placed of claimed) {
+        const { delivery } = placed;
+        this.begin(
+          placed,
+          this.write(delivery, () => this.queue.release(delivery)),
+        );
+      }
+    }
+  }
+
+  private begin({ delivery, slot }: Placed<ClaimedDelivery>, work: Promise<void>): void {
+    const done = work
+      .catch((error: unknown) => this.logger.error({ error, delivery: delivery._id }, 'An attempt broke off'))
+      .finally(() => {
+        this.running.delete(done);
+        this.leave(slot);
+      });
+    this.running.add(done);
+  }
+
+  private leave(slot: Slot): void {
+    slot.leave();
+    if (this.due.isWaiting) this.wake();
+  }
+
+  private async attempt(
+    { delivery, slot }: Placed<ClaimedDelivery>,
+    receiver?: Receiver,
+    body?: string,
+  ): Promise<void> {
+    const subscription = String(delivery.subscription);
+    if (!receiver) {
+      this.slots.record(subscription, false);
+      return this.write(delivery, () => this.queue.remove(delivery));
+    }
+    if (!receiver.enabled) return this.end(delivery, 'The subscription is disabled.');
+    if (body === undefined) return this.end(delivery, 'The event is no longer kept.');
+    const at = new Date();
+    const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
+    const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
+    if (!result) return this.write(delivery, () => this.queue.release(delivery));
+    this.counters.attempted(result);
+    this.slots.record(subscription, result.error !== undefined);
+    // The receiver is free again: storing the outcome does not involve it.
+    this.leave(slot);
+    const isGone = result.status === GONE;
+    if (isGone) await this.write(delivery, () => this.receivers.disable(receiver));
+    await this.finish(delivery, { at, ...result, final: isGone });
+  }
+
+  private end(delivery: ClaimedDelivery, error: string): Promise<void> {
+    return this.finish(delivery, { at: new Date(), error, final: true });
+  }
+
+  private finish(delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
+    return this.write(delivery, () => this.queue.finish(delivery, outcome));
+  }
+
+  /**
+   * Retries a write until the lease ends: a sent message must not be sent again because the database was
+   * away.
+   */
+  private async write({ dueAt }: ClaimedDelivery, command: () => Promise<void>): Promise<void> {
+    const { signal } = this.givingUp;
+    for (;;) {
+      try {
+        return await command();
+      } catch (error) {
+        if (signal.aborted || Date.now() >= dueAt.getTime()) throw error;
+        await pause(AGAIN_MS, signal);
+      }
+    }
+  }
+}
+
+/** A worker that makes deliveries while the process runs. */
+@Module({})
+export class DeliveryWorkerModule {
+  static forRoot(policy: TargetPolicy, options?: SenderOptions): DynamicModule {
+    return {
+      module: DeliveryWorkerModule,
+      imports: [DeliveriesModule, NotificationMetricsModule],
+      providers: [
+        { provide: WebhookSender, useFactory: () => new WebhookSender(policy, options) },
+        Receivers,
+        DeliveryWorker,
+      ],
+      exports: [DeliveryWorker],
+    };
+  }
+}

@@ -1,0 +1,160 @@
+import { Injectable } from '@nestjs/common';
+import { InjectConnection } from '@nestjs/mongoose';
+import type { Connection, mongo, Types } from 'mongoose';
+import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../database/index.js';
+import type { EventRecord } from '../log/event-log.js';
+
+/** Maximum number of subscriptions to remember whose last attempt succeeded. */
+const MAX_PROVEN = 10_000;
+
+/** Maximum number of deliveries that a worker attempts at a time. */
+export interface SlotLimits {
+  /** For a subscription whose last attempt succeeded; another one has a single slot. */
+  readonly perSubscription: number;
+  /** For all subscriptions whose last attempt succeeded. */
+  readonly proven: number;
+  /** For all others: at least two for each subscription that a tenant may have, so that each has its slot. */
+  readonly unproven: number;
+}
+
+/** The identifiers of a subscription and of its tenant. */
+export interface Target {
+  readonly subscription: string;
+  readonly tenant: string;
+}
+
+/** A permit for one delivery in flight. */
+export interface Slot {
+  /** Releases the slot; does nothing the second time. */
+  leave(): void;
+}
+
+/**
+ * The slots for deliveries in flight, shared so that no subscription and no tenant delays others. A
+ * subscription has one slot until an attempt has succeeded: an endpoint that hangs would otherwise occupy
+ * several for seconds. Those without success have slots of their own, so that, however many hang, others
+ * are served. In both groups a tenant may use as many slots as it leaves free.
+ */
+export class Slots {
+  /** Subscriptions whose last attempt succeeded, the latest last. */
+  private readonly proven = new Set<string>();
+  /** Number of slots in use by subscription, by tenant, by group, and by tenant and group. */
+  private readonly used = new Map<string, number>();
+  private all = 0;
+
+  constructor(readonly limits: SlotLimits) {}
+
+  /** Number of deliveries in flight. */
+  get inFlight(): number {
+    return this.all;
+  }
+
+  /** Number of deliveries of a tenant in flight. */
+  inFlightOf(tenant: string): number {
+    return this.used.get(tenant) ?? 0;
+  }
+
+  /** Takes the slots that a subscription may have in addition to those it has, `max` at most. */
+  take({ subscription, tenant }: Target, max = Infinity): Slot[] {
+    const group = this.proven.has(subscription) ? 'proven' : 'unproven';
+    const ofTenant = `${group} ${tenant}`;
+    const own = (group === 'proven' ? this.limits.perSubscription : 1) - (this.used.get(subscription) ?? 0);
+    const free = this.limits[group] - (this.used.get(group) ?? 0);
+    // Each slot that is taken leaves one less to take.
+    const share = Math.ceil((free - (this.used.get(ofTenant) ?? 0)) / 2);
+    const count = Math.max(0, Math.min(own, share, max));
+    return Array.from({ length: count }, () => this.slot([subscription, tenant, group, ofTenant]));
+  }
+
+  /** Remembers how the last attempt of a subscription ended. */
+  record(subscription: string, hasFailed: boolean): void {
+    // Removed first, so that it moves to the end.
+    this.proven.delete(subscription);
+    if (!hasFailed) this.proven.add(subscription);
+    const [oldest] = this.proven;
+    if (oldest !== undefined && this.proven.size > MAX_PROVEN) this.proven.delete(oldest);
+  }
+
+  private slot(users: readonly string[]): Slot {
+    this.count(users, 1);
+    let isTaken = true;
+    const leave = () => {
+      if (isTaken) this.count(users, -1);
+      isTaken = false;
+    };
+    return { leave };
+  }
+
+  private count(users: readonly string[], change: 1 | -1): void {
+    this.all += change;
+    for (const user of users) {
+      const count = (this.used.get(user) ?? 0) + change;
+      if (count > 0) this.used.set(user, count);
+      else this.used.delete(user);
+    }
+  }
+}
+
+/** The part of a subscription that deliveries need. */
+export interface Receiver {
+  readonly _id: Types.ObjectId;
+  readonly tenant: Types.ObjectId;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly secret: string;
+  /** Replaced secrets, each of which still signs until its time is over. */
+  readonly previousSecrets?: readonly { readonly secret: string; readonly until: Date }[];
+}
+
+const RECEIVER = { tenant: 1, url: 1, enabled: 1, secret: 1, previousSecrets: 1 } as const;
+
+/** The secrets that currently sign messages to a receiver, newest first. */
+export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] {
+  const valid = previousSecrets.filter(({ until }) => until.getTime() > Date.now());
+  return [secret, ...valid.map((previous) => previous.secret)];
+}
+
+/**
+ * Reads the parts of many deliveries at once, from the primary, because a secondary may not have them yet.
+ */
+@Injectable()
+export class Receivers {
+  constructor(
+    @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
+    private readonly database: Database,
+  ) {}
+
+  /** Subscriptions by identifier, without deleted ones. */
+  async find(ids: readonly Types.ObjectId[]): Promise<Map<string, Receiver>> {
+    const found = await this.read<Receiver>('subscriptions', ids, RECEIVER);
+    return new Map(found.map((receiver) => [String(receiver._id), receiver]));
+  }
+
+  /** The bodies of events by identifier, without those that are no longer stored. */
+  async bodies(ids: readonly string[]): Promise<Map<string, string>> {
+    const found = await this.read<EventRecord>('events', ids, { body: 1 });
+    return new Map(found.map(({ _id, body }) => [_id, body]));
+  }
+
+  /** Disables a subscription, unless its URL has changed. */
+  async disable({ _id, url }: Receiver): Promise<void> {
+    const change = { $set: { enabled: false, updatedAt: new Date() }, $inc: { __v: 1 } };
+    await this.database.call(() =>
+      this.connection
+        .collection('subscriptions')
+        .updateOne({ _id, url, enabled: true }, change, { ...OPERATION_LIMITS }),
+    );
+  }
+
+  private read<T extends { readonly _id: unknown }>(
+    collection: string,
+    ids: readonly unknown[],
+    projection: Record<string, 1>,
+  ): Promise<T[]> {
+    const filter = { _id: { $in: [...new Set(ids)] } } as mongo.Filter<mongo.Document>;
+    const options = { ...OPERATION_LIMITS, projection, readPreference: 'primary' } as const;
+    return this.database.call(() =>
+      this.connection.collection(collection).find(filter, options).toArray(),
+    ) as Promise<unknown> as Promise<T[]>;
+  }
+}
