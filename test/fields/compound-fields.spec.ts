@@ -25,8 +25,7 @@ enum Colour {
 class Tag {}
 
 class Size {
-  @IsWholeNumber({ min: 1 })
-  width!: number;
+  @IsWholeNumber({ min: 1 }) width!: number;
 }
 
 const ID = '665f1c2ab7e3a90d4c8b4567';

@@ -43,17 +43,12 @@ enum Level {
 }
 
 class Part {
-  @IsText({ max: 5, optional: true })
-  name?: string;
-
-  @IsNested(() => Part, { optional: true })
-  part?: Part;
+  @IsText({ max: 5, optional: true }) name?: string;
+  @IsNested(() => Part, { optional: true }) part?: Part;
 }
 
 class PlainPart {
-  @IsOptional()
-  @IsString()
-  name?: string;
+  @IsOptional() @IsString() name?: string;
 
   @IsOptional()
   @ValidateNested({ each: true })

@@ -17,36 +17,21 @@ import { faultsOf } from '../support/faults.js';
 const ID = '665f1c2ab7e3a90d4c8b4567';
 
 class Dimensions {
-  @IsWholeNumber({ min: 1 })
-  width!: number;
-
-  @IsWholeNumber({ min: 1, optional: true })
-  depth?: number;
-
-  @IsTimestamp({ optional: true })
-  measured?: Date;
+  @IsWholeNumber({ min: 1 }) width!: number;
+  @IsWholeNumber({ min: 1, optional: true }) depth?: number;
+  @IsTimestamp({ optional: true }) measured?: Date;
 }
 
 class Variant {
-  @IsText({ min: 1, max: 5 })
-  sku!: string;
-
-  @IsNested(() => Dimensions, { optional: true })
-  dimensions?: Dimensions;
+  @IsText({ min: 1, max: 5 }) sku!: string;
+  @IsNested(() => Dimensions, { optional: true }) dimensions?: Dimensions;
 }
 
 class Product {
-  @IsText({ min: 1, max: 20 })
-  name!: string;
-
-  @IsWholeNumber({ min: 0, optional: true })
-  stock?: number;
-
-  @IsNested(() => Dimensions, { optional: true })
-  dimensions?: Dimensions;
-
-  @IsListOf(() => Variant, { max: 3, optional: true })
-  variants?: Variant[];
+  @IsText({ min: 1, max: 20 }) name!: string;
+  @IsWholeNumber({ min: 0, optional: true }) stock?: number;
+  @IsNested(() => Dimensions, { optional: true }) dimensions?: Dimensions;
+  @IsListOf(() => Variant, { max: 3, optional: true }) variants?: Variant[];
 }
 
 const products = new InputReader(Product);

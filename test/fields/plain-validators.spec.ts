@@ -57,13 +57,8 @@ enum Level {
 }
 
 class Size {
-  @IsInt()
-  @IsPositive()
-  width!: number;
-
-  @IsOptional()
-  @IsString()
-  unit?: string;
+  @IsInt() @IsPositive() width!: number;
+  @IsOptional() @IsString() unit?: string;
 }
 
 const SIZE: JsonSchema = {
@@ -123,7 +118,6 @@ class Everything {
   @IsObject() object!: object;
   @ValidateNested() @Type(() => Size) size!: Size;
   @ValidateNested() designed!: Size;
-
   @IsArray() anything!: unknown[];
   @IsArray() @IsString({ each: true }) @ArrayMinSize(1) @ArrayMaxSize(3) @ArrayUnique() words!: string[];
   @MaxLength(4, { each: true }) @ArrayNotEmpty() bare!: string[];
@@ -139,7 +133,6 @@ class Everything {
   @IsLucky() luckyAny!: unknown;
   @Equals(true) accepted!: boolean;
   @IsNotEmpty() named!: string;
-
   @IsOptional() @IsInt() optional?: number;
   @ValidateIf((it: Everything) => it.flag) @IsInt() conditional?: number;
   @IsDefined() @IsInt() defined!: number;
@@ -225,38 +218,19 @@ describe('plain decorators of class-validator', () => {
 
 describe('options of @ApiProperty()', () => {
   class Documented {
-    @ApiProperty({ description: 'A name', example: 'Ann', minLength: 3 })
-    @IsString()
-    name!: string;
-
-    @ApiPropertyOptional({ type: 'integer', format: 'int64' })
-    @Min(1)
-    big!: number;
-
-    @ApiProperty({ type: String, format: 'date' })
-    @IsLucky()
-    day!: unknown;
-
-    @ApiProperty({ enum: Colour, description: 'Its colour' })
-    @IsString()
-    colour!: string;
-
-    @ApiProperty({ enum: Colour, isArray: true })
-    @IsArray()
-    colours!: Colour[];
-
-    @ApiProperty({ type: [String], example: ['a'], maxItems: 7 })
-    @IsArray()
-    words!: string[];
+    @ApiProperty({ description: 'A name', example: 'Ann', minLength: 3 }) @IsString() name!: string;
+    @ApiPropertyOptional({ type: 'integer', format: 'int64' }) @Min(1) big!: number;
+    @ApiProperty({ type: String, format: 'date' }) @IsLucky() day!: unknown;
+    @ApiProperty({ enum: Colour, description: 'Its colour' }) @IsString() colour!: string;
+    @ApiProperty({ enum: Colour, isArray: true }) @IsArray() colours!: Colour[];
+    @ApiProperty({ type: [String], example: ['a'], maxItems: 7 }) @IsArray() words!: string[];
 
     @ApiProperty({ type: () => Size, description: 'How large' })
     @ValidateNested()
     @Type(() => Size)
     size!: Size;
 
-    @ApiProperty({ description: 'How many' })
-    @IsInt()
-    count!: number;
+    @ApiProperty({ description: 'How many' }) @IsInt() count!: number;
 
     @ApiProperty({ type: 'object', additionalProperties: { type: 'number' } })
     @IsObject()

@@ -14,42 +14,32 @@ import { IsReference, IsText, schemaOf } from '../../src/common/fields/index.js'
 import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
 
 export class LetterInput {
-  @IsText({ max: 100 })
-  text!: string;
+  @IsText({ max: 100 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 export class Letter extends LetterInput {
-  @Prop({ type: String, select: false })
-  secret?: string;
-
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: String, select: false }) secret?: string;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 class StampInput {
-  @IsReference(() => Letter)
-  letter!: string;
+  @IsReference(() => Letter) letter!: string;
 }
 
 @Schema({ timestamps: true })
 class Stamp extends StampInput {
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 class NoteInput {
-  @IsText({ max: 100 })
-  text!: string;
+  @IsText({ max: 100 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Note extends NoteInput {
-  @Prop({ type: Date })
-  deletedAt?: Date;
-
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: Date }) deletedAt?: Date;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 const OF_TENANT = { all: { tenant: currentTenant } };

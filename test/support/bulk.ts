@@ -6,11 +6,8 @@ export const NOWHERE = '665f1c2ab7e3a90d4c8b4567';
 
 /** The body of a create in the tests of batches. */
 export class NoteInput {
-  @IsText({ min: 1, max: 40 })
-  text!: string;
-
-  @IsText({ max: 40, optional: true })
-  sku?: string;
+  @IsText({ min: 1, max: 40 }) text!: string;
+  @IsText({ max: 40, optional: true }) sku?: string;
 }
 
 /** Sends one bulk request to a resource. */

@@ -15,13 +15,11 @@ import { callerOf, claim, currentTenant, type TenantScope } from '../../src/comm
 import { createResourceApp } from './resource-app.js';
 
 class NameInput {
-  @IsText({ max: 100 })
-  name!: string;
+  @IsText({ max: 100 }) name!: string;
 }
 
 class Owned extends NameInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 @Injectable()
@@ -77,8 +75,7 @@ const dossiers = crudOptions({
 
 @Schema({ timestamps: true })
 class Page extends Owned {
-  @IsReference(() => Dossier)
-  dossier!: string;
+  @IsReference(() => Dossier) dossier!: string;
 }
 
 @Schema({ timestamps: true })
@@ -105,8 +102,7 @@ class Draft extends Owned {}
 
 @Schema({ timestamps: true })
 class Remark extends Owned {
-  @IsReference(() => Draft)
-  draft!: string;
+  @IsReference(() => Draft) draft!: string;
 }
 
 @Schema({ timestamps: true })
@@ -130,34 +126,21 @@ class SketchesController extends CrudController(sketches) {
 /** Read by its owner, written by everybody of the tenant. */
 @Schema({ timestamps: true })
 class Diary extends Owned {
-  @IsText({ max: 100 })
-  owner!: string;
+  @IsText({ max: 100 }) owner!: string;
 }
 
 class CaseInput extends NameInput {
-  @IsReference(() => Dossier, { optional: true })
-  dossier?: string;
-
-  @IsReference(() => Ledger, { optional: true })
-  ledger?: string;
-
-  @IsListOf(IsReference(() => Person), { max: 100, optional: true })
-  people?: string[];
-
-  @IsReference(() => Riddle, { optional: true })
-  riddle?: string;
-
-  @IsReference(() => Draft, { optional: true })
-  draft?: string;
-
-  @IsReference(() => Sketch, { optional: true })
-  sketch?: string;
+  @IsReference(() => Dossier, { optional: true }) dossier?: string;
+  @IsReference(() => Ledger, { optional: true }) ledger?: string;
+  @IsListOf(IsReference(() => Person), { max: 100, optional: true }) people?: string[];
+  @IsReference(() => Riddle, { optional: true }) riddle?: string;
+  @IsReference(() => Draft, { optional: true }) draft?: string;
+  @IsReference(() => Sketch, { optional: true }) sketch?: string;
 }
 
 @Schema({ timestamps: true })
 class Case extends CaseInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 /** Starts a service in which cases refer to records that guards protect in every way. */
@@ -237,8 +220,7 @@ export const createGuardedApp = () =>
 class Topic extends NameInput {}
 
 class NoteInput extends NameInput {
-  @IsReference(() => Topic, { optional: true })
-  topic?: string;
+  @IsReference(() => Topic, { optional: true }) topic?: string;
 }
 
 @Schema({ timestamps: true })
@@ -278,8 +260,7 @@ export const createGloballyGuardedApp = () =>
   );
 
 class Archivable extends Owned {
-  @IsTimestamp({ optional: true })
-  deletedAt?: Date;
+  @IsTimestamp({ optional: true }) deletedAt?: Date;
 }
 
 @Schema({ timestamps: true })

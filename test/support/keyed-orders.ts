@@ -15,8 +15,7 @@ import { IsText } from '../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
 
 class LineInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
@@ -25,26 +24,18 @@ class Line extends LineInput {}
 export const lines = crudOptions({ entity: Line, input: LineInput, name: 'lines', bulk: true, import: true });
 
 class OrderInput {
-  @IsText({ max: 80 })
-  text!: string;
-
-  @Prop({ type: String, unique: true, sparse: true })
-  @IsText({ max: 20, optional: true })
-  code?: string;
+  @IsText({ max: 80 }) text!: string;
+  @Prop({ type: String, unique: true, sparse: true }) @IsText({ max: 20, optional: true }) code?: string;
 }
 
 @Schema({ timestamps: true })
 class Order extends OrderInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
 }
 
 class OrderSecret {
-  @ApiProperty()
-  _id!: string;
-
-  @ApiProperty({ required: false })
-  secret?: string;
+  @ApiProperty() _id!: string;
+  @ApiProperty({ required: false }) secret?: string;
 }
 
 /** What the hooks of orders were called for, and what they wait for. */
@@ -80,11 +71,8 @@ export const orders = crudOptions({
 
 @Injectable()
 export class OrdersService extends CrudService.for(orders) {
-  @InjectCrudService(Line)
-  readonly lines!: CrudService<Line, LineInput>;
-
-  @InjectConnection(CRUD_CONNECTION)
-  readonly connection!: Connection;
+  @InjectCrudService(Line) readonly lines!: CrudService<Line, LineInput>;
+  @InjectConnection(CRUD_CONNECTION) readonly connection!: Connection;
 
   /** Each order begins with two lines; no two orders have one text. */
   override async create(scope: TenantScope, input: OrderInput): Promise<Stored<Order>> {

@@ -6,16 +6,13 @@ import { IsText } from '../../src/common/fields/index.js';
 import { currentTenant } from '../../src/common/tenancy/index.js';
 
 class LetterInput {
-  @IsText({ max: 100 })
-  title!: string;
+  @IsText({ max: 100 }) title!: string;
 }
 
 /** Isolated by its tenant in every action, reads included. */
 @Schema({ timestamps: true })
 class Letter extends LetterInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  @ApiProperty({ type: String })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) @ApiProperty({ type: String }) tenant!: Types.ObjectId;
 }
 
 export const letters = CrudModule.forFeature({

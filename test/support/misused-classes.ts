@@ -13,35 +13,25 @@ import {
 // Classes that are wrong in one thing each, as their names say.
 
 class Inner {
-  @IsText({ max: 5 })
-  a!: string;
+  @IsText({ max: 5 }) a!: string;
 }
 
 export class NoteInput {
-  @IsText({ max: 80 })
-  text!: string;
-
-  @IsReference(() => Note, { optional: true })
-  ref?: string;
-
-  @IsNested(() => Inner, { optional: true })
-  inner?: Inner;
+  @IsText({ max: 80 }) text!: string;
+  @IsReference(() => Note, { optional: true }) ref?: string;
+  @IsNested(() => Inner, { optional: true }) inner?: Inner;
 }
 
 @Schema({ timestamps: true })
 export class Note extends NoteInput {
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
-
-  @Prop({ type: Date })
-  deletedAt?: Date;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
+  @Prop({ type: Date }) deletedAt?: Date;
 }
 
 export class Plain {}
 
 export class HalfValidated extends NoteInput {
-  @Prop()
-  mood!: string;
+  @Prop() mood!: string;
 }
 
 export class Initialised extends NoteInput {
@@ -49,28 +39,23 @@ export class Initialised extends NoteInput {
 }
 
 export class Keeping extends NoteInput {
-  @IsText({ max: 5 })
-  updatedAt!: string;
+  @IsText({ max: 5 }) updatedAt!: string;
 }
 
 export class Listing {
-  @IsListOf(IsText({ max: 5 }), { max: 5 })
-  text!: string[];
+  @IsListOf(IsText({ max: 5 }), { max: 5 }) text!: string[];
 }
 
 export class Flagging {
-  @IsFlag()
-  text!: boolean;
+  @IsFlag() text!: boolean;
 }
 
 export class Counting {
-  @IsWholeNumber({ min: 0, max: 5 })
-  deletedAt!: number;
+  @IsWholeNumber({ min: 0, max: 5 }) deletedAt!: number;
 }
 
 export class Ending extends NoteInput {
-  @IsTimestamp({ optional: true })
-  deletedAt?: Date;
+  @IsTimestamp({ optional: true }) deletedAt?: Date;
 }
 
 @Schema()
@@ -78,20 +63,17 @@ export class Timeless extends NoteInput {}
 
 @Schema({ timestamps: true })
 export class Textless {
-  @Prop({ type: String })
-  other!: string;
+  @Prop({ type: String }) other!: string;
 }
 
 @Schema({ timestamps: true })
 export class Listed {
-  @Prop({ type: [String] })
-  text!: string[];
+  @Prop({ type: [String] }) text!: string[];
 }
 
 @Schema({ timestamps: true })
 export class Owned extends NoteInput {
-  @Prop({ type: String, required: true })
-  owner!: string;
+  @Prop({ type: String, required: true }) owner!: string;
 }
 
 export class NoHooks {

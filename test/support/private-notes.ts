@@ -10,32 +10,24 @@ import { currentTenant, type TenantScope } from '../../src/common/tenancy/index.
 export const HIDDEN = 'known to the house only';
 
 class Box {
-  @IsText({ max: 20, optional: true })
-  label?: string;
-
-  @Prop({ type: String, select: false, default: HIDDEN })
-  secret?: string;
+  @IsText({ max: 20, optional: true }) label?: string;
+  @Prop({ type: String, select: false, default: HIDDEN }) secret?: string;
 }
 
 /** The body of a create. */
 export class NoteInput {
-  @IsText({ max: 80 })
-  text!: string;
-
-  @IsNested(() => Box, { optional: true })
-  box?: Box;
+  @IsText({ max: 80 }) text!: string;
+  @IsNested(() => Box, { optional: true }) box?: Box;
 }
 
 /** The body of an own route that updates. */
 export class NotePatch {
-  @IsText({ max: 80, optional: true })
-  text?: string;
+  @IsText({ max: 80, optional: true }) text?: string;
 }
 
 /** One answer of own routes with another class than the entity. */
 export class Wrapped {
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
-  data?: object;
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) data?: object;
 }
 
 /** Options of a resource of the matrix. */
@@ -43,14 +35,9 @@ export type Options = CrudOptions<NoteBase, NoteInput>;
 
 @Schema({ timestamps: true })
 class NoteBase extends NoteInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-
-  @Prop({ type: String, select: false, default: HIDDEN })
-  secret?: string;
-
-  @Prop({ type: Date })
-  deletedAt?: Date;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
+  @Prop({ type: String, select: false, default: HIDDEN }) secret?: string;
+  @Prop({ type: Date }) deletedAt?: Date;
 }
 
 /** A resource that is private in every action, with an entity of its own. */

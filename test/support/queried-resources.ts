@@ -8,21 +8,16 @@ import { createResourceApp } from './resource-app.js';
 import { createTestApp, type TestApp } from './test-app.js';
 
 class SampleInput {
-  @IsText({ max: 1_000 })
-  title!: string;
+  @IsText({ max: 1_000 }) title!: string;
 }
 
 class Size {
-  @IsNumber({ min: -10, max: Number.MAX_VALUE, optional: true })
-  width?: number;
+  @IsNumber({ min: -10, max: Number.MAX_VALUE, optional: true }) width?: number;
 }
 
 class Part {
-  @IsText({ max: 10, optional: true })
-  sku?: string;
-
-  @IsWholeNumber({ min: 0, max: 10, optional: true })
-  stock?: number;
+  @IsText({ max: 10, optional: true }) sku?: string;
+  @IsWholeNumber({ min: 0, max: 10, optional: true }) stock?: number;
 }
 
 @Schema({ timestamps: true })
@@ -30,47 +25,20 @@ class Sample extends SampleInput {
   @Prop({ type: String, lowercase: true, trim: true, set: (text: string) => `${text}!`, get: () => 'got' })
   code?: string;
 
-  @Prop({ type: [String] })
-  texts?: string[];
-
-  @Prop({ type: [Number] })
-  numbers?: number[];
-
-  @Prop({ type: 'Int32' })
-  whole?: number;
-
-  @Prop({ type: 'Double' })
-  real?: number;
-
-  @Prop({ type: BigInt })
-  wide?: bigint;
-
-  @Prop({ type: Types.Decimal128 })
-  price?: Types.Decimal128;
-
-  @Prop({ type: Boolean })
-  flag?: boolean;
-
-  @Prop({ type: Date })
-  at?: Date;
-
-  @Prop({ type: Types.ObjectId })
-  owner?: Types.ObjectId;
-
-  @Prop({ type: String, enum: ['red', 'green', 'blue'] })
-  colour?: string;
-
-  @Prop({ type: Number, enum: [1, 2, 3] })
-  level?: number;
-
-  @IsNested(() => Size, { optional: true })
-  size?: Size;
-
-  @IsListOf(() => Part, { max: 10, optional: true })
-  parts?: Part[];
-
-  @Prop({ type: Number })
-  limit?: number;
+  @Prop({ type: [String] }) texts?: string[];
+  @Prop({ type: [Number] }) numbers?: number[];
+  @Prop({ type: 'Int32' }) whole?: number;
+  @Prop({ type: 'Double' }) real?: number;
+  @Prop({ type: BigInt }) wide?: bigint;
+  @Prop({ type: Types.Decimal128 }) price?: Types.Decimal128;
+  @Prop({ type: Boolean }) flag?: boolean;
+  @Prop({ type: Date }) at?: Date;
+  @Prop({ type: Types.ObjectId }) owner?: Types.ObjectId;
+  @Prop({ type: String, enum: ['red', 'green', 'blue'] }) colour?: string;
+  @Prop({ type: Number, enum: [1, 2, 3] }) level?: number;
+  @IsNested(() => Size, { optional: true }) size?: Size;
+  @IsListOf(() => Part, { max: 10, optional: true }) parts?: Part[];
+  @Prop({ type: Number }) limit?: number;
 }
 
 const TEXTS = [

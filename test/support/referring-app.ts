@@ -7,34 +7,29 @@ import { claim, currentTenant, routeParam, type TenantContext } from '../../src/
 import { createResourceApp } from './resource-app.js';
 
 export class NameInput {
-  @IsText({ max: 1_000 })
-  name!: string;
+  @IsText({ max: 1_000 }) name!: string;
 }
 
 class Owned extends NameInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 /** Of one tenant, and hidden in part. */
 @Schema({ timestamps: true })
 class Team extends Owned {
-  @Prop({ select: false, default: 'secret' })
-  password?: string;
+  @Prop({ select: false, default: 'secret' }) password?: string;
 }
 
 /** Public unless it is archived, and shown otherwise to its own tenant. */
 @Schema({ timestamps: true })
 class Article extends Owned {
-  @IsTimestamp({ optional: true })
-  deletedAt?: Date;
+  @IsTimestamp({ optional: true }) deletedAt?: Date;
 }
 
 /** Of one person. */
 @Schema({ timestamps: true })
 class Diary extends NameInput {
-  @Prop()
-  owner!: string;
+  @Prop() owner!: string;
 }
 
 @Schema({ timestamps: true })
@@ -43,17 +38,13 @@ class Section extends Owned {}
 /** Everybody's who may read the section that it is below of. */
 @Schema({ timestamps: true })
 class Leaf extends NameInput {
-  @Prop()
-  realm!: string;
-
-  @IsReference(() => Section)
-  section!: string;
+  @Prop() realm!: string;
+  @IsReference(() => Section) section!: string;
 }
 
 @Schema({ timestamps: true })
 class Shop extends NameInput {
-  @Prop()
-  region!: string;
+  @Prop() region!: string;
 }
 
 @Schema({ timestamps: true })
@@ -63,58 +54,34 @@ class Memo extends NameInput {}
 class Draft extends NameInput {}
 
 class LineInput {
-  @IsReference(() => Article, { optional: true })
-  article?: string;
-
-  @IsText({ max: 20 })
-  note!: string;
+  @IsReference(() => Article, { optional: true }) article?: string;
+  @IsText({ max: 20 }) note!: string;
 }
 
 const optional = { optional: true };
 
 class ItemInput extends NameInput {
-  @IsReference(() => Team, optional)
-  team?: string;
-
-  @IsListOf(IsReference(() => Article), { max: 1_000, optional: true })
-  articles?: string[];
-
-  @IsListOf(() => LineInput, { max: 9, optional: true })
-  lines?: LineInput[];
-
-  @IsReference(() => Diary, optional)
-  diary?: string;
-
-  @IsReference(() => Leaf, optional)
-  leaf?: string;
-
-  @IsReference(() => Shop, optional)
-  shop?: string;
-
-  @IsReference(() => Memo, optional)
-  memo?: string;
-
-  @IsReference(() => Draft, optional)
-  draft?: string;
-
-  @IsReference(() => Item, optional)
-  next?: string;
+  @IsReference(() => Team, optional) team?: string;
+  @IsListOf(IsReference(() => Article), { max: 1_000, optional: true }) articles?: string[];
+  @IsListOf(() => LineInput, { max: 9, optional: true }) lines?: LineInput[];
+  @IsReference(() => Diary, optional) diary?: string;
+  @IsReference(() => Leaf, optional) leaf?: string;
+  @IsReference(() => Shop, optional) shop?: string;
+  @IsReference(() => Memo, optional) memo?: string;
+  @IsReference(() => Draft, optional) draft?: string;
+  @IsReference(() => Item, optional) next?: string;
 }
 
 @Schema({ timestamps: true })
 class Item extends ItemInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop({ type: Types.ObjectId, select: false })
-  reviewer?: string;
+  @IsIdentifier() tenant!: string;
+  @Prop({ type: Types.ObjectId, select: false }) reviewer?: string;
 }
 
 /** The same records, read by their tenant. */
 @Schema({ timestamps: true })
 class Task extends ItemInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 @Injectable()

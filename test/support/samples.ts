@@ -22,38 +22,19 @@ export enum Grade {
 }
 
 class Size {
-  @IsWholeNumber({ min: -5, max: 5, optional: true })
-  width?: number;
+  @IsWholeNumber({ min: -5, max: 5, optional: true }) width?: number;
 }
 
 class SampleInput {
-  @IsText({ max: 1_000, optional: true })
-  title?: string;
-
-  @IsFlag({ optional: true })
-  isNew?: boolean;
-
-  @IsDecimal({ scale: 2, optional: true })
-  price?: string;
-
-  @IsOneOf(Grade, { optional: true })
-  grade?: Grade;
-
-  @IsNumber({ optional: true })
-  weight?: number;
-
-  @IsTimestamp({ optional: true })
-  madeAt?: Date;
-
-  @IsIdentifier({ optional: true })
-  maker?: string;
-
-  @Prop({ type: mongoose.Schema.Types.BigInt })
-  @IsOptional()
-  serial?: bigint;
-
-  @IsNested(() => Size, { optional: true })
-  size?: Size;
+  @IsText({ max: 1_000, optional: true }) title?: string;
+  @IsFlag({ optional: true }) isNew?: boolean;
+  @IsDecimal({ scale: 2, optional: true }) price?: string;
+  @IsOneOf(Grade, { optional: true }) grade?: Grade;
+  @IsNumber({ optional: true }) weight?: number;
+  @IsTimestamp({ optional: true }) madeAt?: Date;
+  @IsIdentifier({ optional: true }) maker?: string;
+  @Prop({ type: mongoose.Schema.Types.BigInt }) @IsOptional() serial?: bigint;
+  @IsNested(() => Size, { optional: true }) size?: Size;
 }
 
 /** A value of each type that can be sorted by, all of them optional. */

@@ -5,66 +5,48 @@ import { IsReference, IsText } from '../../src/common/fields/index.js';
 import { currentTenant } from '../../src/common/tenancy/index.js';
 
 class ShopInput {
-  @IsText({ min: 1, max: 20 })
-  name!: string;
+  @IsText({ min: 1, max: 20 }) name!: string;
 }
 
 /** What vouchers are for. */
 @Schema({ timestamps: true })
 class Shop extends ShopInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
 }
 
 /** The body of a voucher. */
 export class VoucherInput {
-  @Prop({ unique: true })
-  @IsText({ min: 1, max: 20, example: 'SPRING' })
-  code!: string;
-
-  @Prop({ unique: true, sparse: true })
-  @IsText({ max: 20, optional: true })
-  serial?: string;
-
-  @IsReference(() => Shop, { optional: true })
-  shop?: string;
+  @Prop({ unique: true }) @IsText({ min: 1, max: 20, example: 'SPRING' }) code!: string;
+  @Prop({ unique: true, sparse: true }) @IsText({ max: 20, optional: true }) serial?: string;
+  @IsReference(() => Shop, { optional: true }) shop?: string;
 }
 
 /** A record with values that no two live ones share. */
 @Schema({ timestamps: true })
 export class Voucher extends VoucherInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-
-  @Prop({ type: Date })
-  endedAt?: Date;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
+  @Prop({ type: Date }) endedAt?: Date;
 }
 
 class StampInput {
-  @IsText({ min: 1, max: 20 })
-  text!: string;
+  @IsText({ min: 1, max: 20 }) text!: string;
 }
 
 /** A record below a voucher. */
 @Schema({ timestamps: true })
 class Stamp extends StampInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  voucher!: Types.ObjectId;
-
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) voucher!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
 }
 
 class SaleInput {
-  @IsReference(() => Voucher)
-  voucher!: string;
+  @IsReference(() => Voucher) voucher!: string;
 }
 
 /** A record that refers to a voucher, and cannot do without it. */
 @Schema({ timestamps: true })
 class Sale extends SaleInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
 }
 
 const isolationFields = { all: { tenant: currentTenant } };

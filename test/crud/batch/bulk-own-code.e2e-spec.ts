@@ -58,16 +58,13 @@ describe('a feature with code of its own', () => {
   }
 
   class Archived {
-    @Prop()
-    archived!: boolean;
+    @Prop() archived!: boolean;
   }
 
   @Schema({ timestamps: true })
   class Page extends NoteInput {
-    @Prop({ type: Types.ObjectId, required: true })
-    tenant!: Types.ObjectId;
-    @Prop({ type: Date })
-    deletedAt?: Date;
+    @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
+    @Prop({ type: Date }) deletedAt?: Date;
   }
   const tenant = { tenant: currentTenant };
   const pages = crudOptions({

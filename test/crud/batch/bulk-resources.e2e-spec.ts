@@ -13,8 +13,7 @@ import type { TestApp } from '../../support/test-app.js';
 describe('a resource with some actions that need a token', () => {
   @Schema({ timestamps: true })
   class Memo extends NoteInput {
-    @Prop({ type: Types.ObjectId })
-    tenant?: Types.ObjectId;
+    @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
   }
   let app: TestApp;
   beforeAll(async () => {
@@ -76,8 +75,7 @@ describe('a resource below another one', () => {
   class Shelf extends NoteInput {}
   @Schema({ timestamps: true })
   class Book extends NoteInput {
-    @IsReference(() => Shelf)
-    shelf!: string;
+    @IsReference(() => Shelf) shelf!: string;
   }
   let app: TestApp;
   beforeAll(async () => {

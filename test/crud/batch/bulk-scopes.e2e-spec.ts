@@ -10,8 +10,7 @@ import { ACME, tokenOf } from '../../support/tenants.js';
 
 @Schema({ timestamps: true })
 class Ticket extends NoteInput {
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 const seen: boolean[] = [];

@@ -232,8 +232,7 @@ describe('an import of todos', () => {
 describe('an import of a resource of tenants', () => {
   @Schema({ timestamps: true })
   class Item extends NoteInput {
-    @Prop({ type: Types.ObjectId, required: true })
-    tenant!: Types.ObjectId;
+    @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
   }
   const unique = schemaOf(Item);
   unique.index({ tenant: 1, sku: 1 }, { unique: true });

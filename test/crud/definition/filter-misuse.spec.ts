@@ -5,55 +5,31 @@ import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 
 class BoxInput {
-  @IsText({ max: 10 })
-  name!: string;
+  @IsText({ max: 10 }) name!: string;
 }
 
 @Schema({ _id: false })
 class Lid {
-  @Prop({ type: String })
-  colour?: string;
-
-  @Prop({ type: String, select: false })
-  code?: string;
+  @Prop({ type: String }) colour?: string;
+  @Prop({ type: String, select: false }) code?: string;
 }
 
 @Schema({ timestamps: true })
 class Box extends BoxInput {
-  @Prop({ type: String, select: false })
-  secret?: string;
-
-  @Prop({ type: SchemaFactory.createForClass(Lid), select: false })
-  inner?: Lid;
-
-  @Prop({ type: SchemaFactory.createForClass(Lid) })
-  lid?: Lid;
-
-  @Prop({ type: [SchemaFactory.createForClass(Lid)] })
-  lids?: Lid[];
-
-  @Prop({ type: [String] })
-  tags?: string[];
-
-  @Prop({ type: Map, of: String })
-  labels?: Map<string, string>;
-
-  @Prop({ type: MongooseSchema.Types.Mixed })
-  anything?: unknown;
-
-  @Prop({ type: Buffer })
-  bytes?: Buffer;
-
-  @Prop({ type: String, alias: 'short' })
-  s?: string;
-
-  @Prop({ type: Types.ObjectId })
-  owner?: Types.ObjectId;
+  @Prop({ type: String, select: false }) secret?: string;
+  @Prop({ type: SchemaFactory.createForClass(Lid), select: false }) inner?: Lid;
+  @Prop({ type: SchemaFactory.createForClass(Lid) }) lid?: Lid;
+  @Prop({ type: [SchemaFactory.createForClass(Lid)] }) lids?: Lid[];
+  @Prop({ type: [String] }) tags?: string[];
+  @Prop({ type: Map, of: String }) labels?: Map<string, string>;
+  @Prop({ type: MongooseSchema.Types.Mixed }) anything?: unknown;
+  @Prop({ type: Buffer }) bytes?: Buffer;
+  @Prop({ type: String, alias: 'short' }) s?: string;
+  @Prop({ type: Types.ObjectId }) owner?: Types.ObjectId;
 }
 
 class BoxView {
-  @ApiProperty()
-  name!: string;
+  @ApiProperty() name!: string;
 }
 
 const start = (query: object, output?: typeof BoxView) => () =>

@@ -13,17 +13,13 @@ import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
 
 class NoteInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Note extends NoteInput {
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
-
-  @Prop({ type: Types.ObjectId })
-  parent?: Types.ObjectId;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
+  @Prop({ type: Types.ObjectId }) parent?: Types.ObjectId;
 }
 
 class Bare {

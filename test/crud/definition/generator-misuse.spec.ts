@@ -90,8 +90,7 @@ describe('an entity that cannot be a resource stops the start with one sentence'
 
 function NoteTextOnly() {
   class TextOnly {
-    @IsText({ max: 5 })
-    text!: string;
+    @IsText({ max: 5 }) text!: string;
   }
   return TextOnly;
 }

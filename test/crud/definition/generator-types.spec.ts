@@ -22,48 +22,28 @@ import {
 } from '../../../src/common/tenancy/index.js';
 
 class Size {
-  @IsWholeNumber({ min: 0, max: 9 })
-  width!: number;
+  @IsWholeNumber({ min: 0, max: 9 }) width!: number;
 }
 
 class SignUp {
-  @IsText({ max: 80 })
-  name!: string;
-
-  @IsText({ max: 80 })
-  password!: string;
-
-  @IsNested(() => Size, { optional: true })
-  size?: Size;
+  @IsText({ max: 80 }) name!: string;
+  @IsText({ max: 80 }) password!: string;
+  @IsNested(() => Size, { optional: true }) size?: Size;
 }
 
 class ProfilePatch {
-  @IsText({ max: 80 })
-  name!: string;
-
-  @IsFlag()
-  active!: boolean;
-
-  @IsNested(() => Size, { optional: true })
-  size?: Size;
+  @IsText({ max: 80 }) name!: string;
+  @IsFlag() active!: boolean;
+  @IsNested(() => Size, { optional: true }) size?: Size;
 }
 
 @Schema({ timestamps: true })
 class User {
-  @IsText({ max: 80 })
-  name!: string;
-
-  @IsFlag({ optional: true })
-  active?: boolean;
-
-  @IsNested(() => Size, { optional: true })
-  size?: Size;
-
-  @Prop({ type: Types.ObjectId })
-  tenant!: Types.ObjectId;
-
-  @Prop({ type: Date })
-  deletedAt?: Date;
+  @IsText({ max: 80 }) name!: string;
+  @IsFlag({ optional: true }) active?: boolean;
+  @IsNested(() => Size, { optional: true }) size?: Size;
+  @Prop({ type: Types.ObjectId }) tenant!: Types.ObjectId;
+  @Prop({ type: Date }) deletedAt?: Date;
 }
 
 const users = crudOptions({

@@ -11,25 +11,19 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
 class LetterInput {
-  @Prop({ type: String, required: true })
-  @IsText({ min: 1, max: 100, example: 'Dear Ada' })
-  title!: string;
+  @Prop({ type: String, required: true }) @IsText({ min: 1, max: 100, example: 'Dear Ada' }) title!: string;
 }
 
 /** Isolated in every action, reads included. */
 @Schema({ timestamps: true })
 class Letter extends LetterInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  @ApiProperty({ type: String })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) @ApiProperty({ type: String }) tenant!: Types.ObjectId;
 }
 
 /** Public to read; counted per tenant. */
 @Schema({ timestamps: true })
 class Parcel extends LetterInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  @ApiProperty({ type: String })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) @ApiProperty({ type: String }) tenant!: Types.ObjectId;
 }
 
 const tenant = { tenant: currentTenant };

@@ -8,21 +8,15 @@ import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class ReportInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 /** Some may read it, and some may change it. */
 @Schema({ timestamps: true })
 class Report extends ReportInput {
-  @Prop({ type: [String] })
-  readers?: string[];
-
-  @Prop({ type: [String] })
-  writers?: string[];
-
-  @Prop({ type: Date })
-  deletedAt?: Date;
+  @Prop({ type: [String] }) readers?: string[];
+  @Prop({ type: [String] }) writers?: string[];
+  @Prop({ type: Date }) deletedAt?: Date;
 }
 
 const reader = { readers: claim('sub') };

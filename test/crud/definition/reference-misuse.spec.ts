@@ -5,8 +5,7 @@ import { IsListOf, IsNested, IsReference, IsText } from '../../../src/common/fie
 import { createResourceApp } from '../../support/resource-app.js';
 
 class NameInput {
-  @IsText({ max: 80 })
-  name!: string;
+  @IsText({ max: 80 }) name!: string;
 }
 
 @Schema({ timestamps: true })
@@ -19,22 +18,17 @@ class Category extends NameInput {}
 class Subcategory extends Category {}
 
 class Place {
-  @IsReference(() => Category)
-  one!: string;
+  @IsReference(() => Category) one!: string;
 }
 
 class ProductInput extends Place {
-  @IsListOf(IsReference(() => Category), { max: 3 })
-  many!: string[];
-
-  @IsNested(() => Place)
-  inner!: Place;
+  @IsListOf(IsReference(() => Category), { max: 3 }) many!: string[];
+  @IsNested(() => Place) inner!: Place;
 }
 
 @Schema({ timestamps: true })
 class Product extends ProductInput {
-  @IsReference(() => Category)
-  parent!: string;
+  @IsReference(() => Category) parent!: string;
 }
 
 const shops = crudOptions({ entity: Shop, input: NameInput, name: 'shops' });

@@ -68,18 +68,12 @@ describe('schemaOf', () => {
 
   it('stores a class that contains itself', async () => {
     class Node {
-      @IsText({ max: 5 })
-      name!: string;
-
-      @IsNested(() => Node, { optional: true })
-      next?: object;
-
-      @IsListOf(() => Node, { max: 9, optional: true })
-      children?: object[];
+      @IsText({ max: 5 }) name!: string;
+      @IsNested(() => Node, { optional: true }) next?: object;
+      @IsListOf(() => Node, { max: 9, optional: true }) children?: object[];
     }
     class Tree {
-      @IsNested(() => Node)
-      root!: object;
+      @IsNested(() => Node) root!: object;
     }
     const Model = model('StoredTree', schemaOf(Tree));
     const root = { name: 'a', next: { name: 'b', children: [{ name: 'c', next: { name: 'd' } }] } };
@@ -91,34 +85,20 @@ describe('schemaOf', () => {
 
   it('lets explicit options of @Prop() win, and uses the type of the field decorator', () => {
     class Nested {
-      @IsText({ max: 5 })
-      text!: string;
+      @IsText({ max: 5 }) text!: string;
     }
     @MongooseSchema()
     class Mixed {
-      @Prop({ index: true, select: false })
-      @IsDecimal({ scale: 2 })
-      price!: string;
-
-      @Prop({ required: false, unique: true })
-      @IsText({ min: 1, max: 5 })
-      code!: string;
-
-      @Prop({ type: String })
-      @IsTimestamp()
-      when!: Date;
-
-      @Prop({ select: false })
-      @IsNested(() => Nested)
-      nested!: Nested;
+      @Prop({ index: true, select: false }) @IsDecimal({ scale: 2 }) price!: string;
+      @Prop({ required: false, unique: true }) @IsText({ min: 1, max: 5 }) code!: string;
+      @Prop({ type: String }) @IsTimestamp() when!: Date;
+      @Prop({ select: false }) @IsNested(() => Nested) nested!: Nested;
 
       @Prop({ index: true })
       @IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true })
       words?: string[];
 
-      @Prop()
-      @IsString()
-      plain!: string;
+      @Prop() @IsString() plain!: string;
     }
     for (const round of [1, 2]) {
       const schema = schemaOf(Mixed);
@@ -141,13 +121,10 @@ describe('schemaOf', () => {
   it('stores nested classes that plain decorators name, whichever way they say their types', () => {
     @MongooseSchema()
     class WithIdentifier {
-      @Prop()
-      @IsInt()
-      size!: number;
+      @Prop() @IsInt() size!: number;
     }
     class Declared {
-      @IsText({ max: 5 })
-      text!: string;
+      @IsText({ max: 5 }) text!: string;
     }
     @MongooseSchema()
     class Holder {
@@ -169,17 +146,10 @@ describe('schemaOf', () => {
   it('takes the classes of BSON for the types of the store', () => {
     @MongooseSchema()
     class Owned {
-      @Prop({ type: Types.ObjectId, required: true })
-      owner!: Types.ObjectId;
-
-      @Prop({ type: [Types.ObjectId] })
-      readers!: Types.ObjectId[];
-
-      @Prop()
-      designed!: Types.ObjectId;
-
-      @Prop({ type: Types.Decimal128 })
-      price!: Types.Decimal128;
+      @Prop({ type: Types.ObjectId, required: true }) owner!: Types.ObjectId;
+      @Prop({ type: [Types.ObjectId] }) readers!: Types.ObjectId[];
+      @Prop() designed!: Types.ObjectId;
+      @Prop({ type: Types.Decimal128 }) price!: Types.Decimal128;
     }
     for (const round of [1, 2]) {
       const { paths } = schemaOf(Owned);

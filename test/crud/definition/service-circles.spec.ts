@@ -13,8 +13,7 @@ import { IsText } from '../../../src/common/fields/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
 
 class NameInput {
-  @IsText({ max: 80 })
-  name!: string;
+  @IsText({ max: 80 }) name!: string;
 }
 
 @Schema({ timestamps: true })

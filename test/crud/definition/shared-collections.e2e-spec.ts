@@ -8,8 +8,7 @@ import { createResourceApp } from '../../support/resource-app.js';
 import { createTestApp, serviceWith } from '../../support/test-app.js';
 
 class ParcelInput {
-  @IsText({ max: 40 })
-  label!: string;
+  @IsText({ max: 40 }) label!: string;
 }
 
 @Schema({ timestamps: true })

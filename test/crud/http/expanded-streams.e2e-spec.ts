@@ -16,19 +16,15 @@ import { TcpProxy } from '../../support/tcp-proxy.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
 class ShelfInput {
-  @IsText({ max: 40 })
-  label!: string;
+  @IsText({ max: 40 }) label!: string;
 }
 
 @Schema({ timestamps: true })
 class Shelf extends ShelfInput {}
 
 class BookInput {
-  @IsText({ max: 1_000 })
-  text!: string;
-
-  @IsReference(() => Shelf)
-  shelf!: string;
+  @IsText({ max: 1_000 }) text!: string;
+  @IsReference(() => Shelf) shelf!: string;
 }
 
 @Schema({ timestamps: true })

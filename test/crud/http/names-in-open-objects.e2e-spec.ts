@@ -21,8 +21,7 @@ class SettingInput extends Shelf {
   @IsOptional()
   extra?: Record<string, unknown>;
 
-  @IsListOf(() => Shelf, { max: 9, optional: true })
-  shelves?: Shelf[];
+  @IsListOf(() => Shelf, { max: 9, optional: true }) shelves?: Shelf[];
 }
 
 @Schema({ timestamps: true })

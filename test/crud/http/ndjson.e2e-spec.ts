@@ -141,8 +141,7 @@ async function received(app: TestApp, path: string, headers: Record<string, stri
 }
 
 class LogInput {
-  @IsText({ max: 20_000 })
-  text!: string;
+  @IsText({ max: 20_000 }) text!: string;
 }
 
 @Schema({ timestamps: true })

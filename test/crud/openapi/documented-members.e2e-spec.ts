@@ -9,29 +9,19 @@ import type { TestApp } from '../../support/test-app.js';
 
 /** An entry with a member that only the server sets, and one that clients only send. */
 class Line {
-  @IsText({ max: 20 })
-  name!: string;
-
-  @Prop({ type: String, required: true, select: false })
-  @IsText({ max: 20 })
-  code!: string;
-
-  @Prop({ type: String, default: 'open' })
-  state?: string;
+  @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, required: true, select: false }) @IsText({ max: 20 }) code!: string;
+  @Prop({ type: String, default: 'open' }) state?: string;
 }
 
 class FormInput {
-  @IsText({ max: 20 })
-  title!: string;
-
-  @IsListOf(() => Line, { max: 5 })
-  lines!: Line[];
+  @IsText({ max: 20 }) title!: string;
+  @IsListOf(() => Line, { max: 5 }) lines!: Line[];
 }
 
 @Schema({ timestamps: true })
 class Form extends FormInput {
-  @Prop({ type: MongooseSchema.Types.Mixed, default: { any: ['thing'] } })
-  meta?: unknown;
+  @Prop({ type: MongooseSchema.Types.Mixed, default: { any: ['thing'] } }) meta?: unknown;
 
   @ApiProperty({ oneOf: [{ type: 'string' }, { type: 'number' }] })
   @Prop({ type: MongooseSchema.Types.Mixed, default: 7 })
@@ -42,8 +32,7 @@ class Form extends FormInput {
 class Sheet extends FormInput {}
 
 class SheetView {
-  @IsListOf(() => Line, { max: 5 })
-  lines!: Line[];
+  @IsListOf(() => Line, { max: 5 }) lines!: Line[];
 }
 
 describe('the document of answers', () => {

@@ -14,30 +14,21 @@ import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class Edition {
-  @IsText({ max: 100 })
-  publisher!: string;
-
-  @IsReference(() => Book, { optional: true })
-  after?: string;
-
-  @IsWholeNumber({ optional: true })
-  year?: number;
+  @IsText({ max: 100 }) publisher!: string;
+  @IsReference(() => Book, { optional: true }) after?: string;
+  @IsWholeNumber({ optional: true }) year?: number;
 }
 
 class BookInput {
-  @IsNested(() => Edition)
-  first!: Edition;
-
-  @IsNested(() => Edition, { optional: true })
-  last?: Edition;
+  @IsNested(() => Edition) first!: Edition;
+  @IsNested(() => Edition, { optional: true }) last?: Edition;
 }
 
 @Schema({ timestamps: true })
 class Book extends BookInput {}
 
 class Reprint {
-  @IsNested(() => Edition)
-  edition!: Edition;
+  @IsNested(() => Edition) edition!: Edition;
 }
 
 const books = crudOptions({

@@ -78,11 +78,8 @@ describe('jsonSchemaOf', () => {
 
   it('stops if a class contains itself', () => {
     class Node {
-      @IsText({ max: 5 })
-      name!: string;
-
-      @IsListOf(() => Node, { max: 9, optional: true })
-      children?: object[];
+      @IsText({ max: 5 }) name!: string;
+      @IsListOf(() => Node, { max: 9, optional: true }) children?: object[];
     }
     const name = { type: 'string', maxLength: 5 };
     const level = (items: object) => ({
@@ -97,12 +94,10 @@ describe('jsonSchemaOf', () => {
 
   it('stops if two classes contain each other', () => {
     class Left {
-      @IsNested(() => Right, { optional: true })
-      right?: object;
+      @IsNested(() => Right, { optional: true }) right?: object;
     }
     class Right {
-      @IsNested(() => Left, { optional: true })
-      left?: object;
+      @IsNested(() => Left, { optional: true }) left?: object;
     }
     const text = JSON.stringify(jsonSchemaOf(Left));
     expect(text.match(/"right"/g)).toHaveLength(2);
@@ -113,11 +108,8 @@ describe('jsonSchemaOf', () => {
 describe('fieldsOf', () => {
   it('gives the fields in order of declaration, those of base classes first', () => {
     class Late extends ProductInput {
-      @IsText({ max: 5 })
-      last!: string;
-
-      @IsText({ max: 100, optional: true })
-      override name = 'late';
+      @IsText({ max: 5 }) last!: string;
+      @IsText({ max: 100, optional: true }) override name = 'late';
     }
     const fields = fieldsOf(Late);
     expect(fields.map(({ name }) => name)).toEqual([...Object.keys(PROPERTIES), 'last']);
@@ -152,8 +144,7 @@ describe('fieldsOf', () => {
 
   it('names the field whose nested class is undefined, as a circular import leaves it', () => {
     class Broken {
-      @IsNested(() => undefined as never)
-      part!: object;
+      @IsNested(() => undefined as never) part!: object;
     }
     expect(() => fieldsOf(Broken)).toThrow(
       'The nested class of Broken.part is undefined. Two files that import each other do that: move one class.',
@@ -164,18 +155,10 @@ describe('fieldsOf', () => {
 describe('unvalidatedFieldsOf', () => {
   it('names the fields that no validator knows', () => {
     class Forgetful {
-      @IsText({ max: 5 })
-      known!: string;
-
-      @IsOptional()
-      anything?: unknown;
-
-      @ApiProperty()
-      documented!: string;
-
-      @Prop({ type: String })
-      stored!: string;
-
+      @IsText({ max: 5 }) known!: string;
+      @IsOptional() anything?: unknown;
+      @ApiProperty() documented!: string;
+      @Prop({ type: String }) stored!: string;
       bare!: string;
 
       started = 1;
@@ -194,8 +177,7 @@ describe('unvalidatedFieldsOf', () => {
       inherited!: string;
     }
     class Derived extends Base {
-      @IsText({ max: 5 })
-      known!: string;
+      @IsText({ max: 5 }) known!: string;
     }
     class Picked extends PickType(ProductInput, ['name']) {
       extra!: string;

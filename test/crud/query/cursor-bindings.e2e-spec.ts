@@ -17,8 +17,7 @@ class Twig extends NoteInput {}
 
 @Schema({ timestamps: true })
 class Root extends NoteInput {
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 const foreign = {

@@ -13,8 +13,7 @@ import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class CityInput {
-  @IsText({ max: 20 })
-  name!: string;
+  @IsText({ max: 20 }) name!: string;
 }
 
 @Schema({ timestamps: true })

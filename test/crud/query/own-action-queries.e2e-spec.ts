@@ -11,8 +11,7 @@ import type { TestApp } from '../../support/test-app.js';
 class Rhyme extends NoteInput {}
 
 class Answer {
-  @ApiProperty()
-  word!: string;
+  @ApiProperty() word!: string;
 }
 
 const rhymes = crudOptions({ entity: Rhyme, input: NoteInput, name: 'rhymes' });

@@ -24,26 +24,18 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class Label {
-  @Prop({ unique: true })
-  @IsText({ max: 20 })
-  code!: string;
+  @Prop({ unique: true }) @IsText({ max: 20 }) code!: string;
 }
 
 class CardInput {
-  @IsText({ min: 1, max: 80, example: 'Wish you were here' })
-  text!: string;
-
-  @IsListOf(() => Label, { max: 3, optional: true })
-  labels?: Label[];
+  @IsText({ min: 1, max: 80, example: 'Wish you were here' }) text!: string;
+  @IsListOf(() => Label, { max: 3, optional: true }) labels?: Label[];
 }
 
 @Schema({ timestamps: true })
 class Card extends CardInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-
-  @Prop({ type: Date })
-  deletedAt?: Date;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
+  @Prop({ type: Date }) deletedAt?: Date;
 }
 
 const tenant = { tenant: currentTenant };

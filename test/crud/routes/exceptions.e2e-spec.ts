@@ -69,20 +69,13 @@ const THROWN: Record<string, () => unknown> = {
 };
 
 class Part {
-  @IsString()
-  name!: string;
+  @IsString() name!: string;
 }
 
 class Order {
-  @IsEmail()
-  email!: string;
-
-  @IsInt({ each: true })
-  counts!: number[];
-
-  @ValidateNested({ each: true })
-  @Type(() => Part)
-  items!: Part[];
+  @IsEmail() email!: string;
+  @IsInt({ each: true }) counts!: number[];
+  @ValidateNested({ each: true }) @Type(() => Part) items!: Part[];
 }
 
 @ApiExcludeController()

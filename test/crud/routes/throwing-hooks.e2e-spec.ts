@@ -15,17 +15,13 @@ import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class CrateInput {
-  @IsText({ max: 20 })
-  text!: string;
+  @IsText({ max: 20 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Crate extends CrateInput {
-  @IsWholeNumber({ min: 0 })
-  weight!: number;
-
-  @Prop({ type: String, select: false })
-  seal?: string;
+  @IsWholeNumber({ min: 0 }) weight!: number;
+  @Prop({ type: String, select: false }) seal?: string;
 }
 
 @Injectable()

@@ -17,16 +17,14 @@ import { commandsOf } from '../../support/sent-commands.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class TextInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 /** A resource of this name, whose controller is the generated one or made from it. */
 function resource(name: string, make: (generated: Type<object>) => Type<object> = (one) => one) {
   @Schema({ timestamps: true, collection: name })
   class Note extends TextInput {
-    @Prop()
-    author!: string;
+    @Prop() author!: string;
   }
   Object.defineProperty(Note, 'name', { value: `Note_${name}` });
   const options = crudOptions({ entity: Note, input: TextInput, name, isolationFields: {} });

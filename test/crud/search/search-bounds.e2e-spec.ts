@@ -7,14 +7,9 @@ import { createTestApp, type TestApp } from '../../support/test-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
 class BookInput {
-  @IsText({ max: 80 })
-  title!: string;
-
-  @IsText({ max: 1_000_000, optional: true })
-  content?: string;
-
-  @IsText({ max: 1_000_000, optional: true })
-  notes?: string;
+  @IsText({ max: 80 }) title!: string;
+  @IsText({ max: 1_000_000, optional: true }) content?: string;
+  @IsText({ max: 1_000_000, optional: true }) notes?: string;
 }
 
 @Schema({ timestamps: true })

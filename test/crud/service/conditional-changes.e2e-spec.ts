@@ -15,28 +15,19 @@ import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/te
 import { ACME, GLOBEX } from '../../support/tenants.js';
 
 class Handle {
-  @IsText({ max: 20 })
-  shape!: string;
-
-  @IsWholeNumber({ optional: true })
-  size?: number;
+  @IsText({ max: 20 }) shape!: string;
+  @IsWholeNumber({ optional: true }) size?: number;
 }
 
 class DoorInput {
-  @IsText({ max: 20 })
-  name!: string;
-
-  @IsNested(() => Handle, { optional: true })
-  handle?: Handle;
+  @IsText({ max: 20 }) name!: string;
+  @IsNested(() => Handle, { optional: true }) handle?: Handle;
 }
 
 @Schema({ timestamps: true })
 class Door extends DoorInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @IsOneOf(['open', 'shut'], { default: 'open' })
-  state!: string;
+  @IsIdentifier() tenant!: string;
+  @IsOneOf(['open', 'shut'], { default: 'open' }) state!: string;
 }
 
 const doors = crudOptions({

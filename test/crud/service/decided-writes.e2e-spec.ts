@@ -7,8 +7,7 @@ import type { TestApp } from '../../support/test-app.js';
 
 @Schema({ timestamps: true })
 class Tally extends NoteInput {
-  @Prop({ type: Number, default: 0 })
-  count?: number;
+  @Prop({ type: Number, default: 0 }) count?: number;
 }
 
 /** How many decisions are made on the same state of the record. */

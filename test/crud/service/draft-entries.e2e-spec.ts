@@ -7,60 +7,37 @@ import type { TestApp } from '../../support/test-app.js';
 
 /** A step of a route: its code is for the driver alone. */
 class Step {
-  @Prop({ type: String, required: true })
-  @IsText({ max: 20 })
-  name!: string;
-
-  @Prop({ type: String, required: true, select: false })
-  @IsText({ max: 20 })
-  code!: string;
+  @Prop({ type: String, required: true }) @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, required: true, select: false }) @IsText({ max: 20 }) code!: string;
 }
 
 /** A parcel, with a list of its own. */
 class Parcel extends Step {
-  @IsListOf(() => Step, { max: 10, optional: true })
-  stamps?: Step[];
+  @IsListOf(() => Step, { max: 10, optional: true }) stamps?: Step[];
 }
 
 class Start {
-  @IsText({ max: 20, optional: true })
-  note?: string;
-
-  @IsListOf(() => Step, { max: 10 })
-  steps!: Step[];
+  @IsText({ max: 20, optional: true }) note?: string;
+  @IsListOf(() => Step, { max: 10 }) steps!: Step[];
 }
 
 /** Clients see nothing of it that is required. */
 class Seal {
-  @IsText({ max: 20, optional: true })
-  note?: string;
-
-  @Prop({ type: String, required: true, select: false })
-  @IsText({ max: 20 })
-  code!: string;
+  @IsText({ max: 20, optional: true }) note?: string;
+  @Prop({ type: String, required: true, select: false }) @IsText({ max: 20 }) code!: string;
 }
 
 class RouteInput {
-  @IsText({ max: 40 })
-  does!: string;
-
-  @IsListOf(() => Step, { max: 10, optional: true })
-  steps?: Step[];
-
-  @IsListOf(() => Parcel, { max: 10, optional: true })
-  parcels?: Parcel[];
-
-  @IsNested(() => Start, { optional: true })
-  start?: Start;
-
-  @IsNested(() => Seal, { optional: true })
-  seal?: Seal;
+  @IsText({ max: 40 }) does!: string;
+  @IsListOf(() => Step, { max: 10, optional: true }) steps?: Step[];
+  @IsListOf(() => Parcel, { max: 10, optional: true }) parcels?: Parcel[];
+  @IsNested(() => Start, { optional: true }) start?: Start;
+  @IsNested(() => Seal, { optional: true }) seal?: Seal;
 }
 
 @Schema({ timestamps: true })
 class Route extends RouteInput {
-  @Prop({ type: [Buffer], default: () => [Buffer.from('one'), Buffer.from('two')] })
-  keys?: Buffer[];
+  @Prop({ type: [Buffer], default: () => [Buffer.from('one'), Buffer.from('two')] }) keys?: Buffer[];
 
   @Prop({ type: Map, of: Buffer, default: () => new Map([['seal', Buffer.from('wax')]]) })
   marks?: Map<string, Buffer>;

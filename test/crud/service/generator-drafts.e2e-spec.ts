@@ -8,23 +8,17 @@ import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class Account {
-  @IsText({ max: 20 })
-  name!: string;
-
-  @Prop({ type: String, select: false })
-  @IsText({ max: 20, optional: true })
-  pin?: string;
+  @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, select: false }) @IsText({ max: 20, optional: true }) pin?: string;
 }
 
 class MemberInput {
-  @IsNested(() => Account)
-  account!: Account;
+  @IsNested(() => Account) account!: Account;
 }
 
 @Schema({ timestamps: true })
 class Member extends MemberInput {
-  @Prop({ type: String })
-  greeting?: string;
+  @Prop({ type: String }) greeting?: string;
 }
 
 const members = crudOptions({
@@ -41,11 +35,8 @@ const members = crudOptions({
 
 @Schema({ timestamps: true })
 class Badge extends MemberInput {
-  @IsText({ max: 40 })
-  label!: string;
-
-  @IsText({ max: 40, default: 'none' })
-  ribbon!: string;
+  @IsText({ max: 40 }) label!: string;
+  @IsText({ max: 40, default: 'none' }) ribbon!: string;
 }
 
 /** Its hook does as the account's name says. */

@@ -29,12 +29,8 @@ class BookInput {
 
 @Schema({ timestamps: true })
 class Book extends BookInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  @ApiProperty({ type: String })
-  tenant!: Types.ObjectId;
-
-  @Prop({ type: String, select: false, default: 'known to the house alone' })
-  secret?: string;
+  @Prop({ type: Types.ObjectId, required: true }) @ApiProperty({ type: String }) tenant!: Types.ObjectId;
+  @Prop({ type: String, select: false, default: 'known to the house alone' }) secret?: string;
 }
 
 const isolated = { tenant: currentTenant };

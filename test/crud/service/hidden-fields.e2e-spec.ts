@@ -10,8 +10,7 @@ import type { TestApp } from '../../support/test-app.js';
 
 @Schema({ timestamps: true })
 class Locker extends NoteInput {
-  @Prop({ type: String, select: false })
-  code?: string;
+  @Prop({ type: String, select: false }) code?: string;
 }
 
 const lockers = crudOptions({ entity: Locker, input: NoteInput, name: 'lockers' });
@@ -26,29 +25,19 @@ class LockersController extends CrudController(lockers) {
 }
 
 class Key {
-  @Prop({ type: String })
-  @IsText({ max: 20 })
-  name!: string;
-
-  @Prop({ type: String, select: false })
-  code?: string;
+  @Prop({ type: String }) @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, select: false }) code?: string;
 }
 
 class SafeInput extends NoteInput {
-  @IsNested(() => Key, { optional: true })
-  key?: Key;
-
-  @IsListOf(() => Key, { max: 3, optional: true })
-  spares?: Key[];
+  @IsNested(() => Key, { optional: true }) key?: Key;
+  @IsListOf(() => Key, { max: 3, optional: true }) spares?: Key[];
 }
 
 @Schema({ timestamps: true })
 class Safe extends SafeInput {
-  @Prop({ type: String, select: false })
-  code?: string;
-
-  @Prop({ type: String, select: false, required: true })
-  maker!: string;
+  @Prop({ type: String, select: false }) code?: string;
+  @Prop({ type: String, select: false, required: true }) maker!: string;
 }
 
 type Draft = Partial<Omit<Safe, 'code'>> & { code?: string | null };

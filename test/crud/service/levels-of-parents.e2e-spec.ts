@@ -9,32 +9,24 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class TextInput {
-  @IsText({ min: 1, max: 100 })
-  text!: string;
+  @IsText({ min: 1, max: 100 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Thread extends TextInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 @Schema({ timestamps: true })
 class Reply extends TextInput {
-  @IsReference(() => Thread)
-  thread!: string;
-
-  @IsText({ max: 20 })
-  role!: string;
+  @IsReference(() => Thread) thread!: string;
+  @IsText({ max: 20 }) role!: string;
 }
 
 @Schema({ timestamps: true })
 class Reaction extends TextInput {
-  @IsReference(() => Reply)
-  reply!: string;
-
-  @IsText({ max: 20 })
-  role!: string;
+  @IsReference(() => Reply) reply!: string;
+  @IsText({ max: 20 }) role!: string;
 }
 
 /** As a reaction, by a shorter path. */
@@ -42,14 +34,12 @@ class Reaction extends TextInput {
 class Note extends Reaction {}
 
 class BookmarkInput {
-  @IsReference(() => Reply)
-  reply!: string;
+  @IsReference(() => Reply) reply!: string;
 }
 
 @Schema({ timestamps: true })
 class Bookmark extends BookmarkInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 const tenant = { all: { tenant: currentTenant } };

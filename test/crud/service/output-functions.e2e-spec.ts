@@ -6,8 +6,7 @@ import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class NoteInput {
-  @IsText({ min: 1, max: 100 })
-  text!: string;
+  @IsText({ min: 1, max: 100 }) text!: string;
 }
 
 @Schema({ timestamps: true })

@@ -22,24 +22,19 @@ import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class TextInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Folder extends TextInput {
-  @Prop()
-  owner!: string;
+  @Prop() owner!: string;
 }
 
 /** Everybody's in the tenant who may read the folder. */
 @Schema({ timestamps: true })
 class Letter extends TextInput {
-  @IsReference(() => Folder)
-  folder!: string;
-
-  @IsIdentifier()
-  tenant!: string;
+  @IsReference(() => Folder) folder!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 class Through {

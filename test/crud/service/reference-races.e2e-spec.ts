@@ -14,11 +14,8 @@ const RACES = Number(process.env.REFERENCE_RACES ?? 5);
 class Shelf extends NoteInput {}
 
 class BookInput {
-  @IsReference(() => Shelf, { optional: true })
-  shelf?: string;
-
-  @IsListOf(IsReference(() => Shelf), { max: 9, optional: true })
-  copies?: string[];
+  @IsReference(() => Shelf, { optional: true }) shelf?: string;
+  @IsListOf(IsReference(() => Shelf), { max: 9, optional: true }) copies?: string[];
 }
 
 @Schema({ timestamps: true })

@@ -6,35 +6,29 @@ import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class NodeInput {
-  @IsReference(() => GraphNode, { optional: true })
-  next?: string;
+  @IsReference(() => GraphNode, { optional: true }) next?: string;
 }
 
 @Schema({ timestamps: true })
 class GraphNode extends NodeInput {}
 
 class AlbumInput {
-  @IsListOf(IsReference(() => GraphNode), { max: 9 })
-  nodes!: string[];
+  @IsListOf(IsReference(() => GraphNode), { max: 9 }) nodes!: string[];
 }
 
 @Schema({ timestamps: true })
 class Album extends AlbumInput {}
 
 class LeafInput {
-  @IsText({ max: 20 })
-  name!: string;
-
-  @IsReference(() => GraphNode, { optional: true })
-  node?: string;
+  @IsText({ max: 20 }) name!: string;
+  @IsReference(() => GraphNode, { optional: true }) node?: string;
 }
 
 @Schema({ timestamps: true })
 class Leaf extends LeafInput {}
 
 class BagInput {
-  @IsListOf(() => LeafInput, { max: 9 })
-  leaves!: LeafInput[];
+  @IsListOf(() => LeafInput, { max: 9 }) leaves!: LeafInput[];
 }
 
 @Schema({ timestamps: true })

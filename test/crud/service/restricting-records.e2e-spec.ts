@@ -9,34 +9,24 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class NameInput {
-  @IsText({ max: 20 })
-  name!: string;
+  @IsText({ max: 20 }) name!: string;
 }
 
 /** Everybody's to read, and each tenant's to delete. */
 @Schema({ timestamps: true })
 class Kind extends NameInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 class UseInput {
-  @IsReference(() => Kind)
-  kind!: string;
+  @IsReference(() => Kind) kind!: string;
 }
 
 class Owned extends UseInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop()
-  owner?: string;
-
-  @Prop()
-  box?: Types.ObjectId;
-
-  @Prop()
-  deletedAt?: Date;
+  @IsIdentifier() tenant!: string;
+  @Prop() owner?: string;
+  @Prop() box?: Types.ObjectId;
+  @Prop() deletedAt?: Date;
 }
 
 @Schema({ timestamps: true })
@@ -49,8 +39,7 @@ class Open extends Owned {}
 class Put extends Owned {}
 @Schema({ timestamps: true })
 class Box extends NameInput {
-  @Prop()
-  owner!: string;
+  @Prop() owner!: string;
 }
 
 const tenant = { tenant: currentTenant };

@@ -10,19 +10,16 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 
 @Schema({ timestamps: true })
 class Topic extends NoteInput {
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 class EssayInput {
-  @IsReference(() => Topic)
-  topic!: Types.ObjectId;
+  @IsReference(() => Topic) topic!: Types.ObjectId;
 }
 
 @Schema({ timestamps: true })
 class Essay extends EssayInput {
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 const tenant = { tenant: currentTenant };

@@ -16,14 +16,12 @@ import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class NoteInput {
-  @IsText({ min: 1, max: 100 })
-  text!: string;
+  @IsText({ min: 1, max: 100 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Note extends NoteInput {
-  @IsIdentifier()
-  tenant!: string;
+  @IsIdentifier() tenant!: string;
 }
 
 const notes = crudOptions({

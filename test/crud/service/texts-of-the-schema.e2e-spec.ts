@@ -8,46 +8,28 @@ import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class Plate {
-  @IsText({ max: 20 })
-  word!: string;
-
-  @IsText({ max: 20 })
-  font!: string;
-
-  @IsNested(() => Plate, { optional: true })
-  below?: Plate;
+  @IsText({ max: 20 }) word!: string;
+  @IsText({ max: 20 }) font!: string;
+  @IsNested(() => Plate, { optional: true }) below?: Plate;
 }
 
 class Sign {
-  @IsText({ max: 20 })
-  word!: string;
-
-  @IsText({ max: 20, optional: true })
-  note?: string;
+  @IsText({ max: 20 }) word!: string;
+  @IsText({ max: 20, optional: true }) note?: string;
 }
 
 class DoorInput {
-  @IsText({ max: 20 })
-  name!: string;
-
-  @IsText({ max: 400 })
-  secret!: string;
+  @IsText({ max: 20 }) name!: string;
+  @IsText({ max: 400 }) secret!: string;
 }
 
 /** The schema below decides what of it is stored, and sets what a create leaves out. */
 @Schema({ timestamps: true })
 class Door extends DoorInput {
-  @IsText({ max: 20 })
-  slug!: string;
-
-  @IsNested(() => Plate, { optional: true })
-  plate?: Plate;
-
-  @IsListOf(() => Plate, { max: 3, optional: true })
-  plates?: Plate[];
-
-  @IsNested(() => Sign, { optional: true })
-  inside?: Sign;
+  @IsText({ max: 20 }) slug!: string;
+  @IsNested(() => Plate, { optional: true }) plate?: Plate;
+  @IsListOf(() => Plate, { max: 3, optional: true }) plates?: Plate[];
+  @IsNested(() => Sign, { optional: true }) inside?: Sign;
 
   @IsText({ max: 40 })
   get shout(): string {
@@ -86,22 +68,14 @@ const doors = CrudModule.forFeature({
 });
 
 class LampInput {
-  @IsText({ max: 20 })
-  name!: string;
+  @IsText({ max: 20 }) name!: string;
 }
 
 @Schema({ timestamps: true })
 class Lamp extends LampInput {
-  @Prop({ required: false })
-  @IsText({ max: 20 })
-  room?: string;
-
-  @Prop({ type: String })
-  @IsString()
-  maker?: string;
-
-  @IsText({ max: 20 })
-  slug!: string;
+  @Prop({ required: false }) @IsText({ max: 20 }) room?: string;
+  @Prop({ type: String }) @IsString() maker?: string;
+  @IsText({ max: 20 }) slug!: string;
 }
 
 const lampSchema = schemaOf(Lamp);
@@ -129,14 +103,12 @@ mongoose.plugin((schema) => {
 });
 
 class BellInput {
-  @IsText({ max: 20 })
-  name!: string;
+  @IsText({ max: 20 }) name!: string;
 }
 
 @Schema({ timestamps: true })
 class Bell extends BellInput {
-  @IsText({ max: 20 })
-  engraving!: string;
+  @IsText({ max: 20 }) engraving!: string;
 }
 
 const bells = CrudModule.forFeature({

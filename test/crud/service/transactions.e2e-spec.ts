@@ -12,17 +12,13 @@ import type { TestApp } from '../../support/test-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
 class LetterInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Letter extends LetterInput {
-  @Prop({ type: String })
-  owner?: string;
-
-  @Prop({ type: Date })
-  archivedAt?: Date;
+  @Prop({ type: String }) owner?: string;
+  @Prop({ type: Date }) archivedAt?: Date;
 }
 
 /** Carries out a request in a transaction. */

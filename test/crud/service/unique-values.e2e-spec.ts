@@ -10,36 +10,22 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
 class SiteInput {
-  @Prop({ unique: true })
-  @IsText({ max: 20 })
-  slug!: string;
-
-  @Prop({ unique: true, sparse: true })
-  @IsText({ max: 20, optional: true })
-  code?: string;
-
-  @IsText({ max: 20, optional: true })
-  host?: string;
+  @Prop({ unique: true }) @IsText({ max: 20 }) slug!: string;
+  @Prop({ unique: true, sparse: true }) @IsText({ max: 20, optional: true }) code?: string;
+  @IsText({ max: 20, optional: true }) host?: string;
 }
 
 class SiteRecord extends SiteInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop()
-  owner?: string;
+  @IsIdentifier() tenant!: string;
+  @Prop() owner?: string;
 
   /** Of the input, so that a client can try values. */
-  @Prop({ type: String, unique: true, sparse: true, select: false })
-  pin?: string;
-
-  @Prop()
-  deletedAt?: Date;
+  @Prop({ type: String, unique: true, sparse: true, select: false }) pin?: string;
+  @Prop() deletedAt?: Date;
 }
 
 class PinInput extends SiteInput {
-  @IsText({ max: 20, optional: true })
-  pin?: string;
+  @IsText({ max: 20, optional: true }) pin?: string;
 }
 
 @Schema({ timestamps: true })
@@ -147,22 +133,17 @@ describe('a unique value', () => {
 });
 
 class Door {
-  @IsText({ max: 20 })
-  code!: string;
+  @IsText({ max: 20 }) code!: string;
 }
 
 class GateInput {
-  @IsNested(() => Door)
-  door!: Door;
+  @IsNested(() => Door) door!: Door;
 }
 
 @Schema({ timestamps: true })
 class Gate extends GateInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop()
-  owner?: string;
+  @IsIdentifier() tenant!: string;
+  @Prop() owner?: string;
 }
 
 it('a unique value that the output hides tells only those of it who write the same records', async () => {

@@ -11,19 +11,15 @@ import { IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/i
 import { unrestrictedScope } from '../../../src/common/tenancy/index.js';
 
 class ShelfInput {
-  @IsText({ min: 1, max: 80 })
-  name!: string;
+  @IsText({ min: 1, max: 80 }) name!: string;
 }
 
 @Schema({ timestamps: true })
 class Shelf extends ShelfInput {}
 
 class BookInput {
-  @IsText({ min: 1, max: 80 })
-  title!: string;
-
-  @IsReference(() => Shelf)
-  shelf!: string;
+  @IsText({ min: 1, max: 80 }) title!: string;
+  @IsReference(() => Shelf) shelf!: string;
 
   @Prop({ type: Map, of: Number })
   @IsOptional()
@@ -33,11 +29,8 @@ class BookInput {
 
 @Schema({ timestamps: true })
 class Book extends BookInput {
-  @IsWholeNumber({ min: 0, optional: true })
-  loans?: number;
-
-  @IsReference(() => Shelf, { optional: true })
-  returnsTo?: string;
+  @IsWholeNumber({ min: 0, optional: true }) loans?: number;
+  @IsReference(() => Shelf, { optional: true }) returnsTo?: string;
 }
 
 const scope = unrestrictedScope();

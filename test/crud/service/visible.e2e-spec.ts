@@ -9,26 +9,19 @@ import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class PageInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Leaf extends PageInput {
-  @Prop({ type: Boolean })
-  published?: boolean;
+  @Prop({ type: Boolean }) published?: boolean;
 }
 
 @Schema({ timestamps: true })
 class Sheet extends PageInput {
-  @Prop({ type: Boolean })
-  published?: boolean;
-
-  @Prop({ type: Date })
-  deletedAt?: Date;
-
-  @Prop({ type: Types.ObjectId })
-  tenant?: Types.ObjectId;
+  @Prop({ type: Boolean }) published?: boolean;
+  @Prop({ type: Date }) deletedAt?: Date;
+  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
 }
 
 const visible = { published: true };

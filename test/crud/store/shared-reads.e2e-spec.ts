@@ -11,24 +11,15 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class EntryInput {
-  @IsText({ max: 40 })
-  owner!: string;
-
-  @IsWholeNumber({ min: 0 })
-  step!: number;
-
-  @Prop({ unique: true, sparse: true })
-  @IsText({ max: 20, optional: true })
-  code?: string;
+  @IsText({ max: 40 }) owner!: string;
+  @IsWholeNumber({ min: 0 }) step!: number;
+  @Prop({ unique: true, sparse: true }) @IsText({ max: 20, optional: true }) code?: string;
 }
 
 @Schema({ timestamps: true })
 class Entry extends EntryInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-
-  @Prop({ type: Date })
-  endedAt?: Date;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
+  @Prop({ type: Date }) endedAt?: Date;
 }
 
 const options = crudOptions({

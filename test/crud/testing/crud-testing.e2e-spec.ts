@@ -14,17 +14,13 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 class LetterInput {
-  @IsText({ min: 1, max: 80, example: 'Dear Emma' })
-  text!: string;
-
-  @IsText({ max: 20, optional: true })
-  seal?: string;
+  @IsText({ min: 1, max: 80, example: 'Dear Emma' }) text!: string;
+  @IsText({ max: 20, optional: true }) seal?: string;
 }
 
 @Schema({ timestamps: true })
 class Letter extends LetterInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
 }
 
 const letters = crudOptions({
@@ -35,20 +31,14 @@ const letters = crudOptions({
 });
 
 class StampInput {
-  @IsText({ min: 1, max: 80, example: 'Penny Black' })
-  name!: string;
-
-  @IsReference(() => Letter)
-  letter!: string;
+  @IsText({ min: 1, max: 80, example: 'Penny Black' }) name!: string;
+  @IsReference(() => Letter) letter!: string;
 }
 
 @Schema({ timestamps: true })
 class Stamp extends StampInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @IsWholeNumber({ min: 0 })
-  words!: number;
+  @IsIdentifier() tenant!: string;
+  @IsWholeNumber({ min: 0 }) words!: number;
 }
 
 const stamps = crudOptions({
