@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { Cursors } from './commands/cursors.js';
 import type { Engine } from './commands/context.js';
 import { dispatcher } from './commands/table.js';
+import { Transactions } from './commands/transactions.js';
 import { Catalog } from './catalog/catalog.js';
 import { Store } from './storage/store.js';
 import { TtlMonitor } from './ttl.js';
@@ -21,6 +22,8 @@ export interface ServerOptions {
   port?: number;
   /** How often expired documents are removed. Unit: milliseconds. */
   ttlIntervalMs?: number;
+  /** How long a transaction may be open. Unit: milliseconds. @default 10,000 */
+  transactionLifetimeMs?: number;
 }
 
 /** How often to look for unused cursors. Unit: milliseconds. */
@@ -46,7 +49,8 @@ export class MongoServer {
   /** Opens the data and starts to listen. */
   static async start(options: ServerOptions): Promise<MongoServer> {
     const store = Store.open(options.dir, options.temporary);
-    const engine: Engine = { store, catalog: new Catalog(store), cursors: new Cursors() };
+    const transactions = new Transactions(store, options.transactionLifetimeMs);
+    const engine: Engine = { store, catalog: new Catalog(store), cursors: new Cursors(), transactions };
     const server = new MongoServer(engine, createServer(), options);
     await server.listen();
     return server;
@@ -90,7 +94,11 @@ export class MongoServer {
 
   private accept(socket: Socket): void {
     this.sockets.add(socket);
-    socket.on('close', () => this.sockets.delete(socket));
-    serveConnection(socket, ++this.connections, dispatcher(this.engine));
+    const id = ++this.connections;
+    socket.on('close', () => {
+      this.sockets.delete(socket);
+      this.engine.transactions.disconnected(id);
+    });
+    serveConnection(socket, id, dispatcher(this.engine));
   }
 }

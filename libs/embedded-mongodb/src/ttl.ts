@@ -33,7 +33,7 @@ export class TtlMonitor {
     for (const { namespace, indexes } of this.engine.catalog.list()) {
       for (const index of [...indexes]) {
         try {
-          await removeExpired(this.engine, namespace, index);
+          await this.engine.transactions.runOutside(() => removeExpired(this.engine, namespace, index));
         } catch (error) {
           if (!(error instanceof CommandError && expectedEnds.has(error.codeName)))
             report(namespace, index.name, error);

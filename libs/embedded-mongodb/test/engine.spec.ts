@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { encodeDocument } from '../src/bson/encode.js';
 import { Command, type Engine } from '../src/commands/context.js';
 import { Cursors } from '../src/commands/cursors.js';
+import { Transactions } from '../src/commands/transactions.js';
 import { createIndexes } from '../src/commands/indexes.js';
 import { del, update as updateCommand } from '../src/commands/update.js';
 import { parseIndex } from '../src/index/definition.js';
@@ -24,7 +25,12 @@ let notes: Collection;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'engine-'));
   store = Store.open(dir);
-  engine = { store, catalog: new Catalog(store), cursors: new Cursors() };
+  engine = {
+    store,
+    catalog: new Catalog(store),
+    cursors: new Cursors(),
+    transactions: new Transactions(store),
+  };
   notes = await store.write(() => engine.catalog.create('test.notes'));
   await store.write(() => {
     for (let _id = 0; _id < documents; _id++) insert(_id, _id);

@@ -8,12 +8,14 @@ import type { Store } from '../storage/store.js';
 import type { Reply } from '../wire/reply.js';
 import type { Cursors } from './cursors.js';
 import { Pauses } from './pauses.js';
+import type { Transactions } from './transactions.js';
 
 /** The parts of the server that commands work on. */
 export interface Engine {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly cursors: Cursors;
+  readonly transactions: Transactions;
 }
 
 /** A command's handler. Exceptions become error replies. */

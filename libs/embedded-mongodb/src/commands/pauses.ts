@@ -44,7 +44,8 @@ function giveTurn(): void {
  */
 export class Pauses {
   private turnEnds = performance.now() + turnMs;
-  private readonly deadline: number;
+  /** When the time limit is over, by `performance.now()`; Infinity without one. */
+  readonly deadline: number;
 
   /** @param maxTimeMs Time limit of the command; 0 means no limit. */
   constructor(maxTimeMs: number) {

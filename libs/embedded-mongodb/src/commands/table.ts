@@ -83,17 +83,26 @@ const commands = new Map<string, CommandEntry>(
     listIndexes: entry(listIndexes, 'cursor includeBuildUUIDs'),
     dropIndexes: entry(dropIndexes, 'index'),
     deleteIndexes: entry(dropIndexes, 'index'),
+    commitTransaction: entry(handshake.ok, 'recoveryToken'),
+    abortTransaction: entry(handshake.ok, 'recoveryToken'),
   }),
 );
 
 /** MongoDB commands that this server lacks. */
 const refused = new Set(
   (
-    'abortTransaction authenticate saslStart saslContinue getnonce bulkWrite cloneCollectionAsCapped collMod collStats commitTransaction ' +
+    'authenticate saslStart saslContinue getnonce bulkWrite cloneCollectionAsCapped collMod collStats ' +
     'compact connectionStatus convertToCapped createRole createUser currentOp dataSize dbHash dbStats dropUser enableSharding ' +
     'fsync geoSearch getLog getParameter hostInfo killOp mapReduce profile reIndex replSetGetStatus replSetInitiate setFeatureCompatibilityVersion setParameter shardCollection ' +
     'shutdown top usersInfo validate whatsmyuri'
   ).split(' '),
+);
+
+/** Commands about the connection or its sessions, which wait for no transaction. */
+const immediate = new Set(
+  'hello ismaster isMaster ping buildInfo buildinfo serverStatus startSession refreshSessions endSessions killSessions killAllSessions'.split(
+    ' ',
+  ),
 );
 
 /** The names of all commands, and of the rejected ones. */
@@ -104,7 +113,11 @@ export function dispatcher(engine: Engine): Dispatch {
   return async (request, connectionId) => {
     try {
       const command = new Command(request.readBody(), request.sequences, connectionId);
-      const reply = await handlerOf(command)(command, engine);
+      const handler = handlerOf(command);
+      const carryOut = () => handler(command, engine);
+      const reply = await (immediate.has(command.name)
+        ? carryOut()
+        : engine.transactions.run(command, carryOut));
       if (isJournaled(command)) await engine.store.flushed();
       reply.set('ok', new Double(1));
       return reply;
@@ -131,20 +144,14 @@ function handlerOf(command: Command): Handler {
   if (stray !== undefined) {
     throw unknownField(`${name}.${stray}`);
   }
-  if (body.has('txnNumber') || body.has('startTransaction') || body.has('autocommit')) {
-    throw failure(
-      'IllegalOperation',
-      'Transaction numbers are only allowed on a replica set member or mongos',
-    );
-  }
   command.refuse('let');
   checkWriteConcern(body.get('writeConcern'));
   const concern = body.get('readConcern');
   const level = isDocument(concern) ? concern.get('level') : undefined;
-  if (level === 'snapshot' || level === 'linearizable') {
+  if (level === 'linearizable' || (level === 'snapshot' && !body.has('autocommit'))) {
     throw failure('NotAReplicaSet', `node needs to be a replica set member to use readConcern: ${level}`);
   }
-  if (level !== undefined && level !== 'local' && level !== 'majority' && level !== 'available')
+  if (level !== undefined && !['local', 'majority', 'available', 'snapshot'].includes(level as string))
     throw failure('FailedToParse', `The readConcern level ${describe(level)} is unknown`);
   return known.handler;
 }

@@ -17,6 +17,9 @@ const groupBudgetMs = 50;
 /** Size of the changes that are acknowledged together, not counting the last one of a job. */
 const groupBytes = 4 << 20;
 
+/** Size of the changes that may be held back, since they are in memory. Unit: bytes. */
+const heldBytes = 64 << 20;
+
 /**
  * Size of the changes that go from the journal to LMDB at once. Limits the start after a crash, and memory
  * until then.
@@ -42,6 +45,8 @@ export class Store {
   private transaction: HeldTransaction | undefined;
   private readonly cursors = new Set<StoreCursor>();
   private closed = false;
+  /** Whether changes are held back: in LMDB's transaction, but not in the journal. */
+  private held = false;
   /** Since the last checkpoint. */
   private changes = 0;
   private failedCheckpoints = 0;
@@ -150,9 +155,32 @@ export class Store {
   /**
    * Whether a job may continue to write. The changes of one job must stay small, since all of them are held
    * in memory.
+   *
+   * @throws CommandError TransactionTooLarge (257) if too much is held back
    */
   get hasRoom(): boolean {
-    return this.journal.pending < groupBytes;
+    const { pending } = this.journal;
+    if (!this.held) return pending < groupBytes;
+    if (pending < heldBytes) return true;
+    throw failure('TransactionTooLarge', `A transaction may change at most ${heldBytes} bytes.`);
+  }
+
+  /**
+   * Holds changes back from here on. They are read at once, but survive the end of the process only after
+   * {@link Store.release}, which stores all of them as one.
+   */
+  hold(): void {
+    this.held = true;
+  }
+
+  /** Stores what was held back. If that fails, it is undone. */
+  release(): Promise<void> {
+    return this.write(() => void (this.held = false));
+  }
+
+  /** Undoes what was held back. */
+  undo(): void {
+    if (this.held) this.rollBack();
   }
 
   /** @throws CommandError InterruptedAtShutdown (11600): nothing can be read any more */
@@ -170,6 +198,7 @@ export class Store {
   /** Closes the store after all writes are done. */
   async close(): Promise<void> {
     while (this.running) await nextTurn();
+    this.undo();
     this.closed = true;
     this.checkpoint();
     process.off('exit', this.leave);
@@ -193,7 +222,7 @@ export class Store {
     const done: Outcome[] = [];
     try {
       this.runJobs(done);
-      this.journal.append();
+      if (!this.held) this.journal.append();
     } catch (error) {
       this.rollBack();
       const reason = explained(error);
@@ -201,6 +230,7 @@ export class Store {
       return;
     }
     for (const { job, result } of done) job.resolve(result);
+    if (this.held) return;
     const patience = 1 + this.failedCheckpoints;
     if (this.journal.length >= checkpointBytes * patience || this.changes >= checkpointChanges * patience) {
       this.checkpoint();
@@ -268,6 +298,7 @@ export class Store {
 
   /** Undoes changes that are not in the journal. */
   private rollBack(): void {
+    this.held = false;
     this.endTransaction((transaction) => transaction.abort());
     this.begin();
     this.afterAbort();

@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Collection, type Db, type Document, MongoClient } from 'mongodb';
-import { MongoServer } from '../../src/server.js';
+import { MongoServer, type ServerOptions } from '../../src/server.js';
 
 /** A server of the test's own, and a client of it. */
 export interface TestServer {
   readonly port: number;
+  readonly client: MongoClient;
   readonly database: Db;
   /** Runs a command. */
   run(command: Document): Promise<Document>;
@@ -18,9 +19,9 @@ export interface TestServer {
 }
 
 /** Starts a server in memory. */
-export async function startTestServer(): Promise<TestServer> {
+export async function startTestServer(options?: Partial<ServerOptions>): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
-  const server = await MongoServer.start({ dir: join(folder, 'lmdb'), port: 0, temporary: true });
+  const server = await MongoServer.start({ dir: join(folder, 'lmdb'), port: 0, temporary: true, ...options });
   const client = new MongoClient(`mongodb://127.0.0.1:${server.port}/`);
   const database = client.db('test');
   let number = 0;
@@ -31,6 +32,7 @@ export async function startTestServer(): Promise<TestServer> {
   };
   return {
     port: server.port as number,
+    client,
     database,
     run: (command) => database.command(command),
     filled,
