@@ -4,21 +4,13 @@ import {
   expectProblem,
   expectUnauthenticated,
 } from '../../test/support/problems.js';
-import { createResourceApp } from '../../test/support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../test/support/tenants.js';
-import type { TestApp } from '../../test/support/test-app.js';
+import { useResourceApp } from '../../test/support/resource-app.js';
+import { ACME, acme, globex } from '../../test/support/tenants.js';
 import { KEPT, postWhole } from '../../test/support/whole-records.js';
 import { CategoriesModule } from './index.js';
 
 describe('categories', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
-  beforeAll(async () => {
-    app = await createResourceApp(CategoriesModule);
-    [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(CategoriesModule);
   beforeEach(() => app.empty());
 
   const created = async (name: string, parent?: string, token = acme) =>

@@ -4,24 +4,15 @@ import {
   expectProblem,
   expectUnauthenticated,
 } from '../../test/support/problems.js';
-import { createResourceApp } from '../../test/support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../test/support/tenants.js';
-import type { TestApp } from '../../test/support/test-app.js';
+import { useResourceApp } from '../../test/support/resource-app.js';
+import { ACME, acme, GLOBEX, globex, tokenOf } from '../../test/support/tenants.js';
 import { KEPT, postWhole } from '../../test/support/whole-records.js';
 import { CommentsModule } from './comments.module.js';
 
+const [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(GLOBEX, { sub: 'bob' })]);
+
 describe('comments below articles', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
-  let ada: string;
-  let bob: string;
-  beforeAll(async () => {
-    app = await createResourceApp(CommentsModule);
-    [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-    [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(GLOBEX, { sub: 'bob' })]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(CommentsModule);
   beforeEach(() => app.empty());
 
   const pathOf = async () => {

@@ -1,7 +1,6 @@
 import { expectInvalid, expectNotFound, expectUnauthenticated } from '../../test/support/problems.js';
-import { createResourceApp } from '../../test/support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../test/support/tenants.js';
-import type { TestApp } from '../../test/support/test-app.js';
+import { useResourceApp } from '../../test/support/resource-app.js';
+import { ACME, acme, globex } from '../../test/support/tenants.js';
 import { KEPT, postWhole } from '../../test/support/whole-records.js';
 import { EventsModule } from './events.module.js';
 
@@ -15,14 +14,7 @@ const PARTY = {
 };
 
 describe('events', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
-  beforeAll(async () => {
-    app = await createResourceApp(EventsModule);
-    [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(EventsModule);
   beforeEach(() => app.empty());
 
   it('come back as they were sent, the map as an object', async () => {

@@ -1,8 +1,7 @@
 import { eventually } from '../../test/support/eventually.js';
 import { expectInvalid, expectNotFound, expectUnauthenticated } from '../../test/support/problems.js';
-import { createResourceApp } from '../../test/support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../test/support/tenants.js';
-import type { TestApp } from '../../test/support/test-app.js';
+import { useResourceApp } from '../../test/support/resource-app.js';
+import { ACME, acme, globex } from '../../test/support/tenants.js';
 import { KEPT } from '../../test/support/whole-records.js';
 import { CategoriesModule } from '../categories/index.js';
 import { OrdersModule } from '../orders/index.js';
@@ -12,14 +11,7 @@ import { InvoicesModule } from './invoices.module.js';
 const ADDRESS = { street: '12 Mill Lane', postcode: 'CB2 1TN', city: 'Cambridge' };
 
 describe('invoices', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
-  beforeAll(async () => {
-    app = await createResourceApp(InvoicesModule, OrdersModule, ProductsModule, CategoriesModule);
-    [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(InvoicesModule, OrdersModule, ProductsModule, CategoriesModule);
   beforeEach(() => app.empty());
 
   /** Pays an order of 20.00, and gives back its id. */

@@ -4,9 +4,8 @@ import {
   expectProblem,
   expectUnauthenticated,
 } from '../../test/support/problems.js';
-import { createResourceApp } from '../../test/support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../test/support/tenants.js';
-import type { TestApp } from '../../test/support/test-app.js';
+import { useResourceApp } from '../../test/support/resource-app.js';
+import { ACME, acme, globex } from '../../test/support/tenants.js';
 import { KEPT, postWhole } from '../../test/support/whole-records.js';
 import { CategoriesModule } from '../categories/index.js';
 import { ProductsModule } from './index.js';
@@ -23,14 +22,7 @@ const SHOE = {
 };
 
 describe('products', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
-  beforeAll(async () => {
-    app = await createResourceApp(ProductsModule, CategoriesModule);
-    [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(ProductsModule, CategoriesModule);
   beforeEach(() => app.empty());
 
   const categoryOf = async (token: string) =>

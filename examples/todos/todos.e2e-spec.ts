@@ -4,22 +4,15 @@ import {
   expectProblem,
   expectUnauthenticated,
 } from '../../test/support/problems.js';
-import { createResourceApp } from '../../test/support/resource-app.js';
+import { useResourceApp } from '../../test/support/resource-app.js';
 import { ACME, tokenOf } from '../../test/support/tenants.js';
-import type { TestApp } from '../../test/support/test-app.js';
 import { KEPT, postWhole } from '../../test/support/whole-records.js';
 import { TodosModule } from './todos.module.js';
 
+const [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })]);
+
 describe('the todos of one person', () => {
-  let app: TestApp;
-  let ada: string;
-  let bob: string;
-  beforeAll(async () => {
-    app = await createResourceApp(TodosModule);
-    // Two people of one tenant.
-    [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(TodosModule);
   beforeEach(() => app.empty());
 
   it('are created, read, changed and deleted by that person', async () => {

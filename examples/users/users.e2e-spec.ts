@@ -5,28 +5,21 @@ import {
   expectProblem,
   expectUnauthenticated,
 } from '../../test/support/problems.js';
-import { createResourceApp } from '../../test/support/resource-app.js';
+import { useResourceApp } from '../../test/support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../test/support/tenants.js';
-import type { TestApp } from '../../test/support/test-app.js';
 import { ID, postWhole } from '../../test/support/whole-records.js';
 import { UsersModule } from './users.module.js';
+
+const [admin, member, globex] = await Promise.all([
+  tokenOf(ACME, { role: 'admin' }),
+  tokenOf(ACME, { role: 'member' }),
+  tokenOf(GLOBEX, { role: 'admin' }),
+]);
 
 const ADA = { email: 'Ada@Example.com', name: 'Ada Lovelace', password: 'correct horse battery' };
 
 describe('users', () => {
-  let app: TestApp;
-  let admin: string;
-  let member: string;
-  let globex: string;
-  beforeAll(async () => {
-    app = await createResourceApp(UsersModule);
-    [admin, member, globex] = await Promise.all([
-      tokenOf(ACME, { role: 'admin' }),
-      tokenOf(ACME, { role: 'member' }),
-      tokenOf(GLOBEX, { role: 'admin' }),
-    ]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(UsersModule);
   beforeEach(() => app.empty());
 
   const createdId = async (body: object = ADA, token = admin) =>

@@ -2,7 +2,7 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { CrudModule } from '../../src/common/crud/index.js';
 import type { DatabaseServer } from '../../src/common/database/index.js';
 import type { Environment } from '../../src/config/index.js';
-import { createTestApp, type TestApp } from './test-app.js';
+import { createTestApp, type TestApp, useApp } from './test-app.js';
 
 class ResourceTestModule {}
 
@@ -10,6 +10,10 @@ class ResourceTestModule {}
 export function createResourceApp(...resources: (DynamicModule | Type)[]): Promise<TestApp> {
   return createTestApp({ root: (environment, database) => resourceRoot(environment, database, resources) });
 }
+
+/** `createResourceApp()` for the tests around. */
+export const useResourceApp = (...resources: (DynamicModule | Type)[]): TestApp =>
+  useApp(() => createResourceApp(...resources));
 
 /** The root module of a service that has the given resources alone. */
 export function resourceRoot(

@@ -13,3 +13,6 @@ export async function tokenOf(tenant: unknown, claims: Record<string, unknown> =
     .setProtectedHeader({ alg: 'HS256' })
     .sign(new TextEncoder().encode(TEST_SECRET));
 }
+
+/** Tokens of the two tenants. */
+export const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];

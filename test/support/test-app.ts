@@ -185,6 +185,17 @@ export async function createTestApp({
   return new TestApp(app, await app.getUrl(), client.db(), logLines, client);
 }
 
+/** The service of the tests around: started before them, and closed after them. */
+export function useApp(start: () => Promise<TestApp>): TestApp {
+  const app = Object.create(TestApp.prototype) as TestApp;
+  beforeAll(async () => void Object.assign(app, await start()));
+  afterAll(() => app.close());
+  return app;
+}
+
+/** `createTestApp()` for the tests around. */
+export const useTestApp = (options?: TestAppOptions) => useApp(() => createTestApp(options));
+
 function collecting(lines: Record<string, unknown>[]): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {

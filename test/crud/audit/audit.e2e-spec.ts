@@ -5,25 +5,21 @@ import { scopeOf } from '../../../src/common/tenancy/index.js';
 import { AUDITED, Letter, type LetterInput } from '../../support/audited-letters.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { createResourceApp, resourceRoot } from '../../support/resource-app.js';
+import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp } from '../../support/test-app.js';
+
+const token = await tokenOf(ACME, { sub: 'ann' });
 
 const NOWHERE = '0'.repeat(24);
 const DAY_MS = 86_400_000;
 
 describe('the audit records of a resource', () => {
-  let app: TestApp;
-  let token: string;
-  beforeAll(async () => {
-    app = await createResourceApp(...AUDITED);
-    token = await tokenOf(ACME, { sub: 'ann' });
-  });
+  const app = useResourceApp(...AUDITED);
   beforeEach(async () => {
     await settled();
     await app.empty();
   });
-  afterAll(() => app.close());
 
   /** The stored audit records, in the order of the writes, once each has its outcome. */
   const settled = () =>

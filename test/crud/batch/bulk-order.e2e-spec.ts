@@ -3,16 +3,12 @@ import { Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { schemaOf } from '../../../src/common/fields/index.js';
-import { bulk, create, ids, NOWHERE, NoteInput, results, titled } from '../../support/bulk.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { bulk, create, ids, NoteInput, NOWHERE, results, titled } from '../../support/bulk.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 describe('random operations on todos', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   it('the same operations have the results of single requests', async () => {
     const seed = Number(process.env.SEED ?? 20_261_121);
@@ -83,13 +79,9 @@ describe('the order of operations', () => {
   const unique = schemaOf(Tag);
   unique.index({ sku: 1 }, { unique: true, sparse: true });
 
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Tag, input: NoteInput, name: 'tags', schema: unique, bulk: true }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Tag, input: NoteInput, name: 'tags', schema: unique, bulk: true }),
+  );
   beforeEach(() => app.empty());
 
   it('the first of several creates with one unique value wins', async () => {

@@ -19,11 +19,17 @@ import {
 } from '../../../src/common/crud/index.js';
 import type { EntityEvent } from '../../../src/common/events/index.js';
 import { callerOf, currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { bulk, create, ids, NOWHERE, NoteInput, results } from '../../support/bulk.js';
+import { bulk, create, ids, NoteInput, NOWHERE, results } from '../../support/bulk.js';
 import { expectUnauthenticated } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
+
+const [editor, reader, other] = await Promise.all([
+  tokenOf(ACME, { role: 'editor' }),
+  tokenOf(ACME),
+  tokenOf(GLOBEX, { role: 'editor' }),
+]);
 
 @Schema({ timestamps: true })
 class Note extends NoteInput {}
@@ -110,9 +116,6 @@ describe('a feature with code of its own', () => {
   Param('id')(PagesController.prototype, 'archive', 1);
 
   let app: TestApp;
-  let editor: string;
-  let reader: string;
-  let other: string;
   beforeAll(async () => {
     const { CurrentScope } = await import('../../../src/common/tenancy/index.js');
     CurrentScope()(PagesController.prototype, 'archive', 0);
@@ -132,9 +135,6 @@ describe('a feature with code of its own', () => {
       }),
     );
     notes = () => app.database.collection('drafts').countDocuments();
-    editor = await tokenOf(ACME, { role: 'editor' });
-    reader = await tokenOf(ACME);
-    other = await tokenOf(GLOBEX, { role: 'editor' });
   });
   afterAll(() => app.close());
   beforeEach(async () => {

@@ -4,30 +4,25 @@ import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsReference } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
-import { bulk, create, ids, NOWHERE, NoteInput, results } from '../../support/bulk.js';
+import { bulk, create, ids, NoteInput, NOWHERE, results } from '../../support/bulk.js';
 import { expectProblem } from '../../support/problems.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 describe('a resource with some actions that need a token', () => {
   @Schema({ timestamps: true })
   class Memo extends NoteInput {
     @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
   }
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Memo,
-        input: NoteInput,
-        name: 'memos',
-        isolationFields: { update: { tenant: currentTenant } },
-        bulk: true,
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Memo,
+      input: NoteInput,
+      name: 'memos',
+      isolationFields: { update: { tenant: currentTenant } },
+      bulk: true,
+    }),
+  );
 
   it('answers each item by its own action', async () => {
     const _id = NOWHERE;
@@ -77,21 +72,17 @@ describe('a resource below another one', () => {
   class Book extends NoteInput {
     @IsReference(() => Shelf) shelf!: string;
   }
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Shelf, input: NoteInput, name: 'shelves', bulk: true }),
-      CrudModule.forFeature({
-        entity: Book,
-        input: NoteInput,
-        name: 'books',
-        path: 'shelves/:shelfId/books',
-        parent: { entity: Shelf, param: 'shelfId', field: 'shelf' },
-        bulk: true,
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Shelf, input: NoteInput, name: 'shelves', bulk: true }),
+    CrudModule.forFeature({
+      entity: Book,
+      input: NoteInput,
+      name: 'books',
+      path: 'shelves/:shelfId/books',
+      parent: { entity: Shelf, param: 'shelfId', field: 'shelf' },
+      bulk: true,
+    }),
+  );
 
   it('items are below the parent that the path names', async () => {
     const [one = '', two = ''] = ids(await bulk(app, '/shelves', [create('one'), create('two')]));

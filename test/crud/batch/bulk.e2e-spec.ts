@@ -1,14 +1,10 @@
 /** @mongodb */
 import { bulk, ids, NOWHERE, results, titled } from '../../support/bulk.js';
 import { expectInvalid } from '../../support/problems.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 describe('todos in bulk', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
   beforeEach(() => app.empty());
 
   it('creates, updates and deletes in order, and answers each', async () => {

@@ -10,9 +10,9 @@ import { NoteInput } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { OpenImport } from '../../support/import-client.js';
 import { expectUnauthenticated } from '../../support/problems.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse } from '../../support/test-app.js';
+import { type TestApp, type TestResponse, useTestApp } from '../../support/test-app.js';
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const LIMIT = 2_000;
@@ -26,11 +26,7 @@ const outcomes = (response: TestResponse) =>
 const todo = (title: string) => JSON.stringify({ title });
 
 describe('an import of todos', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { BODY_LIMIT: String(LIMIT) } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { BODY_LIMIT: String(LIMIT) } });
   beforeEach(() => app.empty());
 
   const titles = async () =>
@@ -237,21 +233,17 @@ describe('an import of a resource of tenants', () => {
   const unique = schemaOf(Item);
   unique.index({ tenant: 1, sku: 1 }, { unique: true });
   const seen: string[] = [];
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Item,
-        input: NoteInput,
-        name: 'items',
-        schema: unique,
-        isolationFields: { create: { tenant: currentTenant } },
-        hooks: { afterCreate: ({ record, caller }) => void seen.push(`${record.text} of ${caller.tenant}`) },
-        import: true,
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Item,
+      input: NoteInput,
+      name: 'items',
+      schema: unique,
+      isolationFields: { create: { tenant: currentTenant } },
+      hooks: { afterCreate: ({ record, caller }) => void seen.push(`${record.text} of ${caller.tenant}`) },
+      import: true,
+    }),
+  );
 
   it('behaves like single creates: token, tenant, unique values, hooks', async () => {
     const lines = [1, 2, 1].map((n) => JSON.stringify({ text: `note ${n}`, sku: String(n) })).join('\n');

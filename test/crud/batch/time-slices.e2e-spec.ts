@@ -1,14 +1,10 @@
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 const LONG = 48;
 const FAULTS = JSON.stringify({ operations: Array<number>(1_000).fill(1) });
 
 describe('short requests', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   it('are answered between the runs of bulk requests that came before them', async () => {
     const headers = { 'Content-Type': 'application/json' };

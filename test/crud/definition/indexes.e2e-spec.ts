@@ -8,7 +8,9 @@ import { IsText } from '../../../src/common/fields/index.js';
 import { plansOf, type QueryPlan } from '../../support/query-plans.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, type TestApp, useApp } from '../../support/test-app.js';
+
+const token = await tokenOf(ACME);
 
 class LetterInput {
   @Prop({ type: String, required: true }) @IsText({ min: 1, max: 100, example: 'Dear Ada' }) title!: string;
@@ -104,13 +106,10 @@ describe.each(cases)(
   ({ resource, collection, path, start, hasCount, orders }) => {
     // The generated form reads what it replaces in the same operation, for its hooks.
     const isHandwritten = resource === 'handwritten todos';
-    let app: TestApp;
-    let token: string;
     let id: string;
 
+    const app = useApp(start);
     beforeAll(async () => {
-      app = await start();
-      token = await tokenOf(ACME);
       const now = Date.now();
       const records = Array.from({ length: 500 }, (_, i) => ({
         title: `Record ${i}`,
@@ -123,7 +122,6 @@ describe.each(cases)(
       const { insertedIds } = await app.database.collection(collection).insertMany(records);
       id = String(insertedIds[2]);
     });
-    afterAll(() => app.close());
 
     /** The plans of one request, which must succeed and send at least the commands named. */
     async function plans(

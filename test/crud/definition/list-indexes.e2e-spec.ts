@@ -7,6 +7,8 @@ import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
+const [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })]);
+
 class ReportInput {
   @IsText({ max: 80 }) text!: string;
 }
@@ -29,12 +31,6 @@ const reports = {
 } as const;
 
 describe('a resource that isolates reads and writes by two lists', () => {
-  let ada: string;
-  let bob: string;
-  beforeAll(async () => {
-    [ada, bob] = [await tokenOf(ACME, { sub: 'ada' }), await tokenOf(ACME, { sub: 'bob' })];
-  });
-
   it.each<[string, string, object]>([
     ['no query', '', {}],
     ['orders', '?sort=text', { query: { sort: ['text'] } }],

@@ -1,18 +1,16 @@
 import { ACME, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
+
+const token = await tokenOf(ACME);
 
 describe('Cache-Control', () => {
-  let app: TestApp;
-  let token: string;
   let todo: string;
   let post: string;
+  const app = useTestApp();
   beforeAll(async () => {
-    app = await createTestApp();
-    token = await tokenOf(ACME);
     todo = `/todos/${(await app.post('/todos', { title: 'x' })).body._id}`;
     post = `/posts/api/${(await app.post('/posts/api', { title: 'x' }, { token })).body._id}`;
   });
-  afterAll(() => app.close());
 
   const directive = async (method: string, path: string, request = {}) => {
     const { status, headers } = await app.request(method, path, request);

@@ -2,15 +2,11 @@ import { decodeJwt } from 'jose';
 import { sendBytes } from '../../support/raw-http.js';
 import { SECURITY_HEADERS } from '../../support/security-headers.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, useTestApp } from '../../support/test-app.js';
 
 describe('every answer', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { CORS_ORIGINS: 'https://a.example.com' } });
-  });
+  const app = useTestApp({ env: { CORS_ORIGINS: 'https://a.example.com' } });
   beforeEach(() => void (app.logLines.length = 0));
-  afterAll(() => app.close());
 
   const preflight = (origin: string, target = app) =>
     fetch(`${target.url}/todos`, {

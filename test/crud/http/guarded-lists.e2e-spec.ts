@@ -12,9 +12,10 @@ import {
   SelfGuard,
 } from '../../support/guarded-app.js';
 import { FileInput, OwnedFile } from '../../support/owned-files.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+
+const [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME, { sub: 'ada' })]);
 
 const shared = {
   input: FileInput,
@@ -85,46 +86,39 @@ class MemosController extends CrudController(memos) {}
 
 const READS = ['', '?limit=1', '?q=a', '?name=A', '/count', '/count?name=A'];
 
-let app: TestApp;
-let admin: string;
-let member: string;
-beforeAll(async () => {
-  app = await createResourceApp(
-    CrudModule.forFeature(
-      { ...shared, entity: Report, name: 'reports', routes: { get: adminsOnly } },
-      { providers: [AdminGuard] },
-    ),
-    CrudModule.forFeature(ledgers, { controller: LedgersController }),
-    CrudModule.forFeature(invoices, { controller: InvoicesController, providers: [AdminGuard] }),
-    CrudModule.forFeature({
-      ...shared,
-      entity: Person,
-      name: 'people',
-      routes: { get: { guards: [SelfGuard], ...forbidden } },
-    }),
-    CrudModule.forFeature({
-      ...shared,
-      entity: Vault,
-      name: 'vaults',
-      routes: { get: { guards: [VaultGuard], ...forbidden } },
-    }),
-    CrudModule.forFeature({
-      ...shared,
-      entity: Poster,
-      name: 'posters',
-      routes: { get: adminsOnly, list: { guards: [] }, count: { guards: [] } },
-    }),
-    CrudModule.forFeature({
-      ...shared,
-      entity: Survey,
-      name: 'surveys',
-      routes: { get: adminsOnly, count: { guards: [] } },
-    }),
-    CrudModule.forFeature(memos, { controller: MemosController }),
-  );
-  [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME, { sub: 'ada' })]);
-});
-afterAll(() => app.close());
+const app = useResourceApp(
+  CrudModule.forFeature(
+    { ...shared, entity: Report, name: 'reports', routes: { get: adminsOnly } },
+    { providers: [AdminGuard] },
+  ),
+  CrudModule.forFeature(ledgers, { controller: LedgersController }),
+  CrudModule.forFeature(invoices, { controller: InvoicesController, providers: [AdminGuard] }),
+  CrudModule.forFeature({
+    ...shared,
+    entity: Person,
+    name: 'people',
+    routes: { get: { guards: [SelfGuard], ...forbidden } },
+  }),
+  CrudModule.forFeature({
+    ...shared,
+    entity: Vault,
+    name: 'vaults',
+    routes: { get: { guards: [VaultGuard], ...forbidden } },
+  }),
+  CrudModule.forFeature({
+    ...shared,
+    entity: Poster,
+    name: 'posters',
+    routes: { get: adminsOnly, list: { guards: [] }, count: { guards: [] } },
+  }),
+  CrudModule.forFeature({
+    ...shared,
+    entity: Survey,
+    name: 'surveys',
+    routes: { get: adminsOnly, count: { guards: [] } },
+  }),
+  CrudModule.forFeature(memos, { controller: MemosController }),
+);
 beforeEach(() => app.empty());
 
 /** The statuses of the reads of a resource that has one record. */

@@ -4,9 +4,10 @@ import { CrudModule, type CrudOptions } from '../../../src/common/crud/index.js'
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { AdminGuard, createGloballyGuardedApp, SelfGuard } from '../../support/guarded-app.js';
 import { FileInput, OwnedFile } from '../../support/owned-files.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+
+const [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME)]);
 
 const shared = {
   input: FileInput,
@@ -27,29 +28,22 @@ class Poster extends OwnedFile {}
 @Schema({ timestamps: true })
 class Salary extends OwnedFile {}
 
-let app: TestApp;
-let admin: string;
-let member: string;
-beforeAll(async () => {
-  app = await createResourceApp(
-    CrudModule.forFeature({ ...shared, entity: Report, name: 'reports', routes: { get: adminsOnly } }),
-    CrudModule.forFeature({
-      ...shared,
-      entity: Person,
-      name: 'people',
-      routes: { update: { guards: [SelfGuard], errors: [403] } },
-    }),
-    CrudModule.forFeature({ ...shared, entity: Poster, name: 'posters', routes: { create: adminsOnly } }),
-    CrudModule.forFeature({
-      ...shared,
-      entity: Salary,
-      name: 'salaries',
-      output: (record, { claims }) => (claims.role === 'admin' ? record : { ...record, name: 'hidden' }),
-    }),
-  );
-  [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME)]);
-});
-afterAll(() => app.close());
+const app = useResourceApp(
+  CrudModule.forFeature({ ...shared, entity: Report, name: 'reports', routes: { get: adminsOnly } }),
+  CrudModule.forFeature({
+    ...shared,
+    entity: Person,
+    name: 'people',
+    routes: { update: { guards: [SelfGuard], errors: [403] } },
+  }),
+  CrudModule.forFeature({ ...shared, entity: Poster, name: 'posters', routes: { create: adminsOnly } }),
+  CrudModule.forFeature({
+    ...shared,
+    entity: Salary,
+    name: 'salaries',
+    output: (record, { claims }) => (claims.role === 'admin' ? record : { ...record, name: 'hidden' }),
+  }),
+);
 beforeEach(() => app.empty());
 
 const WHOLE = { 'Idempotency-Key': 'k1', Prefer: 'return=representation' };

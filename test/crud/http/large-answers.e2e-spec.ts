@@ -4,19 +4,18 @@ import { type ClientRequest, type IncomingMessage, request, type ServerResponse 
 import { eventually } from '../../support/eventually.js';
 import { expectProblem } from '../../support/problems.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 const RECORDS = 2_000;
 const TENANT = '665f1c2ab7e3a90d4c8b0001';
 
 describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
-  let app: TestApp;
   const open: ClientRequest[] = [];
+  const app = useTestApp({
+    env: { TODOS_API: form, TRUSTED_PROXIES: '127.0.0.1' },
+    limits: { lists: { maxInAll: 3, maxPerClient: 2 } },
+  });
   beforeAll(async () => {
-    app = await createTestApp({
-      env: { TODOS_API: form, TRUSTED_PROXIES: '127.0.0.1' },
-      limits: { lists: { maxInAll: 3, maxPerClient: 2 } },
-    });
     const description = 'x'.repeat(10_000);
     const records = Array.from({ length: RECORDS }, () => ({
       title: 'x',
@@ -34,7 +33,6 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
       expect((await app.get('/metrics')).text).toMatch(/^http_requests_in_flight 1$/m),
     );
   });
-  afterAll(() => app.close());
 
   /** Begins to read a list, and stops. */
   async function stall(address = '192.0.2.1'): Promise<IncomingMessage> {
@@ -114,9 +112,8 @@ async function textOf(response: IncomingMessage): Promise<string> {
 }
 
 describe('a large page', () => {
-  let app: TestApp;
+  const app = useTestApp();
   beforeAll(async () => {
-    app = await createTestApp();
     const content = 'x'.repeat(100_000);
     const createdAt = new Date();
     await app.database
@@ -125,7 +122,6 @@ describe('a large page', () => {
         Array.from({ length: 60 }, (_, i) => ({ title: `${i}`, content, tenant: TENANT, createdAt, __v: 0 })),
       );
   });
-  afterAll(() => app.close());
 
   it('is the same JSON as a small one', async () => {
     const large = await app.get('/posts/api?limit=50&offset=5');
@@ -172,11 +168,10 @@ describe('large pages that wait for memory', () => {
   /** Of 10 MB each, the half of the memory that one client may have. */
   const READERS = 6;
   const IN_ALL = 13;
-  let app: TestApp;
+  const app = useTestApp({
+    env: { MAX_RUNNING_REQUESTS: String(PLACES), TRUSTED_PROXIES: '127.0.0.1' },
+  });
   beforeAll(async () => {
-    app = await createTestApp({
-      env: { MAX_RUNNING_REQUESTS: String(PLACES), TRUSTED_PROXIES: '127.0.0.1' },
-    });
     const content = 'x'.repeat(100_000);
     const createdAt = new Date();
     const posts = Array.from({ length: 100 }, (_, i) => ({
@@ -188,7 +183,6 @@ describe('large pages that wait for memory', () => {
     }));
     await app.database.collection('posts').insertMany(posts);
   });
-  afterAll(() => app.close());
 
   it('do not block small requests, and are served in turn', async () => {
     const readers: ClientRequest[] = [];

@@ -5,8 +5,7 @@ import { Schema as MongooseSchema } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf } from '../../../src/common/fields/index.js';
 import { expectInvalid, expectProblem } from '../../support/problems.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 class Shelf {
   @Prop({ type: Map, of: String })
@@ -31,19 +30,15 @@ const HARMFUL =
   'The body is nested too deeply, or has an object with more than 10,000 names or a nested field named "constructor" or "_bsontype".';
 
 describe('names that clients choose', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Setting,
-        input: SettingInput,
-        name: 'settings',
-        bulk: true,
-        import: true,
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Setting,
+      input: SettingInput,
+      name: 'settings',
+      bulk: true,
+      import: true,
+    }),
+  );
 
   const both = async (body: object) => {
     const one = `/settings/${(await app.post('/settings', { labels: { a: 'b' } })).body._id}`;

@@ -9,7 +9,7 @@ import { watchCursors } from '../../support/open-cursors.js';
 import { expectInvalid } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.js';
 
 const ACCEPT = 'application/x-ndjson';
 const NDJSON = { headers: { Accept: ACCEPT } };
@@ -17,11 +17,7 @@ const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 describe('a list as NDJSON', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
   beforeEach(() => app.empty());
 
   const create = async (...titles: string[]) => {

@@ -6,7 +6,7 @@ import { Types } from 'mongoose';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.js';
 import { watchCursors } from '../../support/open-cursors.js';
 
 /** More than the sockets between a client and the service can hold. */
@@ -146,11 +146,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
 });
 
 describe.each(['generated', 'handwritten'])('an empty list of todos, %s', (form) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { TODOS_API: form } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { TODOS_API: form } });
 
   it('is an empty JSON array', async () => {
     const { status, body } = await app.get('/todos');

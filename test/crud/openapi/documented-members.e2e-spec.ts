@@ -4,8 +4,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Schema as MongooseSchema } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsText } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 /** An entry with a member that only the server sets, and one that clients only send. */
 class Line {
@@ -36,14 +35,10 @@ class SheetView {
 }
 
 describe('the document of answers', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Form, input: FormInput, name: 'forms' }),
-      CrudModule.forFeature({ entity: Sheet, input: FormInput, name: 'sheets', output: SheetView }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Form, input: FormInput, name: 'forms' }),
+    CrudModule.forFeature({ entity: Sheet, input: FormInput, name: 'sheets', output: SheetView }),
+  );
 
   const BODY = { title: 'A', lines: [{ name: 'a', code: 'secret' }] };
   const SHOWN = [{ name: 'a', state: 'open' }];

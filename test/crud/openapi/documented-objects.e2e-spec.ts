@@ -10,8 +10,7 @@ import {
   type JsonSchema,
 } from '../../../src/common/fields/index.js';
 import { CurrentScope, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 class Edition {
   @IsText({ max: 100 }) publisher!: string;
@@ -53,13 +52,11 @@ class BooksController extends CrudController(books) {
 }
 
 describe('the document of nested objects', () => {
-  let app: TestApp;
   let schemas: Record<string, JsonSchema>;
+  const app = useResourceApp(CrudModule.forFeature(books, { controller: BooksController }));
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(books, { controller: BooksController }));
     schemas = (await app.get('/docs/openapi.json')).body.components.schemas;
   });
-  afterAll(() => app.close());
 
   it.each([
     ['BookCreate', ['first']],

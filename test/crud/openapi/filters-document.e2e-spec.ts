@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 interface Parameter {
   name: string;
@@ -10,13 +10,11 @@ interface Parameter {
 }
 
 describe('the parameters of a query in the document', () => {
-  let app: TestApp;
   let paths: Record<string, { get: { parameters: Parameter[]; responses: Record<string, object> } }>;
+  const app = useTestApp();
   beforeAll(async () => {
-    app = await createTestApp();
     ({ paths } = (await app.get('/docs/openapi.json')).body);
   });
-  afterAll(() => app.close());
 
   const queryOf = (path: string) => paths[path]?.get.parameters.filter((one) => one.in === 'query') ?? [];
   const named = (path: string, name: string) => queryOf(path).find((one) => one.name === name);

@@ -24,6 +24,8 @@ import { CrudModule, IsText } from '../../../src/index.js';
 import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
+const token = await tokenOf(ACME);
+
 const NDJSON = 'application/x-ndjson';
 
 @Controller({ path: 'notes', version: '1' })
@@ -64,10 +66,6 @@ class ScopedGuard implements CanActivate {
 
 let app: INestApplication;
 let send: Awaited<ReturnType<typeof senderTo>>;
-let token: string;
-beforeAll(async () => {
-  token = await tokenOf(ACME);
-});
 afterEach(() => app.close());
 
 async function start(created: INestApplication, use: (started: INestApplication) => void = () => undefined) {

@@ -6,7 +6,7 @@ import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { NoteInput } from '../../support/bulk.js';
 import { expectInvalid } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { acme, globex } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
 @Schema({ timestamps: true })
@@ -28,8 +28,6 @@ const foreign = {
 
 describe('a cursor', () => {
   let app: TestApp;
-  let acme: string;
-  let globex: string;
   beforeAll(async () => {
     const isolationFields = { all: { tenant: currentTenant } };
     app = await createResourceApp(
@@ -37,7 +35,6 @@ describe('a cursor', () => {
       CrudModule.forFeature({ entity: Twig, input: NoteInput, name: 'twigs' }),
       CrudModule.forFeature({ entity: Root, input: NoteInput, name: 'roots', isolationFields }),
     );
-    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
   });
   afterAll(() => app.close());
 

@@ -5,7 +5,7 @@ import { expectInvalid } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { samples } from '../../support/samples.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.js';
 import { letters } from '../../support/letters.js';
 import { pageOf, walkForward } from '../../support/walks.js';
 import { sortedBy } from '../../support/order-model.js';
@@ -28,11 +28,7 @@ async function cursorOf(app: TestApp, path = '/todos', query: Record<string, str
 }
 
 describe('the text of a cursor', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
   beforeEach(async () => {
     await app.empty();
     await app.database.collection('todos').insertMany(todos);

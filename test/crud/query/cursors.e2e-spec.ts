@@ -4,7 +4,7 @@ import { sortedBy } from '../../support/order-model.js';
 import { Random } from '../../support/random.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { randomSamples, samples } from '../../support/samples.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, type TestApp, useApp } from '../../support/test-app.js';
 import { ACME, GLOBEX } from '../../support/tenants.js';
 import { ordersOf, pageOf, type Walk, walkBack, walkForward } from '../../support/walks.js';
 
@@ -42,13 +42,9 @@ const resources: Resource[] = [
 ];
 
 describe.each(resources)('a walk through $name by cursors', ({ name, path, start, records }) => {
-  let app: TestApp;
   let random: Random;
   let stored: Document[];
-  beforeAll(async () => {
-    app = await start();
-  });
-  afterAll(() => app.close());
+  const app = useApp(start);
   beforeEach(async () => {
     await app.empty();
     random = new Random(SEED);

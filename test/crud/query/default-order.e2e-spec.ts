@@ -9,8 +9,7 @@ import {
 } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import type { TenantScope } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 class CityInput {
   @IsText({ max: 20 }) name!: string;
@@ -34,12 +33,10 @@ class CitiesController extends CrudController(cities) {
 }
 
 describe('an override that gives lists another order', () => {
-  let app: TestApp;
+  const app = useResourceApp(CrudModule.forFeature(cities, { controller: CitiesController }));
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(cities, { controller: CitiesController }));
     for (const name of ['Bern', 'Aachen', 'Cork']) await app.post('/cities', { name });
   });
-  afterAll(() => app.close());
 
   const namesAt = async (query: string) => {
     const { body } = await app.get(`/cities${query}`);

@@ -4,19 +4,14 @@ import { expectInvalid } from '../../support/problems.js';
 import { createReferringApp, type NameInput, PATHS } from '../../support/referring-app.js';
 import { commandsOf, type SentCommand } from '../../support/sent-commands.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp, TestRequest } from '../../support/test-app.js';
+import { type TestRequest, useApp } from '../../support/test-app.js';
 
-let app: TestApp;
-let acme: string;
-let globex: string;
-beforeAll(async () => {
-  app = await createReferringApp();
-  [acme, globex] = await Promise.all([
-    tokenOf(ACME, { sub: 'ada', realm: 'r' }),
-    tokenOf(GLOBEX, { sub: 'bob', realm: 'r' }),
-  ]);
-});
-afterAll(() => app.close());
+const [acme, globex] = await Promise.all([
+  tokenOf(ACME, { sub: 'ada', realm: 'r' }),
+  tokenOf(GLOBEX, { sub: 'bob', realm: 'r' }),
+]);
+
+const app = useApp(createReferringApp);
 beforeEach(() => app.empty());
 
 /** Stores a record and gives its identifier. */

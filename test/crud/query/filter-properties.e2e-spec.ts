@@ -2,7 +2,7 @@ import { type ModelRecord, selected, written } from '../../support/query-model.j
 import { QUERIED_RESOURCES } from '../../support/queried-resources.js';
 import { madeQuery, madeRecord } from '../../support/random-queries.js';
 import { Random } from '../../support/random.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useApp } from '../../support/test-app.js';
 
 const SEED = Number(process.env.QUERY_SEED ?? 1);
 /** Random queries of each resource. */
@@ -13,16 +13,14 @@ describe.each(QUERIED_RESOURCES)(
   `random queries of $name, seed ${SEED}`,
   ({ path, collection, start, ...resource }) => {
     const random = new Random(SEED);
-    let app: TestApp;
     let records: ModelRecord[];
 
+    const app = useApp(start);
     beforeAll(async () => {
-      app = await start();
       const made = Array.from({ length: RECORDS }, () => madeRecord(random, resource.fields, collection));
       await app.database.collection(collection).insertMany(made.map(({ stored }) => stored));
       records = made.map(({ model }) => model);
     });
-    afterAll(() => app.close());
 
     it('return the records that the rules select, in the order that they define', async () => {
       for (let i = 0; i < QUERIES; i++) {

@@ -1,13 +1,9 @@
 /** @mongodb */
 import { expectInvalid } from '../../support/problems.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 describe('filters and orders of todos', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
   beforeEach(() => app.empty());
 
   const create = (body: object) => app.post('/todos', body);

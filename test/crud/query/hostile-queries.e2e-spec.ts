@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Random } from '../../support/random.js';
 import { sendRaw } from '../../support/raw-http.js';
-import { createTestApp, type TestApp, type TestResponse } from '../../support/test-app.js';
+import { type TestResponse, useTestApp } from '../../support/test-app.js';
 
 const SEED = Number(process.env.QUERY_SEED ?? 1);
 /** Random query strings. */
@@ -91,13 +91,11 @@ const UNREADABLE: readonly (readonly [name: string, query: string])[] = [
 ];
 
 describe('hostile queries', () => {
-  let app: TestApp;
+  const app = useTestApp({ env: { LOG_LEVEL: 'error' } });
   beforeAll(async () => {
-    app = await createTestApp({ env: { LOG_LEVEL: 'error' } });
     await app.post('/todos', { title: 'Stands' });
     await app.get('/todos?title[contains]=x');
   });
-  afterAll(() => app.close());
 
   const raw = (query: string) => sendRaw(app.url, { path: `/todos?${query}` });
 

@@ -8,7 +8,7 @@ import { ContractModel, type ModelRecord, type Prediction, present } from '../..
 import { type Operation, operations } from '../../support/contract-operations.js';
 import { eventually } from '../../support/eventually.js';
 import { tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse } from '../../support/test-app.js';
+import { type TestResponse, useTestApp } from '../../support/test-app.js';
 
 const EVENT_TYPES = { create: 'posts.created', update: 'posts.updated', del: 'posts.archived' } as const;
 const METHODS = {
@@ -30,12 +30,8 @@ const PARAMETERS = {
 };
 
 describe.each(['generated', 'handwritten'])('random sequences of requests, todos %s', (form) => {
-  let app: TestApp;
   const tokens = new Map<string, string>();
-  beforeAll(async () => {
-    app = await createTestApp({ env: { TODOS_API: form } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { TODOS_API: form } });
 
   it('are answered as the model predicts, and change what it predicts and nothing else', async () => {
     const property = fc.asyncProperty(operations, async (sequence) => {

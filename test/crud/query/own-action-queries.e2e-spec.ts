@@ -4,8 +4,7 @@ import { Schema } from '@nestjs/mongoose';
 import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import { NoteInput } from '../../support/bulk.js';
 import { expectInvalid } from '../../support/problems.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 @Schema({ timestamps: true })
 class Rhyme extends NoteInput {}
@@ -31,11 +30,7 @@ class RhymesController extends CrudController(rhymes) {
 
 describe('the parameters of your own action', () => {
   const path = '/rhymes/on';
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(rhymes, { controller: RhymesController }));
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(CrudModule.forFeature(rhymes, { controller: RhymesController }));
 
   it('are passed as they were sent', async () => {
     expect((await app.get(`${path}?word=time`)).body).toEqual({ word: 'time' });

@@ -3,7 +3,7 @@ import { Types } from 'mongoose';
 import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, useTestApp } from '../../support/test-app.js';
 
 /** The targets of a `Link` header by their relations (RFC 8288). */
 function linksOf(headers: Headers): Record<string, string> {
@@ -17,11 +17,7 @@ function linksOf(headers: Headers): Record<string, string> {
 }
 
 describe('the parameters of a page', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
   beforeEach(async () => {
     await app.empty();
     const todos = Array.from({ length: 7 }, (_, i) => ({

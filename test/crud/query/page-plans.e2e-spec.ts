@@ -4,8 +4,10 @@ import { letters } from '../../support/letters.js';
 import { plansOf } from '../../support/query-plans.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, type TestApp, useApp } from '../../support/test-app.js';
 import { ordersOf, pageOf } from '../../support/walks.js';
+
+const token = await tokenOf(ACME);
 
 const RECORDS = 2_000;
 const LIMIT = 10;
@@ -41,14 +43,10 @@ function records(): mongoose.mongo.Document[] {
 }
 
 describe.each(cases)('what pages of $resource cost', ({ collection, path, start }) => {
-  let app: TestApp;
-  let token: string;
+  const app = useApp(start);
   beforeAll(async () => {
-    app = await start();
-    token = await tokenOf(ACME);
     await app.database.collection(collection).insertMany(records());
   });
-  afterAll(() => app.close());
 
   it('reads no more in the middle and at the end than at the start, in every order, without sorting', async () => {
     for (const sort of await ordersOf(app, path, { token })) {

@@ -19,9 +19,8 @@ import {
   type TenantScope,
   unrestrictedScope,
 } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
+import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
 class Label {
   @Prop({ unique: true }) @IsText({ max: 20 }) code!: string;
@@ -82,14 +81,7 @@ class CardsController extends CrudController(cards) {
   }
 }
 
-let app: TestApp;
-let acme: string;
-let globex: string;
-beforeAll(async () => {
-  app = await createResourceApp(CrudModule.forFeature(cards, { controller: CardsController }));
-  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-});
-afterAll(() => app.close());
+const app = useResourceApp(CrudModule.forFeature(cards, { controller: CardsController }));
 
 /** Asks without the document, which knows an own action's answer as a record. */
 async function ask(path: string, token?: string) {
@@ -143,12 +135,8 @@ describe('public reads of one’s own', () => {
 });
 
 describe('a resource with an archive', () => {
-  let plain: TestApp;
   let made = 0;
-  beforeAll(async () => {
-    plain = await createResourceApp(CrudModule.forFeature(cards));
-  });
-  afterAll(() => plain.close());
+  const plain = useResourceApp(CrudModule.forFeature(cards));
 
   describeCrudContract('cards', {
     app: () => plain.app,

@@ -11,7 +11,7 @@ import {
 } from '../../support/problems.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { createResourceApp, resourceRoot } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { acme, globex } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 import { relatives, type Voucher, type VoucherInput, voucherOptions } from '../../support/vouchers.js';
 
@@ -29,8 +29,6 @@ interface Told {
 /** The hooks of the test that runs. */
 let hooks: CrudHooks<Voucher, VoucherInput> = {};
 let app: TestApp;
-let acme: string;
-let globex: string;
 beforeAll(async () => {
   const options = voucherOptions({
     beforeUpdate: (context) => hooks.beforeUpdate?.(context),
@@ -38,7 +36,6 @@ beforeAll(async () => {
     beforeDel: (context) => hooks.beforeDel?.(context),
   });
   app = await createResourceApp(CrudModule.forFeature(options), ...relatives);
-  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
 });
 afterAll(() => app.close());
 beforeEach(async () => {

@@ -23,8 +23,8 @@ import {
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsEmail, IsInt, IsString, ValidateNested } from 'class-validator';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp, TestResponse } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import type { TestResponse } from '../../support/test-app.js';
 
 class PaymentRequired extends HttpException {
   constructor() {
@@ -110,11 +110,7 @@ class ThrowingController {
 @Module({ controllers: [ThrowingController] })
 class ThrowingModule {}
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createResourceApp({ module: ThrowingModule });
-});
-afterAll(() => app.close());
+const app = useResourceApp({ module: ThrowingModule });
 
 /** Asserts a whole answer. */
 function expectAnswer(

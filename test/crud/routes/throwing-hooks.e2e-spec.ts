@@ -11,8 +11,7 @@ import {
   InjectCrudService,
 } from '../../../src/common/crud/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 class CrateInput {
   @IsText({ max: 20 }) text!: string;
@@ -53,20 +52,16 @@ class CrateHooks {
 const OUR_SIDE = 'Something went wrong on our side. Quote the requestId when you report it.';
 
 describe('an exception of a hook', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Crate,
-        input: CrateInput,
-        name: 'crates',
-        hooks: CrateHooks,
-        bulk: true,
-        routes: { create: { errors: [404, 409] } },
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Crate,
+      input: CrateInput,
+      name: 'crates',
+      hooks: CrateHooks,
+      bulk: true,
+      routes: { create: { errors: [404, 409] } },
+    }),
+  );
   beforeEach(() => app.empty());
 
   const count = async () => (await app.get('/crates/count')).body.count as number;

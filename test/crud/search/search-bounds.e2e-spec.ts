@@ -2,8 +2,8 @@
 import { Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { useTestApp } from '../../support/test-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
 class BookInput {
@@ -20,19 +20,15 @@ const words = (count: number, first = 0) =>
   Array.from({ length: count }, (_, i) => `w${(first + i).toString(36)}`).join(' ');
 
 describe('a record with very many words', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Book,
-        input: BookInput,
-        name: 'books',
-        query: { search: ['title', 'content', 'notes'] },
-        bulk: true,
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Book,
+      input: BookInput,
+      name: 'books',
+      query: { search: ['title', 'content', 'notes'] },
+      bulk: true,
+    }),
+  );
   beforeEach(() => app.empty());
 
   const fault = (field: string) => ({
@@ -83,11 +79,7 @@ describe('a record with very many words', () => {
 });
 
 describe('a post of as many words as its content can have', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   it('is stored, and found by each', async () => {
     const codes = Array.from({ length: 50_000 }, (_, i) => (i < 20_000 ? 0x4e00 + i : 0x20000 + i - 20_000));

@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Random } from '../../support/random.js';
 import { recipes } from '../../support/recipes.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import {
   matches,
   type ModelQuery,
@@ -12,7 +12,8 @@ import {
   write,
 } from '../../support/search-model.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+
+const token = await tokenOf(ACME);
 
 const SEED = Number(process.env.SEARCH_SEED ?? 20_261_121);
 
@@ -25,13 +26,10 @@ interface Model {
 
 describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
   const random = new Random(SEED);
-  let app: TestApp;
-  let token: string;
   const models: Model[] = [];
 
+  const app = useResourceApp(recipes());
   beforeAll(async () => {
-    app = await createResourceApp(recipes());
-    token = await tokenOf(ACME);
     for (let i = 0; i < 60; i++) {
       const words = randomRecord();
       const author = random.pick(['Ada', 'Bo']);
@@ -42,7 +40,6 @@ describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
     const other = await tokenOf(GLOBEX);
     for (let i = 0; i < 20; i++) await app.post('/recipes', bodyOf(randomRecord()), { token: other });
   });
-  afterAll(() => app.close());
 
   function randomRecord(): ModelRecord {
     const value = () => randomWords(random);

@@ -3,19 +3,17 @@ import { EventEmitter2 } from '@nestjs/event-emitter';
 import { expectInvalid } from '../../support/problems.js';
 import { plansOf } from '../../support/query-plans.js';
 import { recipes } from '../../support/recipes.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
+
+const token = await tokenOf(ACME);
 
 const encoded = (q: string) => encodeURIComponent(q);
 
 describe('a search of todos', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
   beforeEach(() => app.empty());
 
   const titles = async (q: string, more = '') =>
@@ -185,13 +183,7 @@ describe('a search of todos', () => {
 });
 
 describe('a search of posts', () => {
-  let app: TestApp;
-  let token: string;
-  beforeAll(async () => {
-    app = await createTestApp();
-    token = await tokenOf(ACME);
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   const count = async (q: string) => (await app.get(`/posts/api/count?q=${encoded(q)}`)).body.count as number;
 
@@ -226,13 +218,7 @@ describe('a search of posts', () => {
 });
 
 describe('a search of a resource of its own', () => {
-  let app: TestApp;
-  let token: string;
-  beforeAll(async () => {
-    app = await createResourceApp(recipes());
-    token = await tokenOf(ACME);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(recipes());
   beforeEach(() => app.empty());
 
   const create = async (body: object) =>

@@ -2,8 +2,7 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsText } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 /** A step of a route: its code is for the driver alone. */
 class Step {
@@ -79,12 +78,8 @@ const PARCELS = [
 const BODY = { steps: STEPS, parcels: PARCELS, start: { steps: STEPS } };
 
 describe('a hook that edits lists whose entries have hidden members', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(routes);
-  });
+  const app = useResourceApp(routes);
   beforeEach(() => app.empty());
-  afterAll(() => app.close());
 
   const stored = () => app.database.collection<Route>('routes').findOne({});
 

@@ -4,8 +4,7 @@ import { Types } from 'mongoose';
 import { CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import { IsNested, IsText } from '../../../src/common/fields/index.js';
 import { CurrentScope, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 class Account {
   @IsText({ max: 20 }) name!: string;
@@ -64,11 +63,7 @@ class MembersController extends CrudController(members) {
 }
 
 describe('a resource whose hook and controller use parts of a request', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(members, { controller: MembersController }), badges);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(CrudModule.forFeature(members, { controller: MembersController }), badges);
   beforeEach(() => app.empty());
 
   it('keeps hidden members of a nested object that a beforeCreate hook changes', async () => {

@@ -13,9 +13,8 @@ import {
 } from '../../../src/common/crud/index.js';
 import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
+import { ACME, acme, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
 
 class BookInput {
   @Prop({ type: String, required: true })
@@ -56,16 +55,9 @@ class BooksController extends CrudController(booksCrud) {
 }
 
 describe('a resource whose every action is scoped by tenant', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature(booksCrud, { controller: BooksController, service: BooksService }),
-    );
-    [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature(booksCrud, { controller: BooksController, service: BooksService }),
+  );
   beforeEach(() => app.empty());
 
   const create = async (token: string, body: object) =>

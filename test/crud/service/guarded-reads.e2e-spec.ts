@@ -1,20 +1,15 @@
 import { createGloballyGuardedApp, createGuardedApp } from '../../support/guarded-app.js';
 import { expectInvalid } from '../../support/problems.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useApp } from '../../support/test-app.js';
 import { postWhole } from '../../support/whole-records.js';
+
+const [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME)]);
 
 const NOWHERE = '665f1c2ab7e3a90d4c8bffff';
 const WHOLE = { Prefer: 'return=representation' };
 
-let app: TestApp;
-let admin: string;
-let member: string;
-beforeAll(async () => {
-  app = await createGuardedApp();
-  [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME)]);
-});
-afterAll(() => app.close());
+const app = useApp(createGuardedApp);
 beforeEach(() => app.empty());
 
 async function created(path: string, body: object = { name: 'A' }): Promise<string> {

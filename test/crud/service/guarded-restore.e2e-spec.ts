@@ -1,16 +1,11 @@
 import { createGuardedArchives } from '../../support/guarded-app.js';
 import { expectProblem } from '../../support/problems.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useApp } from '../../support/test-app.js';
 
-let app: TestApp;
-let admin: string;
-let member: string;
-beforeAll(async () => {
-  app = await createGuardedArchives();
-  [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME)]);
-});
-afterAll(() => app.close());
+const [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME)]);
+
+const app = useApp(createGuardedArchives);
 beforeEach(() => app.empty());
 
 /** Path of a record that an administrator has archived. */

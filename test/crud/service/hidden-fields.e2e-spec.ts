@@ -5,8 +5,7 @@ import { Types } from 'mongoose';
 import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsText } from '../../../src/common/fields/index.js';
 import { NoteInput } from '../../support/bulk.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 @Schema({ timestamps: true })
 class Locker extends NoteInput {
@@ -82,18 +81,14 @@ const EDITS: Record<string, (draft: Draft) => void> = {
 const edit = ({ record }: { record: Draft }) => EDITS[record.text ?? '']?.(record);
 
 describe('a hook that removes a field with select: false', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Safe,
-        input: SafeInput,
-        name: 'safes',
-        hooks: { beforeCreate: edit, beforeUpdate: edit },
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Safe,
+      input: SafeInput,
+      name: 'safes',
+      hooks: { beforeCreate: edit, beforeUpdate: edit },
+    }),
+  );
   beforeEach(() => app.empty());
 
   const codes = async () => {
@@ -132,11 +127,7 @@ describe('a hook that removes a field with select: false', () => {
 });
 
 describe('a field with select: false', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(lockers, { controller: LockersController }));
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(CrudModule.forFeature(lockers, { controller: LockersController }));
 
   it('is not shown, even if a handler returns it', async () => {
     const _id = '665f1c2ab7e3a90d4c8b4567';

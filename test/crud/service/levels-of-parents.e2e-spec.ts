@@ -4,9 +4,8 @@ import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsIdentifier, IsReference, IsText } from '../../../src/common/fields/index.js';
 import { claim, currentTenant } from '../../../src/common/tenancy/index.js';
 import { expectInvalid, expectNotFound, expectProblem } from '../../support/problems.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 class TextInput {
   @IsText({ min: 1, max: 100 }) text!: string;
@@ -48,50 +47,48 @@ const role = { all: { role: claim('role') } };
 const belowReply = { entity: Reply, param: 'replyId', field: 'reply' } as const;
 
 describe('resources with two levels of parents', () => {
-  let app: TestApp;
   let acme: string;
   let globex: string;
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Thread, input: TextInput, name: 'threads', isolationFields: tenant }),
+    CrudModule.forFeature({
+      entity: Reply,
+      input: TextInput,
+      name: 'replies',
+      path: 'threads/:threadId/replies',
+      parent: { entity: Thread, param: 'threadId', field: 'thread' },
+      isolationFields: role,
+    }),
+    CrudModule.forFeature({
+      entity: Reaction,
+      input: TextInput,
+      name: 'reactions',
+      path: 'threads/:threadId/replies/:replyId/reactions',
+      parent: belowReply,
+      isolationFields: role,
+    }),
+    CrudModule.forFeature({
+      entity: Note,
+      input: TextInput,
+      name: 'notes',
+      path: 'replies/:replyId/notes',
+      parent: belowReply,
+      isolationFields: role,
+    }),
+    CrudModule.forFeature({
+      entity: Bookmark,
+      input: BookmarkInput,
+      name: 'bookmarks',
+      isolationFields: tenant,
+      references: { reply: { to: Reply } },
+    }),
+  );
   beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Thread, input: TextInput, name: 'threads', isolationFields: tenant }),
-      CrudModule.forFeature({
-        entity: Reply,
-        input: TextInput,
-        name: 'replies',
-        path: 'threads/:threadId/replies',
-        parent: { entity: Thread, param: 'threadId', field: 'thread' },
-        isolationFields: role,
-      }),
-      CrudModule.forFeature({
-        entity: Reaction,
-        input: TextInput,
-        name: 'reactions',
-        path: 'threads/:threadId/replies/:replyId/reactions',
-        parent: belowReply,
-        isolationFields: role,
-      }),
-      CrudModule.forFeature({
-        entity: Note,
-        input: TextInput,
-        name: 'notes',
-        path: 'replies/:replyId/notes',
-        parent: belowReply,
-        isolationFields: role,
-      }),
-      CrudModule.forFeature({
-        entity: Bookmark,
-        input: BookmarkInput,
-        name: 'bookmarks',
-        isolationFields: tenant,
-        references: { reply: { to: Reply } },
-      }),
-    );
     [acme, globex] = (await Promise.all([ACME, GLOBEX].map((id) => tokenOf(id, { role: 'editor' })))) as [
       string,
       string,
     ];
   });
-  afterAll(() => app.close());
   beforeEach(() => app.empty());
 
   const created = async (path: string, body: object = { text: 'Hello' }) =>

@@ -2,8 +2,7 @@ import { Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import { eventually } from '../../support/eventually.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 class NoteInput {
   @IsText({ min: 1, max: 100 }) text!: string;
@@ -13,18 +12,14 @@ class NoteInput {
 class Note extends NoteInput {}
 
 describe('an output that is a function', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Note,
-        input: NoteInput,
-        name: 'notes',
-        output: ({ _id, text }) => ({ _id, length: text.length, words: text.split(' ') }),
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Note,
+      input: NoteInput,
+      name: 'notes',
+      output: ({ _id, text }) => ({ _id, length: text.length, words: text.split(' ') }),
+    }),
+  );
 
   it('is documented as an object of any fields, and answered everywhere', async () => {
     const headers = { Prefer: 'return=representation' };
@@ -50,19 +45,15 @@ describe('an output that is an asynchronous function', () => {
   class Leaf extends NoteInput {}
   const late = (): Promise<object> => Promise.reject(new Error('No record.'));
 
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Card, input: NoteInput, name: 'cards', output: late }),
-      CrudModule.forFeature({
-        entity: Leaf,
-        input: NoteInput,
-        name: 'leaves',
-        output: { type: NoteInput, from: late as () => never },
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Card, input: NoteInput, name: 'cards', output: late }),
+    CrudModule.forFeature({
+      entity: Leaf,
+      input: NoteInput,
+      name: 'leaves',
+      output: { type: NoteInput, from: late as () => never },
+    }),
+  );
 
   it.each(['/cards', '/leaves'])('is a 500 that the log explains, not an empty record: %s', async (path) => {
     expect((await app.post(path, { text: 'Buy stamps' })).status).toBe(201);
@@ -85,14 +76,10 @@ describe('an output that fails on one of the records', () => {
     return (record.text in RETURNED ? RETURNED[record.text] : record) as object;
   };
 
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Slip, input: NoteInput, name: 'slips', output }),
-    );
-  });
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Slip, input: NoteInput, name: 'slips', output }),
+  );
   beforeEach(() => app.empty());
-  afterAll(() => app.close());
 
   const linesOf = (id: string) => app.logLines.filter(({ requestId }) => requestId === id);
 

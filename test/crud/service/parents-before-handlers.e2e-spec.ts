@@ -17,9 +17,10 @@ import {
   type TenantScope,
   unrestrictedScope,
 } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+
+const [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })]);
 
 class TextInput {
   @IsText({ max: 80 }) text!: string;
@@ -120,26 +121,21 @@ class LettersController extends CrudController(letters, LettersService) {
   }
 }
 
-let app: TestApp;
 let service: LettersService;
-let ada: string;
-let bob: string;
 let path: string;
 let id: string;
+const app = useResourceApp(
+  CrudModule.forFeature({
+    entity: Folder,
+    input: TextInput,
+    name: 'folders',
+    isolationFields: { all: { owner: claim('sub') } },
+  }),
+  CrudModule.forFeature(letters, { controller: LettersController, service: LettersService }),
+);
 beforeAll(async () => {
-  app = await createResourceApp(
-    CrudModule.forFeature({
-      entity: Folder,
-      input: TextInput,
-      name: 'folders',
-      isolationFields: { all: { owner: claim('sub') } },
-    }),
-    CrudModule.forFeature(letters, { controller: LettersController, service: LettersService }),
-  );
   service = app.app.get(getCrudServiceToken(Letter), { strict: false });
-  [ada, bob] = [await tokenOf(ACME, { sub: 'ada' }), await tokenOf(ACME, { sub: 'bob' })];
 });
-afterAll(() => app.close());
 beforeEach(async () => {
   await app.empty();
   const { body } = await app.post('/folders', { text: 'x' }, { token: ada });

@@ -4,7 +4,7 @@ import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsReference } from '../../../src/common/fields/index.js';
 import { NoteInput } from '../../support/bulk.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
 /** Races of each kind of write with a delete. `REFERENCE_RACES=100` makes it 1,200 races in all. */
@@ -93,43 +93,39 @@ describe.each(['restrict', 'unset', 'cascade'] as const)('a reference with onDel
 });
 
 describe('a record that others refer to', () => {
-  let app: TestApp;
   /** What hooks do next. */
   let beforeBook: () => Promise<unknown>;
   let beforeLabelGoes: () => Promise<unknown>;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Shelf,
-        input: NoteInput,
-        name: 'shelves',
-        query: { filter: ['text'] },
-      }),
-      CrudModule.forFeature({
-        entity: Book,
-        input: BookInput,
-        name: 'books',
-        references: { shelf: { to: Shelf, onDelete: 'restrict' } },
-        hooks: {
-          beforeCreate: async () => {
-            await beforeBook();
-          },
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Shelf,
+      input: NoteInput,
+      name: 'shelves',
+      query: { filter: ['text'] },
+    }),
+    CrudModule.forFeature({
+      entity: Book,
+      input: BookInput,
+      name: 'books',
+      references: { shelf: { to: Shelf, onDelete: 'restrict' } },
+      hooks: {
+        beforeCreate: async () => {
+          await beforeBook();
         },
-      }),
-      CrudModule.forFeature({
-        entity: Label,
-        input: BookInput,
-        name: 'labels',
-        references: { shelf: { to: Shelf, onDelete: 'cascade' } },
-        hooks: {
-          beforeDel: async () => {
-            await beforeLabelGoes();
-          },
+      },
+    }),
+    CrudModule.forFeature({
+      entity: Label,
+      input: BookInput,
+      name: 'labels',
+      references: { shelf: { to: Shelf, onDelete: 'cascade' } },
+      hooks: {
+        beforeDel: async () => {
+          await beforeLabelGoes();
         },
-      }),
-    );
-  });
-  afterAll(() => app.close());
+      },
+    }),
+  );
   let shelf: string;
   beforeEach(async () => {
     beforeBook = beforeLabelGoes = () => Promise.resolve();

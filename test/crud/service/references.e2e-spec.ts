@@ -2,8 +2,7 @@
 import { Schema } from '@nestjs/mongoose';
 import { type BeforeDel, CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 
 class NodeInput {
   @IsReference(() => GraphNode, { optional: true }) next?: string;
@@ -38,31 +37,27 @@ class Bag extends BagInput {}
 let beforeDelOfLeaf: (context: BeforeDel<Leaf>) => Promise<void>;
 
 describe('deleting a record that others refer to', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: GraphNode,
-        input: NodeInput,
-        name: 'nodes',
-        references: { next: { to: GraphNode, onDelete: 'cascade' } },
-      }),
-      CrudModule.forFeature({
-        entity: Album,
-        input: AlbumInput,
-        name: 'albums',
-        references: { nodes: { to: GraphNode, onDelete: 'unset' } },
-      }),
-      CrudModule.forFeature({
-        entity: Leaf,
-        input: LeafInput,
-        name: 'leaves',
-        references: { node: { to: GraphNode, onDelete: 'cascade' } },
-        hooks: { beforeDel: (context: BeforeDel<Leaf>) => beforeDelOfLeaf(context) },
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: GraphNode,
+      input: NodeInput,
+      name: 'nodes',
+      references: { next: { to: GraphNode, onDelete: 'cascade' } },
+    }),
+    CrudModule.forFeature({
+      entity: Album,
+      input: AlbumInput,
+      name: 'albums',
+      references: { nodes: { to: GraphNode, onDelete: 'unset' } },
+    }),
+    CrudModule.forFeature({
+      entity: Leaf,
+      input: LeafInput,
+      name: 'leaves',
+      references: { node: { to: GraphNode, onDelete: 'cascade' } },
+      hooks: { beforeDel: (context: BeforeDel<Leaf>) => beforeDelOfLeaf(context) },
+    }),
+  );
   beforeEach(async () => {
     beforeDelOfLeaf = () => Promise.resolve();
     await app.empty();

@@ -8,6 +8,12 @@ import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
 
+const [ada, bob, eve] = await Promise.all([
+  tokenOf(ACME, { sub: 'ada' }),
+  tokenOf(ACME, { sub: 'bob' }),
+  tokenOf(GLOBEX, { sub: 'eve' }),
+]);
+
 class NameInput {
   @IsText({ max: 20 }) name!: string;
 }
@@ -45,16 +51,6 @@ class Box extends NameInput {
 const tenant = { tenant: currentTenant };
 
 let app: TestApp;
-let ada: string;
-let bob: string;
-let eve: string;
-beforeAll(async () => {
-  [ada, bob, eve] = [
-    await tokenOf(ACME, { sub: 'ada' }),
-    await tokenOf(ACME, { sub: 'bob' }),
-    await tokenOf(GLOBEX, { sub: 'eve' }),
-  ];
-});
 
 describe('a record that others restrict', () => {
   const references = { kind: { to: Kind, onDelete: 'restrict' } } as const;

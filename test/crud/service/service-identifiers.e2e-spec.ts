@@ -11,9 +11,8 @@ import {
 import { InvalidIdError } from '../../../src/common/errors/index.js';
 import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 class NoteInput {
   @IsText({ min: 1, max: 100 }) text!: string;
@@ -39,14 +38,12 @@ class NotesController extends CrudController(notes) {
 }
 
 describe('a verb of a service for a single record', () => {
-  let app: TestApp;
   let service: CrudService<Note, NoteInput>;
   const scope = scopeOf({ tenant: ACME });
+  const app = useResourceApp(CrudModule.forFeature(notes, { controller: NotesController }));
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(notes, { controller: NotesController }));
     service = app.app.get(getCrudServiceToken(Note), { strict: false });
   });
-  afterAll(() => app.close());
   beforeEach(() => app.empty());
 
   it.each([[undefined], [null], [''], [5], ['1'], [{ $ne: null }], [[ACME]], [{ _bsontype: 'ObjectId' }]])(

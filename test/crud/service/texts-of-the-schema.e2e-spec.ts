@@ -4,8 +4,7 @@ import { IsString } from 'class-validator';
 import mongoose, { Schema as MongooseSchema } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsText, schemaOf } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 class Plate {
   @IsText({ max: 20 }) word!: string;
@@ -124,11 +123,7 @@ const bells = CrudModule.forFeature({
 });
 
 describe('a create with a hook, whose schema differs from the class', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(doors, lamps, bells);
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(doors, lamps, bells);
   beforeEach(() => app.empty());
 
   const open = async (set: object) => {

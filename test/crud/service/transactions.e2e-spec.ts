@@ -7,8 +7,7 @@ import { from, lastValueFrom } from 'rxjs';
 import { CrudModule, crudOptions, CrudService } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import { claim, type TenantScope, unrestrictedScope } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
 class LetterInput {
@@ -96,17 +95,15 @@ const WAYS: readonly (readonly [string, Run])[] = [
 ];
 
 describe('a verb that is called inside a transaction of Mongoose', () => {
-  let app: TestApp;
   let connection: Connection;
   let service: LettersService;
+  const app = useResourceApp(
+    CrudModule.forFeature(letters, { service: LettersService, providers: [InTransaction] }),
+  );
   beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature(letters, { service: LettersService, providers: [InTransaction] }),
-    );
     connection = app.connection;
     service = app.app.get(LettersService, { strict: false });
   });
-  afterAll(() => app.close());
   beforeEach(() => app.empty());
 
   const stored = () => app.database.collection('letters').find().toArray();

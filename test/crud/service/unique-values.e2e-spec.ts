@@ -9,6 +9,12 @@ import { createResourceApp, resourceRoot } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
+const [ada, bob, eve] = await Promise.all([
+  tokenOf(ACME, { sub: 'ada' }),
+  tokenOf(ACME, { sub: 'bob' }),
+  tokenOf(GLOBEX, { sub: 'eve' }),
+]);
+
 class SiteInput {
   @Prop({ unique: true }) @IsText({ max: 20 }) slug!: string;
   @Prop({ unique: true, sparse: true }) @IsText({ max: 20, optional: true }) code?: string;
@@ -77,16 +83,6 @@ const sites = () => [
 ];
 
 let app: TestApp;
-let ada: string;
-let bob: string;
-let eve: string;
-beforeAll(async () => {
-  [ada, bob, eve] = [
-    await tokenOf(ACME, { sub: 'ada' }),
-    await tokenOf(ACME, { sub: 'bob' }),
-    await tokenOf(GLOBEX, { sub: 'eve' }),
-  ];
-});
 
 describe('a unique value', () => {
   beforeAll(async () => {

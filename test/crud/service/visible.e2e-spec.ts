@@ -4,9 +4,10 @@ import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+
+const token = await tokenOf(ACME);
 
 class PageInput {
   @IsText({ max: 80 }) text!: string;
@@ -27,25 +28,20 @@ class Sheet extends PageInput {
 const visible = { published: true };
 
 describe.each(['leaves', 'sheets'])('records of %s that are not visible', (name) => {
-  let app: TestApp;
-  let token: string;
   const shown = new Types.ObjectId();
   const hidden = new Types.ObjectId();
 
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Leaf, input: PageInput, name: 'leaves', visible }),
-      CrudModule.forFeature({
-        entity: Sheet,
-        input: PageInput,
-        name: 'sheets',
-        visible,
-        archive: { field: 'deletedAt' },
-        isolationFields: { all: { tenant: currentTenant } },
-      }),
-    );
-    token = await tokenOf(ACME);
-  });
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Leaf, input: PageInput, name: 'leaves', visible }),
+    CrudModule.forFeature({
+      entity: Sheet,
+      input: PageInput,
+      name: 'sheets',
+      visible,
+      archive: { field: 'deletedAt' },
+      isolationFields: { all: { tenant: currentTenant } },
+    }),
+  );
   beforeEach(async () => {
     await app.empty();
     const record = { text: 'A', createdAt: new Date(0), updatedAt: new Date(0), __v: 0 };
@@ -55,7 +51,6 @@ describe.each(['leaves', 'sheets'])('records of %s that are not visible', (name)
       { ...record, tenant, _id: hidden, published: false },
     ]);
   });
-  afterAll(() => app.close());
 
   it('are absent from list, page and count', async () => {
     const ids = (records: { _id: string }[]) => records.map(({ _id }) => _id);

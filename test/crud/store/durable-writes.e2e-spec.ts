@@ -1,14 +1,10 @@
 /** @mongodb */
 import type { mongo } from 'mongoose';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 describe('writes', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   it('are acknowledged once they are in the journal of most members', async () => {
     const concerns = new Map<string, unknown>();

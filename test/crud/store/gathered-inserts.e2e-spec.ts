@@ -3,8 +3,8 @@ import { Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { schemaOf } from '../../../src/common/fields/index.js';
 import { bulk, create, NoteInput, results } from '../../support/bulk.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp, TestResponse } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import type { TestResponse } from '../../support/test-app.js';
 
 @Schema({ timestamps: true })
 class Label extends NoteInput {}
@@ -27,15 +27,11 @@ marks.index({ sku: 1 }, { unique: true });
 
 /** Creates that arrive while others are being stored go with the next command. */
 describe('concurrent creates', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Label, input: NoteInput, name: 'labels', schema: labels }),
-      CrudModule.forFeature({ entity: Mark, input: NoteInput, name: 'marks', schema: marks, bulk: true }),
-      CrudModule.forFeature({ entity: Stamp, input: NoteInput, name: 'stamps', schema: stamps }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Label, input: NoteInput, name: 'labels', schema: labels }),
+    CrudModule.forFeature({ entity: Mark, input: NoteInput, name: 'marks', schema: marks, bulk: true }),
+    CrudModule.forFeature({ entity: Stamp, input: NoteInput, name: 'stamps', schema: stamps }),
+  );
   beforeEach(() => app.empty());
 
   const statuses = (responses: TestResponse[]) => responses.map(({ status }) => status).sort();

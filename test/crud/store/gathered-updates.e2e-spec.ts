@@ -15,7 +15,7 @@ import {
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { NOWHERE } from '../../support/bulk.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { ACME, acme, globex } from '../../support/tenants.js';
 import type { TestApp, TestRequest } from '../../support/test-app.js';
 
 class TicketInput {
@@ -51,8 +51,6 @@ labels.index({ sku: 1 }, { unique: true, sparse: true });
 /** Changes that arrive while others are in flight are carried out by the next command. */
 describe('concurrent patches', () => {
   let app: TestApp;
-  let acme: string;
-  let globex: string;
   beforeAll(async () => {
     const isolationFields = { all: { tenant: currentTenant } };
     app = await createResourceApp(
@@ -72,7 +70,6 @@ describe('concurrent patches', () => {
         query: { search: ['title'] },
       }),
     );
-    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
   });
   afterAll(() => app.close());
   beforeEach(() => app.empty());

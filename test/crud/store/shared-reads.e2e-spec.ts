@@ -5,10 +5,9 @@ import { CrudModule, crudOptions, CrudService, type PageQuery } from '../../../s
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { Random } from '../../support/random.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 class EntryInput {
   @IsText({ max: 40 }) owner!: string;
@@ -65,16 +64,14 @@ const CLIENTS = 24;
 const OPERATIONS = 25;
 const LIMIT = 100;
 
-let app: TestApp;
 let tokens: Record<string, string>;
+const app = useResourceApp(
+  CrudModule.forFeature(options),
+  CrudModule.forFeature(drafts, { service: DraftsService }),
+);
 beforeAll(async () => {
-  app = await createResourceApp(
-    CrudModule.forFeature(options),
-    CrudModule.forFeature(drafts, { service: DraftsService }),
-  );
   tokens = { [ACME]: await tokenOf(ACME), [GLOBEX]: await tokenOf(GLOBEX) };
 });
-afterAll(() => app.close());
 beforeEach(() => app.empty());
 
 const times = <T>(count: number, run: (i: number) => Promise<T>) =>

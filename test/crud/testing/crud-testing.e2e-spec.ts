@@ -9,9 +9,8 @@ import {
 } from '../../../src/common/crud/testing/index.js';
 import { IsIdentifier, IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
 class LetterInput {
   @IsText({ min: 1, max: 80, example: 'Dear Emma' }) text!: string;
@@ -69,20 +68,15 @@ class LettersService extends CrudService.for(letters) {
 }
 
 describe('describeCrudContract', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
   let letter: string;
+  const app = useResourceApp(
+    CrudModule.forFeature(letters, { service: LettersService }),
+    CrudModule.forFeature(stamps),
+  );
   beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature(letters, { service: LettersService }),
-      CrudModule.forFeature(stamps),
-    );
-    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
     const created = await app.post('/letters', { text: 'Dear Emma' }, { token: acme });
     letter = String(created.body._id);
   });
-  afterAll(() => app.close());
 
   describeCrudContract('letters', {
     app: () => app.app,
