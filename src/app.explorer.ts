@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type INestApplication, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PathNotFoundError, sendProblem } from './common/errors/index.js';
-import { type ApiDescription, useExplorer } from './common/setup/index.js';
+import { type ApiDescription, useExplorer } from './common/server/index.js';
 import type { Environment } from './config/index.js';
 
 const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' };

@@ -1,7 +1,7 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { useServiceExplorer } from './app.explorer.js';
-import { type ApiDescription, createCrudApp, type CrudAppOptions } from './common/setup/index.js';
+import { type ApiDescription, createCrudApp, type CrudAppOptions } from './common/server/index.js';
 import type { Environment } from './config/index.js';
 
 export type { ApiDescription };

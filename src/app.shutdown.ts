@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ShutdownState } from './common/health/index.js';
-import { findProvider, onSignal, shutDownOnSignal } from './common/setup/index.js';
+import { findProvider, onSignal, shutDownOnSignal } from './common/server/index.js';
 import { DeliveryWorker } from './common/notifications/index.js';
 
 /**

@@ -9,7 +9,7 @@ export {
   type CrudAppOptions,
   shutDownOnSignal,
   type ShutdownOptions,
-} from './common/setup/index.js';
+} from './common/server/index.js';
 export { CRUD_CONNECTION, Database, NoEmbeddedDatabaseError } from './common/database/index.js';
 export {
   ApiProblems,

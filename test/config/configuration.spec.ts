@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jwtVerify } from 'jose';
-import { APP_DEFAULTS } from '../../src/common/setup/index.js';
+import { APP_DEFAULTS } from '../../src/common/server/index.js';
 import { readEnvironment, type Variables } from '../../src/config/index.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { buildService, ServiceProcess } from '../support/service-process.js';

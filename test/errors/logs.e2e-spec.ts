@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { mock } from 'node:test';
 import { Writable } from 'node:stream';
 import { OUTAGE } from '../../src/common/errors/index.js';
-import { createLog } from '../../src/common/http/index.js';
+import { createLog } from '../../src/common/server/index.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { sendBytes } from '../support/raw-http.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { gzipSync } from 'node:zlib';
-import { MAX_BEHIND } from '../../src/common/http/connections.js';
+import { MAX_BEHIND } from '../../src/common/server/connections.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
 import { sendBytes, sendRaw } from '../support/raw-http.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request, type Server, Agent } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getDefaultHighWaterMark } from 'node:stream';
-import { streamBody } from '../../src/common/http/read-body.js';
+import { streamBody } from '../../src/common/http/body.js';
 
 describe('a body as a stream', () => {
   let server: Server;

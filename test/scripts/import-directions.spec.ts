@@ -107,7 +107,7 @@ describe('a forbidden import', () => {
     [
       'past a door by what starts a process, unless it has to be early',
       'src/start.ts',
-      './common/http/http-adapter.js',
+      './common/http/body.js',
       door('common/http'),
     ],
     [

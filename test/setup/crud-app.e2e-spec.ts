@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createLog } from '../../src/common/http/index.js';
+import { createLog } from '../../src/common/server/index.js';
 import {
   createCrudApp,
   CrudModule,

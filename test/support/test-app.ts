@@ -6,7 +6,7 @@ import mongoose from 'mongoose';
 import { AppModule } from '../../src/app.module.js';
 import { type ApiDescription, type AppOptions, createApp } from '../../src/app.setup.js';
 import { CRUD_CONNECTION, DatabaseServer } from '../../src/common/database/index.js';
-import { createLog } from '../../src/common/http/index.js';
+import { createLog } from '../../src/common/server/index.js';
 import { Metrics } from '../../src/common/metrics/index.js';
 import { type Environment, readEnvironment, type Variables } from '../../src/config/index.js';
 import { ApiDocument } from './api-document.js';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
 import { type HttpRequest, rawOf } from '../platform/index.js';
-import { clientOf } from './load/client-limits.js';
+import { clientOf } from './client-limits.js';
 
 /** Maximum total size of answers held in memory. Unit: bytes. */
 const MAX_BYTES = 128 * 1_048_576;

@@ -1,8 +1,8 @@
 import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
 import { ByteBudget } from './byte-budget.js';
-import { FairSlots, type SlotLimits, type SlotOwner, slotOwnerOf } from './load/client-limits.js';
-import { FairQueue } from './load/fair-queue.js';
+import { FairSlots, type SlotLimits, type SlotOwner, slotOwnerOf } from './client-limits.js';
+import { FairQueue } from './fair-queue.js';
 
 /** Limits of answers that are made while they are sent; a client is a tenant or, without a token, an address. */
 export interface TransferLimits {

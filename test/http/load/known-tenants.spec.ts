@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { KnownTenants } from '../../../src/common/http/load/client-limits.js';
+import { KnownTenants } from '../../../src/common/http/client-limits.js';
 import { ACME } from '../../support/tenants.js';
 
 const requestWith = (authorization: string) =>

@@ -3,19 +3,15 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ProblemFilter } from '../errors/index.js';
-import {
-  type ConnectionLimits,
-  createHttpAdapter,
-  createLog,
-  type LoadOptions,
-  PinoLogger,
-  type TransferLimits,
-  useLoadControl,
-  useRequestMetrics,
-  useSecurityHeaders,
-} from '../http/index.js';
+import type { TransferLimits } from '../http/index.js';
 import { Metrics } from '../metrics/index.js';
+import type { ConnectionLimits } from './connections.js';
 import { type ApiDescription, useExplorer } from './explorer.js';
+import { createHttpAdapter } from './http-adapter.js';
+import { type LoadOptions, useLoadControl } from './load-control.js';
+import { createLog, PinoLogger } from './log.js';
+import { useRequestMetrics } from './request-metrics.js';
+import { useSecurityHeaders } from './responses.js';
 
 /** Settings that every application has. */
 interface AppSettings extends LoadOptions {

@@ -19,8 +19,7 @@ import {
   toProblem,
 } from '../errors/index.js';
 import { whenClosed } from '../platform/index.js';
-import { FairSlots, slotOwner } from './load/client-limits.js';
-import { hasBody } from './read-body.js';
+import { FairSlots, hasBody, slotOwner } from '../http/index.js';
 import { SECURITY_HEADERS } from './responses.js';
 
 /** How many connections there may be, and how long a client may take before its connection is closed. */

@@ -12,8 +12,7 @@ import {
 } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import helmet from 'helmet';
-import { RouteConfig } from '@nestjs/platform-fastify';
-import type { HttpResponse } from '../platform/index.js';
+import { preferredCoding, varyBy } from '../http/index.js';
 
 /**
  * Headers of every response, by lower-case name: those of Helmet (https://helmetjs.github.io). No request
@@ -76,13 +75,6 @@ function directiveOf({ method, headers }: FastifyRequest, reply: FastifyReply): 
   return reply.hasHeader('ETag') ? 'private, no-cache' : 'no-store';
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Set by {@link Compressed}. */
-    compressed?: boolean;
-  }
-}
-
 /** The content codings on offer. The first one wins if the client likes both equally. */
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
@@ -103,13 +95,6 @@ const BROTLI: BrotliOptions = {
   },
 };
 const GZIP: ZlibOptions = { flush: constants.Z_SYNC_FLUSH, level: 3 };
-
-/**
- * Declares whether the responses of a route may be compressed if the client accepts it. The generated lists
- * are; others are not. Do not compress responses that contain both a secret and something that a stranger can
- * make the client send: their length would reveal the secret (https://breachattack.com).
- */
-export const Compressed = (compressed = true): MethodDecorator => RouteConfig({ compressed });
 
 /** Compresses the 200 responses of routes with {@link Compressed}, including streams. */
 export function useCompression(fastify: FastifyInstance): void {
@@ -173,84 +158,4 @@ function compressorOf(coding: Coding): Transform {
 
 export function isStream(payload: unknown): payload is Readable {
   return typeof (payload as Partial<Readable> | null | undefined)?.pipe === 'function';
-}
-
-/** An accepted value and its quality (RFC 9110, section 12.4.2). */
-interface Weighted {
-  readonly name: string;
-  readonly quality: number;
-}
-
-/** A quality value (RFC 9110, section 12.4.2). */
-const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
-
-/**
- * The media type on offer that the client prefers; the first one if several are equal, or if the client sends
- * no `Accept` or accepts none of them: RFC 9110 allows a server to ignore the header then.
- */
-export function preferredType<T extends string>(
-  accept: string | undefined,
-  offered: readonly [T, ...T[]],
-): T {
-  const ranges = readList(accept ?? '*/*');
-  const [first, ...others] = offered;
-  return others.reduce<T>(
-    (best, type) => (qualityOfType(type, ranges) > qualityOfType(best, ranges) ? type : best),
-    first,
-  );
-}
-
-/**
- * The content coding on offer that the client prefers; the first one if several are equal. Undefined if the
- * client sends no `Accept-Encoding`, accepts none of them, or prefers the answer without coding (RFC 9110,
- * section 12.5.3).
- */
-function preferredCoding<T extends string>(
-  acceptEncoding: string | undefined,
-  offered: readonly T[],
-): T | undefined {
-  const accepted = readList(acceptEncoding ?? '');
-  let least = firstOf(accepted, ['identity'])?.quality ?? 0;
-  let best: T | undefined;
-  for (const coding of offered) {
-    const quality = firstOf(accepted, [coding, '*'])?.quality ?? 0;
-    if (quality === 0 || quality < least || (best !== undefined && quality === least)) continue;
-    best = coding;
-    least = quality;
-  }
-  return best;
-}
-
-/** The most specific range that matches a type decides, regardless of its position. */
-function qualityOfType(type: string, ranges: readonly Weighted[]): number {
-  return firstOf(ranges, [type, type.replace(/\/.*/, '/*'), '*/*'])?.quality ?? 0;
-}
-
-/** The first entry that has one of the names, in the order of the names. */
-function firstOf(list: readonly Weighted[], names: readonly string[]): Weighted | undefined {
-  const found = names.map((name) => list.find((entry) => entry.name === name));
-  return found.find((entry) => entry !== undefined);
-}
-
-/** Maximum number of entries that are read; no client has that many. */
-const MAX_ENTRIES = 64;
-
-/** Reads a list, ignoring malformed entries, parameters other than the quality, and what exceeds the maximum. */
-function readList(header: string): Weighted[] {
-  // Quoted strings may contain commas and semicolons, and only occur in such parameters.
-  const unquoted = header.replaceAll(/"(?:\\.|[^"\\])*"?/g, '');
-  return unquoted.split(',', MAX_ENTRIES).flatMap((text) => {
-    const [name = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
-    const quality = parameters.find((parameter) => /^q\s*=/.test(parameter))?.replace(/^q\s*=\s*/, '') ?? '1';
-    return QUALITY.test(quality) ? [{ name, quality: Number(quality) }] : [];
-  });
-}
-
-/**
- * Adds a request header to those that the response depends on (RFC 9110, section 12.5.5), such as CORS's
- * `Origin`.
- */
-export function varyBy(reply: HttpResponse, header: string): void {
-  const named = [reply.getHeader('Vary') ?? []].flat().flatMap((names) => String(names).split(', '));
-  if (!named.includes(header)) reply.header('Vary', [...named, header].join(', '));
 }

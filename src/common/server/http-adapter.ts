@@ -15,7 +15,8 @@ import {
   pathOf,
 } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
-import { useBodyParsing } from './body-parsing.js';
+import { type TransferLimits, Transfers } from '../http/index.js';
+import { useBodyParsing, useBodyTimeout } from './body-parsing.js';
 import {
   boundConnections,
   boundQueuedResponses,
@@ -26,10 +27,8 @@ import {
   leaveRest,
   useStagedClose,
 } from './connections.js';
-import { useBodyTimeout } from './read-body.js';
 import { AnswerLog, useRequestLog } from './log.js';
 import { useCacheControl, useCompression } from './responses.js';
-import { type TransferLimits, Transfers } from './transfers.js';
 
 /** Settings of the HTTP server. */
 interface HttpOptions {

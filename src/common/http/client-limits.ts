@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 import fastifyRateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { OverloadedError, TooManyRequestsError } from '../../errors/index.js';
-import type { HttpRequest } from '../../platform/index.js';
+import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
+import type { HttpRequest } from '../platform/index.js';
 
 /** Maximum numbers of slots. */
 export interface SlotLimits {

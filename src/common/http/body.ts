@@ -1,9 +1,52 @@
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { BodyTooLargeError, errorMessages, MalformedRequestError, OverloadedError } from '../errors/index.js';
+import {
+  BodyTooLargeError,
+  errorMessages,
+  MalformedRequestError,
+  OverloadedError,
+  UnsupportedContentCodingError,
+  UnsupportedMediaTypeError,
+} from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
+import type { CarriedBody } from './route-options.js';
+
+/** Media types of bodies: JSON, JSON Merge Patch (RFC 7396), and lines of JSON (https://github.com/ndjson/ndjson-spec). */
+export const JSON_TYPE = 'application/json';
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+export const NDJSON_TYPE = 'application/x-ndjson';
+
+/**
+ * type/subtype with parameters (RFC 9110, section 8.3.1). The first group is the type, the second the
+ * parameters.
+ */
+const MEDIA_TYPE =
+  /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
+
+/** The content types that a body may have. JSON Merge Patch (RFC 7396) is for updates. */
+function bodyTypesOf({ method }: HttpRequest, carried: CarriedBody | undefined): readonly string[] {
+  if (carried === 'lines') return [NDJSON_TYPE];
+  return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
+}
+
+/** Why a body cannot be read: its media type, or its coding. Without a body, a type describes nothing; some clients send it always. */
+export function bodyFault(request: HttpRequest, carried: CarriedBody | undefined): Error | undefined {
+  if (!hasBody(request)) return undefined;
+  const contentType = request.headers['content-type'];
+  const allowed = bodyTypesOf(request, carried);
+  const match = MEDIA_TYPE.exec(contentType ?? '');
+  const type = match?.[1]?.toLowerCase();
+  const charset = /charset="?([^";]+)/i
+    .exec(match?.[2] ?? '')?.[1]
+    ?.trim()
+    .toLowerCase();
+  const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
+  if (!fits) return new UnsupportedMediaTypeError(allowed);
+  const coding = request.headers['content-encoding'];
+  const isPlain = coding === undefined || coding.toLowerCase() === 'identity';
+  return isPlain ? undefined : new UnsupportedContentCodingError();
+}
 
 /** Number of chunks that a body may have whatever their size. */
 const FREE_CHUNKS = 4_096;
@@ -204,29 +247,6 @@ function connectionOf(message: IncomingMessage): Socket | undefined {
 function stopReading(payload: IncomingMessage): void {
   payload.pause();
   connectionOf(payload)?.pause();
-}
-
-/**
- * Gives up requests whose body does not arrive in time. Node's own limit would also apply to streams of
- * lines, which may take as long as they like while they make progress.
- *
- * @param limitMs how long a whole body may take. Unit: milliseconds.
- */
-export function useBodyTimeout(
-  fastify: FastifyInstance,
-  limitMs: number,
-  giveUp: (socket: Socket) => void,
-): void {
-  const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>();
-  fastify.addHook('preParsing', (request, _reply, _payload, done) => {
-    const isStream = request.routeOptions.config.carriedBody === 'lines';
-    if (!isStream && hasBody(request)) timers.set(request, setTimeout(giveUp, limitMs, request.raw.socket));
-    done();
-  });
-  const arrived = (request: FastifyRequest) => clearTimeout(timers.get(request));
-  fastify.addHook('preValidation', (request, _reply, done) => done(void arrived(request)));
-  fastify.addHook('onResponse', (request, _reply, done) => done(void arrived(request)));
-  fastify.addHook('onRequestAbort', (request, done) => done(void arrived(request)));
 }
 
 /** Whether a request has a body (RFC 9112, section 6.3). */

@@ -12,7 +12,8 @@ import type {
   preHandlerHookHandler,
 } from 'fastify';
 import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE } from '../errors/index.js';
-import { type Coding, codingOf, isStream, varyBy } from '../http/index.js';
+import { varyBy } from '../http/index.js';
+import { type Coding, codingOf, isStream } from './responses.js';
 
 type PathItem = OpenAPIObject['paths'][string];
 type Operation = NonNullable<PathItem['get']>;
