@@ -73,8 +73,7 @@ export function serviceOf(options: Options) {
 
     async drop(scope: TenantScope, id: string) {
       return (
-        (await this.resource.writes.remove(this.filterOf('del', scope, id), { scope })) ??
-        super.del(scope, id)
+        (await this.resource.writes.remove(scope, this.filterOf('del', scope, id))) ?? super.del(scope, id)
       );
     }
   }

@@ -43,11 +43,8 @@ import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
-import { Access } from './service/access.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
-import { References } from './service/references.js';
-import { HookRunner } from './service/write-steps.js';
 import { MongooseStore } from './store/mongoose.store.js';
 import { Outbox, Outboxes, withOutbox } from './store/outbox.js';
 import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
@@ -254,22 +251,18 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       audit: AuditTrail | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
-      const runner = new HookRunner(definition, provided ?? (hooks as CrudHooks<object, object>), events);
-      const references = new References(definition, new Access(definition), registry);
-      const resource = new CrudResource(
-        definition,
-        new MongooseStore<object>(model, database, definition.query.search, references),
-        references,
-        runner,
+      const resource = new CrudResource(definition, {
+        store: (references) =>
+          new MongooseStore<object>(model, database, definition.query.search, references),
         registry,
+        hooks: provided ?? (hooks as CrudHooks<object, object>),
+        events,
         key,
-        {
-          guards: new GetGuards(controller),
-          bodyLimit: () => bodyLimitOf(host),
-          requireIndexes: database.indexesOf(definition.name),
-          audit,
-        },
-      );
+        guards: new GetGuards(controller),
+        bodyLimit: () => bodyLimitOf(host),
+        requireIndexes: database.indexesOf(definition.name),
+        audit,
+      });
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       registry.add(resource, () => {
         if (!definition.archive) documentRestriction(controller);

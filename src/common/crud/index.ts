@@ -67,12 +67,12 @@ export {
 export { type Outbox, Outboxes } from './store/outbox.js';
 export { forgetsWords } from './store/word-backfill.js';
 export { fieldsPipe, type PagePosition, PageQueryPipe, type Paging, project } from './query/read-query.js';
-export { CrudService } from './service/crud.service.js';
-export type {
-  ArchiveOptions,
-  ChangeOptions,
-  ConditionalOptions,
-  WriteOptions,
-} from './service/verb-options.js';
+export {
+  type ArchiveOptions,
+  type ChangeOptions,
+  type ConditionalOptions,
+  CrudService,
+  type WriteOptions,
+} from './service/crud.service.js';
 export type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './store/crud.store.js';
 export type { Hold, ReferenceHolds } from './store/reference-holds.js';

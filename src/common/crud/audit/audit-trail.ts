@@ -25,6 +25,13 @@ const DAY_MS = 86_400_000;
 /** Maximum length of a stored subject. Unit: characters. */
 const MAX_SUBJECT = 1_000;
 
+/** A write to audit. */
+interface Audited {
+  readonly scope: TenantScope;
+  readonly record: Types.ObjectId;
+  readonly entry: OutboxEntry;
+}
+
 interface Ended {
   readonly _id: Types.ObjectId;
   readonly outcome: AuditOutcome;
@@ -50,18 +57,39 @@ export class AuditTrail {
   }
 
   /**
-   * Stores that a write is about to happen. Do not carry out the write unless this resolves.
+   * Carries out a write between its audit record and its outcome. If the database does not answer, nobody
+   * knows whether the write happened: the outcome stays `unknown`.
    *
-   * @throws Error if the audit record cannot be stored: DatabaseUnavailableError or DatabaseTooSlowError if
-   * the database is the cause
+   * @param write resolves with undefined if no record matched
+   * @param begun called when the next write may begin its own
+   * @throws what the write throws, and Error if the audit record cannot be stored, before the write is begun:
+   * DatabaseUnavailableError or DatabaseTooSlowError if the database is the cause
    */
-  async begin(
-    scope: TenantScope,
-    record: Types.ObjectId,
-    { action, at, changed }: OutboxEntry,
-  ): Promise<AuditedWrite> {
+  async around<T>(audited: Audited, write: () => Promise<T>, begun?: () => void): Promise<T> {
+    const document = this.documentOf(audited);
+    const { _id } = document;
+    const beginning = this.storeBegin(document);
+    begun?.();
+    await beginning;
+    try {
+      const result = await write();
+      this.end({ _id, outcome: result === undefined ? 'unmatched' : 'done' });
+      return result;
+    } catch (error) {
+      const code = error instanceof DomainError ? error.code : 'INTERNAL_ERROR';
+      if (!isOfDatabase(error)) this.end({ _id, outcome: 'refused', code });
+      throw error;
+    }
+  }
+
+  /** Stores the known outcomes at once. */
+  drain(): Promise<void> {
+    return this.ending.drain();
+  }
+
+  private documentOf({ scope, record, entry: { action, at, changed } }: Audited): AuditDocument {
     const { tenant, subject } = scope.caller;
-    const document: AuditDocument = {
+    return {
       _id: new Types.ObjectId(),
       createdAt: at,
       resource: this.options.resource,
@@ -75,13 +103,6 @@ export class AuditTrail {
       expiresAt: new Date(at.getTime() + this.options.keptDays * DAY_MS),
       __v: 0,
     };
-    await this.storeBegin(document);
-    return new AuditedWrite((outcome, code) => this.end({ _id: document._id, outcome, code }));
-  }
-
-  /** Stores the known outcomes at once. */
-  drain(): Promise<void> {
-    return this.ending.drain();
   }
 
   private async storeBegin(document: AuditDocument): Promise<void> {
@@ -127,22 +148,6 @@ export class AuditTrail {
 
   private get collection(): mongo.Collection<AuditDocument> {
     return this.model.collection as unknown as mongo.Collection<AuditDocument>;
-  }
-}
-
-/** A write whose audit record is stored. */
-export class AuditedWrite {
-  constructor(private readonly end: (outcome: AuditOutcome, code?: string) => void) {}
-
-  /** @param result of the write; undefined if no record matched */
-  carriedOut(result: unknown): void {
-    this.end(result === undefined ? 'unmatched' : 'done');
-  }
-
-  /** If the database did not answer, nobody knows whether the write happened: the outcome stays `unknown`. */
-  failed(error: unknown): void {
-    if (isOfDatabase(error)) return;
-    this.end('refused', error instanceof DomainError ? error.code : 'INTERNAL_ERROR');
   }
 }
 

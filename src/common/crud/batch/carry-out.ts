@@ -4,10 +4,9 @@ import { nextTimeSlice } from '../../http/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isGenerated, resourceOf } from '../http/resource-metadata.js';
 import type { ItemKind } from '../routes/routes.js';
-import { Turns } from '../service/creates.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/own-code.js';
-import type { ItemResult, Items } from './items.js';
+import { type ItemResult, type Items, Turns } from './items.js';
 import type { Operation } from './operation.js';
 
 /** Carries out operations with the same outcome as one after another, and returns the result of each. */

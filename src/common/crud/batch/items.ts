@@ -5,7 +5,6 @@ import type { CarriedAnswer, CarriedRequest, Carry } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
 import { pathOfRoute, resourceOf } from '../http/resource-metadata.js';
 import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
-import type { CreatePlace } from '../service/creates.js';
 import type { Operation } from './operation.js';
 
 /** The result of an item. A problem may be shortened to its status and code. */
@@ -14,6 +13,31 @@ export type ItemResult = { readonly status: number; readonly _id?: string; reado
 /** How long the problems in one response may be: this much, and as many times the request. Unit: bytes, times. */
 const PROBLEM_BYTES = 65_536;
 const PROBLEM_TIMES = 8;
+
+/** The turns of concurrent creates, so that their records are stored in the order of the requests. */
+export class Turns {
+  private last: Promise<void> = Promise.resolve();
+
+  /** Takes the next turn: `come` resolves when all earlier ones have passed. */
+  next(): Turn {
+    const come = this.last;
+    let pass: () => void = () => undefined;
+    this.last = new Promise((resolve) => (pass = resolve));
+    return { come, pass };
+  }
+}
+
+/** One turn. Its holder must pass it on, however the create ends. */
+interface Turn {
+  readonly come: Promise<void>;
+  readonly pass: () => void;
+}
+
+/** Additional input of one create. */
+interface CreatePlace {
+  /** When the record may be stored. @default at once */
+  readonly turn?: Turn;
+}
 
 /** An item that has its own route. */
 export type Item = Exclude<Operation, { kind: 'malformed' }>;

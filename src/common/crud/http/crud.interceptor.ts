@@ -60,7 +60,7 @@ class Exchange {
     try {
       await this.read(exchange);
       // Each item of a batch has its own check.
-      if (definition.parent && !isBatch(route)) await resource.parents.require(route?.action ?? 'get', scope);
+      if (!isBatch(route)) await resource.parents?.require(route?.action ?? 'get', scope);
       const { crudQuery: query } = request;
       if (query && isPageQuery(query)) await reservePage(request, exchange.reply, definition, query);
       result = await handle();
@@ -90,7 +90,7 @@ class Exchange {
     const isRefusal = toDomainError(error, request.platform).status < 500;
     const { tenantScope: scope, body } = request;
     if (!isRefusal || route?.answer !== 'create' || !scope) throw error;
-    const record = await this.registry.of(entity).creates.recall(scope, body as object);
+    const record = await this.registry.of(entity).writes.recall(scope, body as object);
     if (!record) throw error;
     return record;
   }

@@ -42,14 +42,32 @@ export class Access {
    * A new record with the values of the fields that isolate its creation. A list gets its value as one more
    * entry.
    */
-  isolated(scope: TenantScope, record: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  isolated(
+    record: Readonly<Record<string, unknown>>,
+    isolation: Readonly<Record<string, unknown>>,
+  ): Record<string, unknown> {
     const { schema } = this.definition;
-    const values = Object.entries(this.fields('create', scope)).map(([field, value]) => {
+    const values = Object.entries(isolation).map(([field, value]) => {
       if (!entryTypeOf(schema.path(field))) return [field, value] as const;
       const entries = [record[field] ?? []].flat();
       return [field, isIsolatedBy(schema, field, entries, value) ? entries : [...entries, value]] as const;
     });
     return { ...record, ...Object.fromEntries(values) };
+  }
+
+  /** @throws ValidationError if a list of the record has no room for the entry that isolates it */
+  async requireRoom(
+    given: Readonly<Record<string, unknown>>,
+    isolated: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const { createReader } = this.definition;
+    const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0);
+    const full = createReader.fields.filter(({ name, schema: { maxItems = Infinity } }) => {
+      const length = lengthOf(isolated[name]);
+      return length > maxItems && length > lengthOf(given[name]);
+    });
+    if (full.length === 0) return;
+    await createReader.check(Object.fromEntries(full.map(({ name }) => [name, plain(isolated[name])])));
   }
 
   /**

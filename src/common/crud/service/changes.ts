@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
-import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import { BodyTooLargeError, errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
+import { type Access, isIsolatedBy } from './access.js';
 
 /** Adds to a filter that the record must still have the revision that a decision was based on. */
 export function unchanged(
@@ -62,6 +64,27 @@ export function keepIdentity(
   const name = namesOf(change).find((candidate) => candidate === '_id' || candidate === '__v');
   if (name) throw new Error(`A change of ${label} affects "${name}", which only the store sets.`);
   return change;
+}
+
+/**
+ * @throws ValidationError if clients may set the field, and Error if not, if a change would move the record
+ * out of the scope that the write was requested in
+ */
+export function keepScope(
+  { access, definition }: { access: Access; definition: CrudDefinition },
+  action: 'update' | 'del',
+  scope: TenantScope,
+  change: Required<StoreChange>,
+): void {
+  const names = namesOf(change).filter((name) => name in definition.isolation[action]);
+  if (names.length === 0) return;
+  const values = access.fields(action, scope);
+  for (const field of names.filter((name) => name in values)) {
+    if (isIsolatedBy(definition.schema, field, change.set[field], values[field])) continue;
+    if (definition.inputFields.includes(field))
+      throw new ValidationError([{ pointer: toPointer([field]), detail: errorMessages.ownEntry(field) }]);
+    throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);
+  }
 }
 
 /**
@@ -142,6 +165,16 @@ export function mergedFields(
     .filter(([name, value]) => isPlainObject(value) && !definition.writeOnly.has(name))
     .map(([name, value]) => [name, mergePatch(previous[name], value)] as const);
   return merged.length > 0 ? Object.fromEntries(merged) : undefined;
+}
+
+/** @throws BodyTooLargeError if fields have been merged into more than a body can have, and have grown */
+export function refuseGrowth(bodyLimit: number, previous: object, merged: object): void {
+  const size = (fields: object) => Buffer.byteLength(JSON.stringify(fields));
+  const after = size(merged);
+  if (after <= bodyLimit) return;
+  const names = Object.keys(merged);
+  const before = Object.fromEntries(Object.entries(previous).filter(([name]) => names.includes(name)));
+  if (after > size(before)) throw new BodyTooLargeError(bodyLimit, errorMessages.mergedTooLarge(bodyLimit));
 }
 
 /**

@@ -1,36 +1,27 @@
 import { Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import type { InstallationKey } from '../../database/index.js';
-import { RecordNotFoundError } from '../../errors/index.js';
-import { type TenantScope, isOpen } from '../../tenancy/index.js';
+import type { EntityEventPublisher } from '../../events/index.js';
+import { isOpen } from '../../tenancy/index.js';
 import type { AuditTrail } from '../audit/audit-trail.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
-import type { CrudAction } from '../options/crud-options.js';
+import type { CrudHooks } from '../options/crud-hooks.js';
 import type { CrudStore } from '../store/crud.store.js';
+import type { StoreReferences } from '../store/reference-holds.js';
 import { fieldAt } from '../../fields/index.js';
 import { ACTIONS } from '../options/option-names.js';
 import { Access } from './access.js';
-import { Creates } from './creates.js';
-import { readableRecords, type RecordGuards } from './readable-records.js';
+import { Parents, type RecordGuards } from './readable-records.js';
 import { Reads } from './reads.js';
-import type { References } from './references.js';
-import type { HookRunner } from './write-steps.js';
+import { References } from './references.js';
 import { Writes } from './writes.js';
 
-/** A resource of a running application, which its service works with. */
-export class CrudResource<
-  Entity extends object = object,
-  Create extends object = object,
-  Update extends object = object,
-> {
-  /** Makes the filters. */
-  readonly access: Access;
-  /** Carries out lists, pages and counts. */
-  readonly reads: Reads<Entity, Create, Update>;
-  /** Carries out creates with their hooks. */
-  readonly creates: Creates<Entity, Create, Update>;
-  /** Carries out updates and removals with their hooks. */
-  readonly writes: Writes<Entity, Create, Update>;
-  readonly parents: Parents;
+/** What a resource is made of, besides its definition. */
+interface ResourceParts {
+  readonly store: (references: StoreReferences) => CrudStore<object>;
+  readonly registry: CrudRegistry;
+  readonly hooks: CrudHooks<object, object>;
+  readonly events: EntityEventPublisher;
+  readonly key: InstallationKey;
   readonly guards: RecordGuards;
   /** Maximum size of a body, and of what is merged from one. Unit: bytes. */
   readonly bodyLimit: () => number;
@@ -38,82 +29,43 @@ export class CrudResource<
   readonly requireIndexes: () => void;
   /** Records the writes; undefined if the resource is not audited. */
   readonly audit?: AuditTrail;
+}
+
+/** A resource of a running application, which its service works with. */
+export class CrudResource<
+  Entity extends object = object,
+  Create extends object = object,
+  Update extends object = object,
+> {
+  readonly store: CrudStore<Entity>;
+  /** Makes the filters. */
+  readonly access: Access;
+  /** Carries out lists, pages and counts. */
+  readonly reads: Reads<Entity, Create, Update>;
+  /** Carries out creates, updates and removals with their hooks. */
+  readonly writes: Writes<Entity, Create, Update>;
+  readonly references: References;
+  /** Undefined if the resource is not nested below another one. */
+  readonly parents?: Parents;
+  readonly guards: RecordGuards;
+  readonly bodyLimit: ResourceParts['bodyLimit'];
+  readonly requireIndexes: ResourceParts['requireIndexes'];
+  readonly audit?: AuditTrail;
 
   constructor(
     readonly definition: CrudDefinition,
-    readonly store: CrudStore<Entity>,
-    readonly references: References,
-    readonly hooks: HookRunner,
-    registry: CrudRegistry,
-    key: InstallationKey,
-    given: Pick<CrudResource, 'guards' | 'bodyLimit' | 'requireIndexes' | 'audit'>,
+    { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit }: ResourceParts,
   ) {
-    const { guards, bodyLimit, requireIndexes, audit } = given;
     this.bodyLimit = bodyLimit;
     this.requireIndexes = requireIndexes;
     this.guards = guards;
     this.audit = audit;
     this.access = new Access(definition);
-    this.parents = new Parents(definition, this.access, registry);
+    this.references = new References(definition, this.access, registry);
+    this.store = store(this.references) as CrudStore<Entity>;
+    if (definition.parent) this.parents = new Parents(definition.parent, this, registry);
     this.reads = new Reads(this, key);
-    this.creates = new Creates(this);
-    this.writes = new Writes(this);
-  }
-}
-
-/** Ensures that a nested resource is reached only through a parent that the caller can read. */
-class Parents {
-  /** Identifiers of the parents that were found readable, by scope. */
-  private readonly known = new WeakMap<TenantScope, string>();
-
-  constructor(
-    private readonly definition: CrudDefinition,
-    private readonly access: Access,
-    private readonly registry: CrudRegistry,
-  ) {}
-
-  /** @throws RecordNotFoundError if the caller cannot read the parent */
-  async require(action: CrudAction, scope: TenantScope): Promise<void> {
-    const { parent } = this.definition;
-    const id = this.idOf(action, scope);
-    if (!parent || id === undefined) return;
-    // A scope made in code may live longer than its parent.
-    if (scope.request && this.known.get(scope) === String(id)) return;
-    const children = await this.readable(scope, [{ [parent.field]: id }]);
-    if (children.length === 0)
-      throw new RecordNotFoundError(this.registry.of(parent.entity).definition.label);
-    this.known.set(scope, String(id));
-  }
-
-  /** @throws Error if nobody has checked the parent, so that a filter of its children would show them */
-  assertKnown(action: CrudAction, scope: TenantScope): void {
-    const id = this.idOf(action, scope);
-    if (id === undefined || this.known.get(scope) === String(id)) return;
-    throw new Error(
-      `Nobody has checked the parent of this scope of ${this.definition.label}. Await this.requireParent('${action}', scope) before you call filterOf.`,
-    );
-  }
-
-  /** Undefined without a parent, and for a scope without isolation, which reaches the children of every one. */
-  private idOf(action: CrudAction, scope: TenantScope): unknown {
-    const { parent } = this.definition;
-    return parent && this.access.fields(action, scope)[parent.field as string];
-  }
-
-  /**
-   * Those records all of whose ancestors the caller can read, since each level may be isolated by other
-   * fields. One query per level.
-   */
-  async readable<T extends object>(scope: TenantScope, records: readonly T[]): Promise<readonly T[]> {
-    const { parent } = this.definition;
-    if (!parent) return records;
-    const above = this.registry.of(parent.entity);
-    const idOf = (record: T) =>
-      String((record as Record<string, unknown>)[parent.field as string]).toLowerCase();
-    const reading = { idsOnly: true, asParents: true };
-    const found = await readableRecords(above, scope, records.map(idOf), reading);
-    const ids = new Set(found.map(({ _id }) => _id.toHexString()));
-    return records.filter((record) => ids.has(idOf(record)));
+    this.writes = new Writes(this, hooks, events);
   }
 }
 
@@ -127,6 +79,8 @@ interface Referrer {
 @Injectable()
 export class CrudRegistry implements OnApplicationBootstrap {
   private readonly resources = new Map<Type<object>, CrudResource>();
+  /** Entities whose deletion may affect records of other resources. */
+  private readonly referred = new Set<Type<object>>();
   private readonly restricted = new Map<Type<object>, () => void>();
 
   /**
@@ -137,6 +91,13 @@ export class CrudRegistry implements OnApplicationBootstrap {
     const { definition } = resource;
     for (const { definition: other } of this.resources.values()) refuseTwins(definition, other);
     this.resources.set(definition.entity, resource);
+    for (const { to, onDelete } of definition.references) {
+      if (onDelete === 'ignore') continue;
+      this.referred.add(to);
+      const target = this.resources.get(to);
+      if (target) target.references.matterOnDelete = true;
+    }
+    resource.references.matterOnDelete ||= this.referred.has(definition.entity);
     this.restricted.set(definition.entity, onRestricted);
   }
 

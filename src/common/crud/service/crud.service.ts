@@ -14,9 +14,43 @@ import type { Page } from '../query/page.js';
 import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
-import type { ArchiveOptions, ChangeOptions, ConditionalOptions, WriteOptions } from './verb-options.js';
 
 const OPTIONS = 'crud:service-options';
+
+/** Options of the verbs that take values. */
+export interface WriteOptions {
+  /**
+   * Whether to check the values against the input class. Bodies that a route has already checked are not
+   * checked again. Code may also set fields that clients may not send; the schema checks those. This is not
+   * allowed in a request whose body no `@CrudAction` describes, because nobody can tell there which values
+   * came from the client.
+   *
+   * @default true
+   */
+  validate?: boolean;
+}
+
+/** Options of the verbs that change or remove a record. */
+export interface ConditionalOptions {
+  /** ETags in quotes, one of which the record must have, or `*`. @default the `If-Match` of the request */
+  ifMatch?: string | readonly string[];
+}
+
+/** Options of a change made by code. */
+export interface ChangeOptions extends ConditionalOptions, Pick<ReadQuery, 'archived'> {
+  /**
+   * Condition on the record, checked by the command that makes the change; in values of the store.
+   *
+   * @default none
+   */
+  where?: StoreFilter;
+}
+
+/** Options of the verb that archives. */
+export interface ArchiveOptions extends ConditionalOptions {
+  /** Whether to archive again a record that is already archived. @default it is not found */
+  archived?: 'include';
+}
 
 /**
  * The verbs of a resource. The first argument of each is the caller's scope: the caller can neither see nor
@@ -82,9 +116,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 
   /** @throws RecordNotFoundError if no record of the scope has the id */
   async get(scope: TenantScope, id: string | Types.ObjectId, query: ReadQuery = {}): Promise<Stored<Entity>> {
-    const _id = objectId(id);
     await this.requireParent('get', scope);
-    const filter = this.filterOf('get', scope, _id, query);
+    const filter = this.filterOf('get', scope, objectId(id), query);
     const { fields } = this.resource.reads.readOf(query);
     const record = await this.store.findOne(filter, fields);
     return record ?? this.refuseMissing();
@@ -101,14 +134,14 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: WriteOptions = {},
   ): Promise<Stored<Entity>> {
     // Before the body is looked at: a caller without a scope learns nothing about it.
-    this.resource.access.fields('create', scope);
+    const isolation = this.resource.access.fields('create', scope);
     const { createReader } = this.resource.definition;
     const known = options.validate === false || isChecked(input, createReader);
     const checked = known
       ? input
       : ((await createReader.read(input, { extras: !scope.context.hasUnreadBody })) as Create);
     await this.#begin('create', scope);
-    return this.resource.creates.insert(scope, checked);
+    return this.resource.writes.create(scope, checked, isolation);
   }
 
   /**
@@ -125,9 +158,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
-    return this.#patch(scope, id, changes, options, (filter, checked) =>
-      this.resource.writes.patch(filter, checked, { scope }),
-    );
+    const { filter, tags } = await this.#reach('update', scope, id, options);
+    const checked = await this.#checked(scope, changes, options);
+    const record = await this.resource.writes.patch(scope, withTags(filter, tags), checked);
+    return record ?? this.refuseUnmatched(filter, tags);
   }
 
   /**
@@ -142,30 +176,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     id: string,
     changes: Changes<Update>,
   ): Promise<void> {
-    await service.#patch(scope, id, changes, {}, async (filter, checked) =>
-      (await service.resource.writes.patchUnread(filter, checked, { scope })) ? true : undefined,
-    );
-  }
-
-  // Private, so that the name cannot clash with a member of your own service.
-  async #patch<Result>(
-    scope: TenantScope,
-    id: string | Types.ObjectId,
-    changes: UpdateValues<Entity, Update>,
-    options: WriteOptions & ConditionalOptions,
-    write: (filter: StoreFilter, checked: Changes<Update>) => Promise<Result | undefined>,
-  ): Promise<Result> {
-    const _id = objectId(id);
-    await this.#begin('update', scope);
-    const filter = this.filterOf('update', scope, _id);
-    const { updateReader } = this.resource.definition;
-    const known = options.validate === false || isChecked(changes, updateReader);
-    const checked = known
-      ? changes
-      : await updateReader.readPatch(changes, { extras: !scope.context.hasUnreadBody });
-    const tags = requiredTags(scope, id, options.ifMatch);
-    const result = await write(withTags(filter, tags), checked as Changes<Update>);
-    return result ?? this.refuseUnmatched(filter, tags);
+    const { filter, tags } = await service.#reach('update', scope, id);
+    const checked = await service.#checked(scope, changes, {});
+    if (!(await service.resource.writes.patchUnread(scope, withTags(filter, tags), checked)))
+      await service.refuseUnmatched(filter, tags);
   }
 
   /**
@@ -182,11 +196,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Promise<Stored<Entity>> {
     if (this.resource.definition.archive)
       return (await this.archive(scope, id, options)) ?? this.refuseMissing();
-    const _id = objectId(id);
-    await this.#begin('del', scope);
-    const filter = this.filterOf('del', scope, _id);
-    const tags = requiredTags(scope, id, options.ifMatch);
-    const record = await this.resource.writes.remove(withTags(filter, tags), { scope });
+    const { filter, tags } = await this.#reach('del', scope, id, options);
+    const record = await this.resource.writes.remove(scope, withTags(filter, tags));
     return record ?? this.refuseUnmatched(filter, tags);
   }
 
@@ -217,13 +228,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     const { field } = this.requireArchive();
-    const _id = objectId(id);
-    await this.#begin('update', scope);
-    const filter = this.filterOf('update', scope, _id, { archived: 'only' });
-    const tags = requiredTags(scope, id, options.ifMatch);
+    const { filter, tags } = await this.#reach('update', scope, id, { ...options, archived: 'only' });
     const change = { set: {}, unset: [field] };
-    const context = { scope, action: 'restore' } as const;
-    const record = await this.resource.writes.change(withTags(filter, tags), change, context);
+    const record = await this.resource.writes.change(scope, withTags(filter, tags), change, 'restore');
     return record ?? this.refuseUnmatched(filter, tags);
   }
 
@@ -248,19 +255,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     scope: TenantScope,
     id: string | Types.ObjectId,
     { set = {}, unset = [] }: StoreChange,
-    { archived, ifMatch, where }: ChangeOptions = {},
+    options: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
-    const _id = objectId(id);
-    await this.#begin(action, scope);
-    const reached = this.filterOf(action, scope, _id, { archived });
-    // Next to the scope, never among its members, so that no condition can replace one.
-    const filter = where ? { ...reached, $and: [where] } : reached;
-    const tags = requiredTags(scope, id, ifMatch);
-    const record = await this.resource.writes.change(
-      withTags(filter, tags),
-      { set, unset },
-      { scope, action },
-    );
+    const { filter, tags } = await this.#reach(action, scope, id, options);
+    const record = await this.resource.writes.change(scope, withTags(filter, tags), { set, unset }, action);
     if (!record && tags !== undefined) throw new PreconditionFailedError();
     return record;
   }
@@ -272,7 +270,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * @throws RecordNotFoundError if the caller cannot read it
    */
   protected async requireParent(action: CrudAction, scope: TenantScope): Promise<void> {
-    await this.resource.parents.require(action, scope);
+    await this.resource.parents?.require(action, scope);
   }
 
   /**
@@ -289,11 +287,37 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     { archived }: Pick<ReadQuery, 'archived'> = {},
   ): StoreFilter {
     const filter = this.resource.access.filter(action, scope, id, { archived });
-    this.resource.parents.assertKnown(action, scope);
+    this.resource.parents?.assertKnown(action, scope);
     return filter;
   }
 
-  // Private for the same reason as #patch.
+  /** The filter of the record that a write is to change, and the tags that it must have. */
+  async #reach(
+    action: 'update' | 'del',
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    { archived, ifMatch, where }: ChangeOptions = {},
+  ): Promise<{ filter: StoreFilter; tags: EntityTags | undefined }> {
+    await this.#begin(action, scope);
+    const reached = this.filterOf(action, scope, objectId(id), { archived });
+    // Next to the scope, never among its members, so that no condition can replace one.
+    const filter = where ? { ...reached, $and: [where] } : reached;
+    return { filter, tags: requiredTags(scope, id, ifMatch) };
+  }
+
+  async #checked(
+    scope: TenantScope,
+    changes: UpdateValues<Entity, Update>,
+    { validate }: WriteOptions,
+  ): Promise<Changes<Update>> {
+    const { updateReader } = this.resource.definition;
+    if (validate === false || isChecked(changes, updateReader)) return changes as Changes<Update>;
+    return (await updateReader.readPatch(changes, {
+      extras: !scope.context.hasUnreadBody,
+    })) as Changes<Update>;
+  }
+
+  // Private, so that the name cannot clash with a member of your own service.
   async #begin(action: CrudAction, scope: TenantScope): Promise<void> {
     if (this.store.isInTransaction) {
       const { label } = this.resource.definition;

@@ -1,9 +1,9 @@
 import { HttpException } from '@nestjs/common';
 import { Types } from 'mongoose';
-import { DomainError } from '../../errors/index.js';
+import { DomainError, RecordNotFoundError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import type { ReferenceDefinition } from '../definition/crud-definition.js';
+import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
@@ -51,7 +51,60 @@ export async function readableRecords(
   const parentField = definition.parent ? [definition.parent.field as string] : [];
   const fields = idsOnly ? parentField : undefined;
   const records = await store.findByIds(named, reading, fields);
-  return guards.permitted(scope, await parents.readable(scope, records), asParents);
+  const reached = parents ? await parents.readable(scope, records) : records;
+  return guards.permitted(scope, reached, asParents);
+}
+
+/** Ensures that a nested resource is reached only through a parent that the caller can read. */
+export class Parents {
+  /** Identifiers of the parents that were found readable, by scope. */
+  private readonly known = new WeakMap<TenantScope, string>();
+
+  constructor(
+    private readonly parent: NonNullable<CrudDefinition['parent']>,
+    private readonly child: Pick<CrudResource, 'definition' | 'access'>,
+    private readonly registry: CrudRegistry,
+  ) {}
+
+  /** @throws RecordNotFoundError if the caller cannot read the parent */
+  async require(action: CrudAction, scope: TenantScope): Promise<void> {
+    const id = this.idOf(action, scope);
+    if (id === undefined) return;
+    // A scope made in code may live longer than its parent.
+    if (scope.request && this.known.get(scope) === String(id)) return;
+    const children = await this.readable(scope, [{ [this.parent.field]: id }]);
+    if (children.length === 0)
+      throw new RecordNotFoundError(this.registry.of(this.parent.entity).definition.label);
+    this.known.set(scope, String(id));
+  }
+
+  /** @throws Error if nobody has checked the parent, so that a filter of its children would show them */
+  assertKnown(action: CrudAction, scope: TenantScope): void {
+    const id = this.idOf(action, scope);
+    if (id === undefined || this.known.get(scope) === String(id)) return;
+    throw new Error(
+      `Nobody has checked the parent of this scope of ${this.child.definition.label}. Await this.requireParent('${action}', scope) before you call filterOf.`,
+    );
+  }
+
+  /** Undefined for a scope without isolation, which reaches the children of every parent. */
+  private idOf(action: CrudAction, scope: TenantScope): unknown {
+    return this.child.access.fields(action, scope)[this.parent.field];
+  }
+
+  /**
+   * Those records all of whose ancestors the caller can read, since each level may be isolated by other
+   * fields. One query per level.
+   */
+  async readable<T extends object>(scope: TenantScope, records: readonly T[]): Promise<readonly T[]> {
+    const { entity, field } = this.parent;
+    const above = this.registry.of(entity);
+    const idOf = (record: T) => String((record as Record<string, unknown>)[field]).toLowerCase();
+    const reading = { idsOnly: true, asParents: true };
+    const found = await readableRecords(above, scope, records.map(idOf), reading);
+    const ids = new Set(found.map(({ _id }) => _id.toHexString()));
+    return records.filter((record) => ids.has(idOf(record)));
+  }
 }
 
 /** Whether a caller who has reached a record with an action may read it, too. */

@@ -116,7 +116,7 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   async *list(scope: TenantScope, query: ListQuery): AsyncGenerator<Stored<Entity>, void, undefined> {
     const { access, parents, store } = this.resource;
     const filter = access.listing('get', scope, query);
-    await parents.require('get', scope);
+    await parents?.require('get', scope);
     try {
       yield* store.find(filter, this.readOf(query));
     } catch (error) {
@@ -127,7 +127,7 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
     const { access, definition, parents, store } = this.resource;
     const filter = access.listing('get', scope, query);
-    await parents.require('get', scope);
+    await parents?.require('get', scope);
     const order = query.order ?? NEWEST_FIRST;
     const { fields } = this.readOf(query);
     const { offset, limit, after, before, count: mode } = query;
@@ -143,7 +143,7 @@ export class Reads<Entity extends object, Create extends object, Update extends 
 
   async count(scope: TenantScope, query: ListQuery): Promise<number> {
     const filter = this.resource.access.listing('count', scope, query);
-    await this.resource.parents.require('count', scope);
+    await this.resource.parents?.require('count', scope);
     return timed(this.resource.store.count(filter));
   }
 

@@ -34,15 +34,16 @@ interface Found {
 
 /** Checks the references that a record makes, and those that other records make to it. */
 export class References implements StoreReferences {
+  readonly areMade: boolean;
+  /** Set by the registry. */
+  matterOnDelete = false;
+
   constructor(
     private readonly definition: CrudDefinition,
     private readonly access: Access,
     private readonly registry: CrudRegistry,
-  ) {}
-
-  /** Whether the deletion of a record may affect other resources. */
-  get matterOnDelete(): boolean {
-    return this.registry.referrersOf(this.definition.entity).length > 0;
+  ) {
+    this.areMade = definition.references.length > 0;
   }
 
   /**
@@ -136,8 +137,8 @@ export class References implements StoreReferences {
         if (within.has(keyOf(resource.definition, _id))) continue;
         // The record may have been changed since it was read, and refer to another one.
         const filter = { _id, [reference.path]: id };
-        if (reference.onDelete === 'cascade') await resource.writes.remove(filter, { scope, within });
-        else await resource.writes.unlink(filter, reference.path, id, { scope });
+        if (reference.onDelete === 'cascade') await resource.writes.remove(scope, filter, within);
+        else await resource.writes.unlink(scope, filter, reference.path, id);
       }
     }
   }
@@ -209,7 +210,7 @@ async function isRestricting(
     if (scope.request) throw error;
     owned = filter;
   }
-  if (!definition.parent) return store.exists(owned);
+  if (!definition.parent || !parents) return store.exists(owned);
   const batch: Stored<object>[] = [];
   const isReadable = async () => (await parents.readable(scope, batch.splice(0))).length > 0;
   for await (const record of store.find(owned, { fields: [definition.parent.field as string] })) {

@@ -1,118 +1,138 @@
 import { Types } from 'mongoose';
-import {
-  BodyTooLargeError,
-  errorMessages,
-  toPointer,
-  ValidationError,
-  WriteConflictError,
-} from '../../errors/index.js';
-import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
-import type { UpdateAction } from '../options/crud-hooks.js';
+import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
+import type { AfterHook, EntityEventPublisher, WriteAction } from '../../events/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
+import type { CrudAction } from '../options/crud-options.js';
+import type { HookName } from '../options/option-names.js';
 import type { Changes, Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
-import { isIsolatedBy } from './access.js';
+import { entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
 import {
   allOf,
   differences,
   isEmpty,
   keepIdentity,
   keepRequired,
+  keepScope,
   mergedFields,
   namesOf,
   needsPrevious,
   planChange,
+  refuseGrowth,
+  requireTexts,
   unchanged,
   valueAt,
 } from './changes.js';
-import { changeOfDraft } from './draft.js';
-import { WriteSteps } from './write-steps.js';
+import type { CrudResource } from './crud-resource.js';
+import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
 
 /** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
 
-/** The scope and the action that a write belongs to. */
-export interface WriteContext<Update> {
-  /** @default a scope that isolates nothing */
-  scope?: TenantScope;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A record that a create has stored, with the entry of its event. */
+interface Made<Entity> {
+  readonly stored: Stored<Entity>;
+  readonly entry: OutboxEntry;
+}
+
+/** What a change is part of. */
+interface ChangeContext {
   /** @default 'update' */
-  action?: UpdateAction;
-  /** Records whose removal this write is part of, as keys of {@link References}. @default none */
-  within?: ReadonlySet<string>;
+  readonly action?: UpdateAction;
+  /** The body to pass to the hooks. @default none */
+  readonly changes?: object;
   /**
    * Whether the change only removes a reference, so that the remaining ones need not be checked.
    *
    * @default false
    */
-  unlinks?: boolean;
-  /** The body to pass to the hooks. @default none */
-  changes?: Changes<Update>;
+  readonly unlinks?: boolean;
 }
 
 /**
- * Carries out the updates and removals of a resource: hooks, references, the one atomic command, events. Filters come from
+ * Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from
  * `Access`.
  */
-export class Writes<Entity extends object, Create extends object, Update extends object> extends WriteSteps<
-  Entity,
-  Create,
-  Update
-> {
+export class Writes<Entity extends object, Create extends object, Update extends object> {
+  constructor(
+    private readonly resource: CrudResource<Entity, Create, Update>,
+    private readonly hooks: CrudHooks<object, object>,
+    private readonly events: EntityEventPublisher,
+  ) {}
+
   /**
-   * Changes the record that matches, and runs the update hooks; undefined if none matches. A decision that
-   * depends on the record's current state (a nested patch, a hook) is written only if that state has not
-   * changed, and retried otherwise.
+   * Stores a record with the input and the scope's fields, and runs the create hooks; only once per
+   * idempotency key.
    *
-   * @throws WriteConflictError if other writes were faster each time
+   * @param isolation values of the fields that isolate the create
    */
+  async create(scope: TenantScope, input: Create, isolation: Fields): Promise<Stored<Entity>> {
+    const reservation = scope.request?.reservation;
+    const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolation, id);
+    const find = (id: Types.ObjectId) => this.find(scope, id);
+    const { stored, entry } = reservation
+      ? await reservation.once(this.resource.definition.name, { find, insert })
+      : await insert();
+    await this.announce('afterCreate', scope, stored, entry, () => ({ input }));
+    return stored;
+  }
+
+  /**
+   * The record that an earlier request with the same key has stored, if this one was rejected before it could
+   * find it. The after-hooks run again, since nobody knows whether they ran then.
+   */
+  async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
+    const find = (id: Types.ObjectId) => this.find(scope, id);
+    const made = await scope.request?.reservation?.recall(this.resource.definition.name, find);
+    if (made) await this.announce('afterCreate', scope, made.stored, made.entry, () => ({ input }));
+    return made?.stored;
+  }
+
+  /** Changes the record that matches, and runs the update hooks; undefined if none matches. */
   async change(
+    scope: TenantScope,
     filter: StoreFilter,
     change: Required<StoreChange>,
-    context: WriteContext<Update> = {},
+    action: UpdateAction,
   ): Promise<Stored<Entity> | undefined> {
-    return this.decide(
-      filter,
-      this.resource.hooks.has('beforeUpdate'),
-      () => Promise.resolve(change),
-      context,
-    );
+    return this.update(scope, filter, this.has('beforeUpdate'), () => Promise.resolve(change), { action });
   }
 
   /** {@link Writes.change} by a merge patch (RFC 7396). */
   async patch(
+    scope: TenantScope,
     filter: StoreFilter,
     changes: Changes<Update>,
-    context: WriteContext<Update> = {},
   ): Promise<Stored<Entity> | undefined> {
-    const { definition, hooks } = this.resource;
-    const needs = hooks.has('beforeUpdate') || needsPrevious(changes);
+    const { definition } = this.resource;
     const plan = async (previous: Stored<Entity> | undefined) => {
       const shown = previous && definition.presenter.present(previous);
       const merged = shown && mergedFields(definition, changes, shown);
       if (merged) {
-        this.refuseGrowth(shown, merged);
+        refuseGrowth(this.resource.bodyLimit(), shown, merged);
         await definition.updateReader.check(merged as Partial<Update>);
       }
       return planChange(definition, changes, previous);
     };
-    return this.decide(filter, needs, plan, { ...context, changes });
+    const needsCurrent = this.has('beforeUpdate') || needsPrevious(changes);
+    return this.update(scope, filter, needsCurrent, plan, { changes });
   }
 
   /**
    * {@link Writes.patch} without reading the record, unless something else needs it. Returns whether a record
    * matched.
    */
-  async patchUnread(
-    filter: StoreFilter,
-    changes: Changes<Update>,
-    { scope }: { scope: TenantScope },
-  ): Promise<boolean> {
-    const { audit, definition, hooks, references, store } = this.resource;
-    const isHooked = hooks.has('beforeUpdate') || hooks.isHeard('afterUpdate');
+  async patchUnread(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>): Promise<boolean> {
+    const { audit, definition, store } = this.resource;
+    const isHooked = this.has('beforeUpdate') || this.isHeard('afterUpdate');
     const change =
       isHooked || audit || needsPrevious(changes) ? undefined : planChange(definition, changes, undefined);
-    if (!change || isEmpty(change)) return (await this.patch(filter, changes, { scope })) !== undefined;
-    await references.check('update', scope, change.set);
-    this.keepScope('update', scope, change);
+    if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes)) !== undefined;
+    await this.checkReferences('update', scope, change.set);
+    keepScope(this.resource, 'update', scope, change);
     keepRequired(definition.entity, change);
     const entry = this.entry(scope, 'update', namesOf(change));
     return this.translated(() => store.updateUnread(filter, change, entry));
@@ -123,128 +143,236 @@ export class Writes<Entity extends object, Create extends object, Update extends
    * hooks.
    */
   async unlink(
+    scope: TenantScope,
     filter: StoreFilter,
     path: string,
     id: Types.ObjectId,
-    context: WriteContext<Update>,
   ): Promise<Stored<Entity> | undefined> {
-    if (this.resource.definition.schema.path(path).instance !== 'Array') {
-      return this.change(filter, { set: {}, unset: [path] }, context);
-    }
+    if (this.resource.definition.schema.path(path).instance !== 'Array')
+      return this.change(scope, filter, { set: {}, unset: [path] }, 'update');
     const plan = (previous: Stored<Entity> | undefined) => {
       const others = [valueAt(previous, path) ?? []].flat().filter((entry) => String(entry) !== String(id));
       return Promise.resolve({ set: { [path]: others }, unset: [] });
     };
-    return this.decide(filter, true, plan, { ...context, unlinks: true });
-  }
-
-  /** Removes the record that matches, and runs the delete hooks; undefined if none matches. */
-  async remove(
-    filter: StoreFilter,
-    { scope = unrestrictedScope(), within = new Set() }: WriteContext<Update> = {},
-  ): Promise<Stored<Entity> | undefined> {
-    const { definition, hooks, references, store } = this.resource;
-    if (definition.outbox)
-      throw new Error(`${definition.label} has an outbox, whose events a removal would lose.`);
-    const needs = hooks.has('beforeDel') || references.matterOnDelete;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const found = needs ? await store.findOne(filter) : undefined;
-      if (needs && !found) return undefined;
-      let condition = found ? unchanged(filter, found) : filter;
-      if (found) {
-        if (references.matterOnDelete)
-          condition = allOf(condition, await references.unheld(found._id, scope));
-        const record = definition.presenter.present(found);
-        await hooks.before('beforeDel', { ...this.context(scope), action: 'del', record });
-        await references.release(found._id, scope, within);
-      }
-      const entry = this.entry(scope, 'del', []);
-      const removed = await this.audited(scope, found?._id ?? filter._id, entry, () =>
-        store.delete(condition),
-      );
-      if (!removed && found) continue;
-      if (!removed) return undefined;
-      if (!hooks.isHeard('afterDel')) return removed;
-      const event = this.event(scope, removed, entry);
-      await hooks.after('afterDel', event, { ...this.context(scope), ...this.copy(event, scope, removed) });
-      return removed;
-    }
-    throw new WriteConflictError();
-  }
-
-  private async decide(
-    filter: StoreFilter,
-    needsCurrent: boolean,
-    plan: (previous: Stored<Entity> | undefined) => Promise<Required<StoreChange>>,
-    {
-      scope = unrestrictedScope(),
-      action = 'update',
-      changes = {} as Changes<Update>,
-      unlinks = false,
-    }: WriteContext<Update>,
-  ): Promise<Stored<Entity> | undefined> {
-    const { definition, hooks, references, store } = this.resource;
-    const isolatedAs = action === 'restore' ? 'update' : action;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const current = needsCurrent ? await store.findOne(filter) : undefined;
-      if (needsCurrent && !current) return undefined;
-      let change = await plan(current);
-      const planned = change.set;
-      if (!unlinks) await references.check(isolatedAs, scope, planned);
-      if (current && hooks.has('beforeUpdate')) {
-        change = await changeOfDraft(definition, current, change, (draft) =>
-          hooks.before('beforeUpdate', { ...this.context(scope), action, changes, ...draft }),
-        );
-      }
-      this.keepScope(isolatedAs, scope, change);
-      change = keepIdentity(definition.label, change, current?._id ?? filter._id);
-      keepRequired(definition.entity, change);
-      if (isEmpty(change)) return current ?? (await store.findOne(filter));
-      await references.check(isolatedAs, scope, differences(planned, change.set));
-      const entry = this.entry(scope, action, namesOf(change));
-      const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
-        this.translated(() => store.update(current ? unchanged(filter, current) : filter, change, entry)),
-      );
-      if (!updated && current) continue;
-      if (!updated) return undefined;
-      if (!hooks.isHeard('afterUpdate')) return updated.record;
-      const event = this.event(scope, updated.record, entry);
-      const previous = definition.present(updated.previous, scope.caller);
-      await hooks.after('afterUpdate', event, {
-        ...this.context(scope),
-        ...this.copy(event, scope, updated.record),
-        changes,
-        previous,
-      });
-      return updated.record;
-    }
-    throw new WriteConflictError();
-  }
-
-  /** @throws BodyTooLargeError if fields have been merged into more than a body can have, and have grown */
-  private refuseGrowth(previous: object, merged: object): void {
-    const bodyLimit = this.resource.bodyLimit();
-    const size = (fields: object) => Buffer.byteLength(JSON.stringify(fields));
-    const after = size(merged);
-    if (after <= bodyLimit) return;
-    const names = Object.keys(merged);
-    const before = Object.fromEntries(Object.entries(previous).filter(([name]) => names.includes(name)));
-    if (after > size(before)) throw new BodyTooLargeError(bodyLimit, errorMessages.mergedTooLarge(bodyLimit));
+    return this.update(scope, filter, true, plan, { unlinks: true });
   }
 
   /**
-   * @throws ValidationError if clients may set the field, and Error if not, if a change would move the record
-   * out of the scope that the write was requested in
+   * Removes the record that matches, and runs the delete hooks; undefined if none matches.
+   *
+   * @param within records whose removal this one is part of, as keys of {@link References}
    */
-  private keepScope(action: 'update' | 'del', scope: TenantScope, change: Required<StoreChange>): void {
-    const { access, definition } = this.resource;
-    for (const [field, value] of Object.entries(access.fields(action, scope))) {
-      if (!namesOf(change).includes(field)) continue;
-      if (isIsolatedBy(definition.schema, field, change.set[field], value)) continue;
-      if (definition.inputFields.includes(field)) {
-        throw new ValidationError([{ pointer: toPointer([field]), detail: errorMessages.ownEntry(field) }]);
+  async remove(
+    scope: TenantScope,
+    filter: StoreFilter,
+    within: ReadonlySet<string> = new Set(),
+  ): Promise<Stored<Entity> | undefined> {
+    const { definition, references, store } = this.resource;
+    if (definition.outbox)
+      throw new Error(`${definition.label} has an outbox, whose events a removal would lose.`);
+    const needsCurrent = this.has('beforeDel') || references.matterOnDelete;
+    return this.decided(filter, needsCurrent, async (current, unchangedFilter) => {
+      let condition = unchangedFilter;
+      if (current) {
+        if (references.matterOnDelete)
+          condition = allOf(condition, await references.unheld(current._id, scope));
+        const record = definition.presenter.present(current);
+        await this.before('beforeDel', scope, { action: 'del', record });
+        await references.release(current._id, scope, within);
       }
-      throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);
+      const entry = this.entry(scope, 'del', []);
+      const id = current?._id ?? filter._id;
+      const removed = await this.audited(scope, id, entry, () => store.delete(condition));
+      if (removed) await this.announce('afterDel', scope, removed, entry);
+      return removed;
+    });
+  }
+
+  private async insert(
+    scope: TenantScope,
+    input: Create,
+    isolation: Fields,
+    id?: Types.ObjectId,
+  ): Promise<Made<Entity>> {
+    const { access, definition, store } = this.resource;
+    const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
+    const given = Object.fromEntries(entries);
+    const values = access.isolated(given, isolation);
+    await access.requireRoom(given, values);
+    // Before the hook, which may look up the referenced records, and again after it, for references that it
+    // set.
+    await this.checkReferences('create', scope, values);
+    let record = values;
+    if (this.has('beforeCreate')) {
+      const edited = await recordOfDraft(definition, values, (draft) =>
+        this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
+      );
+      keepIsolation(definition, 'beforeCreate', edited, isolation);
+      // Middleware of the schema may add more.
+      if (!store.hasMiddleware) requireTexts(definition.entity, definition.schema, edited);
+      await this.checkReferences('create', scope, differences(values, edited));
+      record = access.isolated(edited, isolation);
+    }
+    const turn = scope.request?.crudPlace?.turn;
+    await turn?.come;
+    const isNamed = definition.outbox || definition.audit !== undefined;
+    const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
+    const placed = { ...(_id && { _id }), ...record };
+    const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
+    const insert = () => this.translated(() => store.insert(placed, entry, () => turn?.pass()));
+    // Audit records are stored in the order in which they begin, and the records after them.
+    const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
+    return { stored, entry };
+  }
+
+  /** The record that an earlier attempt of a keyed create has stored. */
+  private async find(scope: TenantScope, _id: Types.ObjectId): Promise<Made<Entity> | undefined> {
+    const { access, store } = this.resource;
+    const stored = await store.findOne({ ...access.fields('create', scope), _id });
+    if (!stored) return undefined;
+    const names = Object.keys(stored);
+    return { stored, entry: this.entry(scope, 'create', names, { id: _id, at: stored.createdAt }) };
+  }
+
+  private async update(
+    scope: TenantScope,
+    filter: StoreFilter,
+    needsCurrent: boolean,
+    plan: (previous: Stored<Entity> | undefined) => Promise<Required<StoreChange>>,
+    { action = 'update', changes = {}, unlinks = false }: ChangeContext,
+  ): Promise<Stored<Entity> | undefined> {
+    const { definition, store } = this.resource;
+    const isolatedAs = action === 'restore' ? 'update' : action;
+    return this.decided(filter, needsCurrent, async (current, condition) => {
+      let change = await plan(current);
+      const planned = change.set;
+      if (!unlinks) await this.checkReferences(isolatedAs, scope, planned);
+      if (current && this.has('beforeUpdate')) {
+        change = await changeOfDraft(definition, current, change, (draft) =>
+          this.before('beforeUpdate', scope, { action, changes, ...draft }),
+        );
+      }
+      keepScope(this.resource, isolatedAs, scope, change);
+      change = keepIdentity(definition.label, change, current?._id ?? filter._id);
+      keepRequired(definition.entity, change);
+      if (isEmpty(change)) return current ?? (await store.findOne(filter));
+      await this.checkReferences(isolatedAs, scope, differences(planned, change.set));
+      const entry = this.entry(scope, action, namesOf(change));
+      const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
+        this.translated(() => store.update(condition, change, entry)),
+      );
+      if (!updated) return undefined;
+      const { record, previous } = updated;
+      await this.announce('afterUpdate', scope, record, entry, () => ({
+        changes,
+        previous: definition.present(previous, scope.caller),
+      }));
+      return record;
+    });
+  }
+
+  /**
+   * Carries out a write. One that depends on the record's current state is carried out only if that has not
+   * changed, and retried otherwise.
+   *
+   * @param write gets the record, if it is needed, and the condition that it is unchanged
+   * @throws WriteConflictError if other writes were faster each time
+   */
+  private async decided<T>(
+    filter: StoreFilter,
+    needsCurrent: boolean,
+    write: (current: Stored<Entity> | undefined, condition: StoreFilter) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const current = needsCurrent ? await this.resource.store.findOne(filter) : undefined;
+      if (needsCurrent && !current) return undefined;
+      const result = await write(current, current ? unchanged(filter, current) : filter);
+      if (result !== undefined || !current) return result;
+    }
+    throw new WriteConflictError();
+  }
+
+  /** Carries out the command of a write, between its audit record and its outcome if the resource is audited. */
+  private async audited<T>(
+    scope: TenantScope,
+    id: unknown,
+    entry: OutboxEntry,
+    write: () => Promise<T>,
+    begun?: () => void,
+  ): Promise<T> {
+    const { audit } = this.resource;
+    return audit ? audit.around({ scope, record: id as Types.ObjectId, entry }, write, begun) : write();
+  }
+
+  /** @throws ValidationError that names each reference to a record that the caller cannot use */
+  private async checkReferences(action: CrudAction, scope: TenantScope, values: Fields): Promise<void> {
+    const { references } = this.resource;
+    if (references.areMade) await references.check(action, scope, values);
+  }
+
+  private has(name: HookName): boolean {
+    return typeof this.hooks[name] === 'function';
+  }
+
+  /** Whether an after-hook does anything: the resource has it, or its event has a listener. */
+  private isHeard(name: AfterHook): boolean {
+    return this.has(name) || this.events.isHeard(this.resource.definition.name, name);
+  }
+
+  /** Runs a before-hook, if there is one. @throws the hook's own exception */
+  private async before(
+    name: Exclude<HookName, AfterHook>,
+    scope: TenantScope,
+    context: object,
+  ): Promise<void> {
+    if (!this.has(name)) return;
+    await this.events.watch(`${this.resource.definition.name}.${name}`, async () => {
+      await this.hooks[name]?.({ ...this.context(scope), ...context } as never);
+    });
+  }
+
+  /**
+   * Runs an after-hook and emits its event, if anyone hears it; never rejects.
+   *
+   * @param more what the hook gets besides the event
+   */
+  private async announce(
+    name: AfterHook,
+    scope: TenantScope,
+    record: Stored<Entity>,
+    entry: OutboxEntry,
+    more: () => object = () => ({}),
+  ): Promise<void> {
+    if (!this.isHeard(name)) return;
+    const { definition } = this.resource;
+    const event = eventOf(definition, scope.caller, record, entry);
+    if (!this.has(name)) return this.events.publish(name, event);
+    // With its own copy of the record, so that a hook's changes do not reach listeners.
+    const copy = { record: definition.present(record, scope.caller) };
+    const context = { ...this.context(scope), ...event, ...copy, ...more() };
+    await this.events.publish(name, event, () => this.hooks[name]?.(context as never));
+  }
+
+  private context(scope: TenantScope): object {
+    const { caller, params } = scope;
+    return { resource: this.resource.definition.name, scope, caller, params };
+  }
+
+  private entry(
+    { caller }: TenantScope,
+    action: WriteAction,
+    names: readonly string[],
+    create: { id?: unknown; at?: Date } = {},
+  ): OutboxEntry {
+    return entryOf(this.resource.definition, caller, { action, names, ...create });
+  }
+
+  /** A unique index may include fields that clients do not know, such as those that isolate a tenant. */
+  private async translated<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      throw error instanceof DuplicateValueError ? error.among(this.resource.definition.inputFields) : error;
     }
   }
 }

@@ -108,9 +108,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** @param store stores the record; it is to `hold` what the record refers to right before its command */
   private insertInTurn<T>(record: object, store: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
     const length = this.words?.lengthOf(record) ?? 0;
-    return this.references.holding(record, (hold) =>
-      this.write(() => this.large.inTurn(length, () => store(hold))),
-    );
+    return this.holding(record, (hold) => this.write(() => this.large.inTurn(length, () => store(hold))));
   }
 
   /** Adds the words of a new record to it, and returns their number. */
@@ -246,12 +244,16 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Carries out an update that sets values. */
   private change<T>(set: object = {}, update: () => Promise<T>): Promise<T> {
     const length = this.words?.lengthOf(set) ?? 0;
-    return this.references.holding(set, (hold) =>
+    return this.holding(set, (hold) =>
       this.write(async () => {
         await hold();
         return this.large.inTurn(length, update);
       }),
     );
+  }
+
+  private holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
+    return this.references.areMade ? this.references.holding(values, write) : write(() => Promise.resolve());
   }
 
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {

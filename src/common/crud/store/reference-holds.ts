@@ -33,6 +33,8 @@ export interface Hold {
 
 /** The references of a resource, as its store needs them. */
 export interface StoreReferences {
+  /** Whether records refer to others. */
+  readonly areMade: boolean;
   /** Whether the deletion of a record may affect other resources. */
   readonly matterOnDelete: boolean;
   /**
