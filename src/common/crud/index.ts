@@ -13,8 +13,8 @@ export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './http/answers.js';
 export { streamJsonArray } from './http/record-stream.js';
 export {
-  type AnswerClasses,
   ApiCreateBody,
+  ApiFields,
   ApiIdempotencyKey,
   ApiIdParam,
   ApiIfMatch,
@@ -23,6 +23,7 @@ export {
   ApiSuccess,
   ApiUpdateBody,
 } from './openapi/decorators.js';
+export type { AnswerClasses } from './openapi/responses.js';
 export {
   ArchivedResult,
   CountResult,
@@ -31,8 +32,7 @@ export {
   partOf,
   schemaClass,
   UpdatedResult,
-} from './openapi/documented-class.js';
-export { ApiFields } from './openapi/query-parameters.js';
+} from './openapi/schema-class.js';
 export type * from './options/crud-hooks.js';
 export {
   type AnyCrudOptions,

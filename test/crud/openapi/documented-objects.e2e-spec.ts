@@ -1,6 +1,6 @@
 /** @mongodb */
 import { Body, Param } from '@nestjs/common';
-import { Schema } from '@nestjs/mongoose';
+import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import {
   IsNested,
@@ -24,7 +24,10 @@ class BookInput {
 }
 
 @Schema({ timestamps: true })
-class Book extends BookInput {}
+class Book extends BookInput {
+  @Prop()
+  shelf?: string;
+}
 
 class Reprint {
   @IsNested(() => Edition) edition!: Edition;
@@ -34,6 +37,7 @@ const books = crudOptions({
   entity: Book,
   input: BookInput,
   name: 'books',
+  isolationFields: { all: { shelf: Object.assign(() => 'front', { anonymous: true }) } },
   references: { 'first.after': { to: Book }, 'last.after': { to: Book } },
 });
 
@@ -49,13 +53,21 @@ class BooksController extends CrudController(books) {
   reprint(@CurrentScope() _scope: TenantScope, @Param('id') _id: string, @Body() body: Reprint): Reprint {
     return body;
   }
+
+  @CrudAction(books, { method: 'POST', path: ':id/return', isolatedAs: 'update' })
+  return(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.update(scope, id, {});
+  }
 }
 
 describe('the document of nested objects', () => {
   let schemas: Record<string, JsonSchema>;
+  let paths: Record<string, { post: { parameters: { name: string }[]; responses: object } }>;
   const app = useResourceApp(CrudModule.forFeature(books, { controller: BooksController }));
   beforeAll(async () => {
-    schemas = (await app.get('/docs/openapi.json')).body.components.schemas;
+    const document = (await app.get('/docs/openapi.json')).body;
+    schemas = document.components.schemas;
+    paths = document.paths;
   });
 
   it.each([
@@ -79,5 +91,17 @@ describe('the document of nested objects', () => {
   it('needs nothing in a change', () => {
     expect(schemas.BookUpdate).not.toHaveProperty('required');
     expect(schemas.BookUpdate?.properties?.first).not.toHaveProperty('required');
+  });
+
+  it('says that a route of one’s own that changes a record takes If-Match', () => {
+    const { parameters = [], responses = {} } = paths['/books/{id}/return']?.post ?? {};
+    expect(parameters).toContainEqual(expect.objectContaining({ name: 'If-Match', in: 'header' }));
+    expect(responses).toHaveProperty('412');
+  });
+
+  it('says that a source of one’s own may have no value, although it needs no token', () => {
+    const { post } = paths['/books'] ?? {};
+    expect(post?.responses).toHaveProperty('401');
+    expect(post).toHaveProperty('security', []);
   });
 });

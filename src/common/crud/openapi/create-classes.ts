@@ -1,23 +1,12 @@
 import type { Type } from '@nestjs/common';
-import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { outputClassOf } from '../definition/output.js';
-import type { CrudOutput } from '../options/crud-options.js';
 import { onceFieldsOf } from '../routes/routes.js';
-import {
-  anyOf,
-  CreatedResult,
-  documentedClass,
-  documentField,
-  partOf,
-  schemaClass,
-  withFields,
-} from './documented-class.js';
-import { PageEnds } from './query-parameters.js';
-import { fieldSchema, hasDefault, ID_SCHEMA, recordSchema, viewFields } from './record-schema.js';
+import { fieldSchema, ID_SCHEMA, recordSchema, viewSchema } from './record-schema.js';
+import { anyOf, CreatedResult, partOf, refTo, schemaClass } from './schema-class.js';
 
-/** The classes that describe a resource's bodies in the document. */
+/** The classes that name the schemas of a resource in the document. */
 export interface CrudClasses {
   readonly create: Type<object>;
   readonly update: Type<object>;
@@ -31,24 +20,19 @@ export interface CrudClasses {
   readonly created: readonly Type<object>[];
 }
 
-/**
- * Makes the documented classes of a resource, each with a unique name: classes that share one would share a
- * schema.
- */
 export function createClasses(definition: CrudDefinition): CrudClasses {
-  const { label, inputs, list } = definition;
-  const record = recordClass(definition);
-  const read = expandableClass(record, definition);
-  const part = definition.options.output !== undefined && !outputOf(definition) ? undefined : partOf(read);
-  class Page extends pageOf(part ? [read, part] : [read], list.maxLimit) {}
-  Object.defineProperty(Page, 'name', { value: `${label}Page` });
+  const { label, inputs, list, options } = definition;
+  const view = outputClassOf(options.output);
+  const record = schemaClass(label, view ? viewSchema(definition, view) : recordSchema(definition), view);
+  const read = expandableClass(record, definition, view);
+  const part = options.output !== undefined && !view ? undefined : partOf(read);
   return {
     create: schemaClass(`${label}Create`, jsonSchemaOf(inputs.create)),
     update: schemaClass(`${label}Update`, jsonSchemaOf(inputs.update, { partial: true })),
     record,
     ...(part && { part }),
     read,
-    page: Page,
+    page: schemaClass(`${label}Page`, pageSchema(part ? [read, part] : [read], list.maxLimit)),
     created: createdClasses(record, definition),
   };
 }
@@ -57,90 +41,66 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
 function createdClasses(record: Type<object>, definition: CrudDefinition): Type<object>[] {
   const names = onceFieldsOf(definition);
   if (names.length === 0) return [CreatedResult, record];
-  const fields = Object.fromEntries(names.map((name) => [name, fieldSchema(definition, name)]));
+  const properties = Object.fromEntries(names.map((name) => [name, fieldSchema(definition, name)]));
   const { label } = definition;
   return [
-    withFields(CreatedResult, `${label}CreatedResult`, fields),
-    withFields(record, `${label}Created`, fields),
+    schemaClass(`${label}CreatedResult`, { properties }, CreatedResult),
+    schemaClass(`${label}Created`, { properties }, record),
   ];
 }
 
-/** The class of one page of records. */
-function pageOf(records: Type<object>[], maxItems: number): Type<object> {
-  @ApiExtraModels(...records)
-  class Page extends PageEnds {
-    @ApiProperty({ type: 'array', items: anyOf(records), maxItems })
-    results!: object[];
-
-    @ApiProperty({
-      type: 'integer',
-      minimum: 0,
-      required: false,
-      description: 'Number of records in all, whatever the page; absent with `count=none`',
-    })
-    count?: number;
-  }
-  return Page;
-}
-
-function recordClass(definition: CrudDefinition): Type<object> {
-  const { label } = definition;
-  const view = outputOf(definition);
-  if (!view) return schemaClass(label, recordSchema(definition));
-  class View extends documentedClass(view, label) {}
-  for (const { name, schema, required } of viewFields(definition, view)) {
-    documentField(View, name, schema, required || hasDefault(definition.schema, name));
-  }
-  ApiProperty(ID_SCHEMA)(View.prototype, '_id');
-  Object.defineProperty(View, 'name', { value: label });
-  return View;
-}
-
-function outputOf({ options }: CrudDefinition): Type<object> | undefined {
-  return outputClassOf(options.output as CrudOutput<object> | undefined);
+/** One page of records. */
+function pageSchema(records: Type<object>[], maxItems: number): JsonSchema {
+  const cursor = { type: 'string', nullable: true } as const;
+  return {
+    properties: {
+      next: {
+        ...cursor,
+        description: 'Cursor of the next page (`after`); null on the last one',
+        example: 'qL0r3yCkSYpWcQ1xJ8mOSzEAAAAEYXQAEAAAAAkw',
+      },
+      prev: {
+        ...cursor,
+        description: 'Cursor of the previous page (`before`); null on the first one',
+        example: null,
+      },
+      results: { type: 'array', items: anyOf(records), maxItems },
+      count: {
+        type: 'integer',
+        minimum: 0,
+        description: 'Number of records in all, whatever the page; absent with `count=none`',
+      },
+    },
+    required: ['next', 'prev', 'results'],
+  };
 }
 
 /**
- * The documented class of a record with expandable references: each is an identifier, or the record that it
- * refers to. Without such references, the class of the record itself.
+ * A record with expandable references: each is an identifier, or the record that it refers to. Without such
+ * references, the class of the record itself.
  */
-function expandableClass(record: Type<object>, definition: CrudDefinition): Type<object> {
-  const members = new Map<string, JsonSchema>();
-  const schema = shownSchema(definition);
+function expandableClass(
+  record: Type<object>,
+  definition: CrudDefinition,
+  view: Type<object> | undefined,
+): Type<object> {
+  const { properties = {}, required } = view ? viewSchema(definition, view) : recordSchema(definition);
+  const members: Record<string, JsonSchema> = {};
   for (const { path, to } of definition.expandable.values()) {
     const [name = path, ...rest] = path.split('.');
-    const member = members.get(name) ?? schema.properties?.[name];
-    if (member) members.set(name, expandedAt(member, rest, to));
+    const isUndeclared = view !== undefined && rest.length === 0;
+    const member = members[name] ?? properties[name] ?? (isUndeclared ? ID_SCHEMA : undefined);
+    if (member) members[name] = expandedAt(member, rest, to);
   }
-  if (members.size === 0) return record;
-  class Expandable extends record {}
-  for (const [name, member] of members) {
-    documentField(Expandable, name, member, schema.required?.includes(name) ?? false);
-  }
-  Object.defineProperty(Expandable, 'name', { value: `${definition.label}Expandable` });
-  return Expandable;
-}
-
-/** The fields that clients see, as far as they are declared: a function may show anything. */
-function shownSchema(definition: CrudDefinition): JsonSchema {
-  const view = outputClassOf(definition.options.output as CrudOutput<object> | undefined);
-  if (!view) return recordSchema(definition);
-  const fields = viewFields(definition, view);
-  const undeclared = [...definition.expandable.keys()].filter((path) => !path.includes('.'));
-  return {
-    properties: {
-      ...Object.fromEntries(undeclared.map((name) => [name, ID_SCHEMA])),
-      ...Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
-    },
-    required: fields.filter(({ required }) => required).map(({ name }) => name),
-  };
+  if (Object.keys(members).length === 0) return record;
+  return schemaClass(`${definition.label}Expandable`, { properties: members, required }, record);
 }
 
 /** Replaces the end of a path in a schema with "an identifier or a record", walking into lists on the way. */
 function expandedAt(schema: JsonSchema, path: readonly string[], to: Type<object>): JsonSchema {
   if (schema.items) return { ...schema, items: expandedAt(schema.items, path, to) };
   const [name, ...rest] = path;
-  if (name === undefined) return { oneOf: [schema, { $ref: getSchemaPath(to) }] };
+  if (name === undefined) return { oneOf: [schema, refTo(to)] };
   const member = schema.properties?.[name];
   if (!member) return schema;
   return { ...schema, properties: { ...schema.properties, [name]: expandedAt(member, rest, to) } };

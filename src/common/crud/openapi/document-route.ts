@@ -1,14 +1,5 @@
 import { RequestMethod, type Type } from '@nestjs/common';
-import {
-  ApiBody,
-  ApiExtraModels,
-  ApiOperation,
-  ApiParam,
-  ApiQuery,
-  ApiResponse,
-  ApiSecurity,
-  getSchemaPath,
-} from '@nestjs/swagger';
+import type { ParameterObject, SecurityRequirementObject } from '@nestjs/swagger';
 import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
@@ -16,24 +7,28 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
 import type { ResourceMetadata } from '../http/resource-metadata.js';
 import { ARCHIVED_PARAMETER } from '../query/list-query.js';
-import { ignoresBody, isBatch, isolationOfHandler, onceFieldsOf, type Route } from '../routes/routes.js';
-import type { CrudClasses } from './create-classes.js';
 import {
-  ApiArchived,
-  ApiCreateBody,
-  ApiExpand,
-  ApiIdempotencyKey,
-  ApiIdParam,
-  ApiIfMatch,
-  ApiIfNoneMatch,
-  ApiSuccess,
-  ApiUpdateBody,
-  BEARER,
-  REPLAYED_HEADER,
-} from './decorators.js';
-import { documentBatch } from './document-batch.js';
-import { documentedClass } from './documented-class.js';
-import { ApiReading } from './query-parameters.js';
+  ignoresBody,
+  isBatch,
+  isolationOfHandler,
+  itemRouteOf,
+  onceFieldsOf,
+  type Route,
+} from '../routes/routes.js';
+import type { CrudClasses } from './create-classes.js';
+import { createBody, documented, type Operation, updateBody } from './decorators.js';
+import {
+  ARCHIVED_QUERY,
+  idParameter,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
+  IF_NONE_MATCH,
+  inQuery,
+  PREFER,
+  readParameters,
+} from './parameters.js';
+import { bulkOperation, importOperation, NOT_MODIFIED, REPLAYED_HEADER, successOf } from './responses.js';
+import { documentedClass, refTo } from './schema-class.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
@@ -44,25 +39,44 @@ export function documentRoute(
   const { definition } = resource;
   const isolation = isolationOfHandler(resource, route.handler);
   return [
-    ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
-    ...documentPath(route, definition),
-    ...documentQuery(route, definition),
-    ...documentBody(route, classes),
-    ...(isBatch(route) ? [documentBatch(route, resource, classes)] : []),
-    ...documentConditions(route),
-    ...documentAnswer(route, definition, classes),
+    documented({
+      operationId: `${definition.name}_${route.handler}`,
+      summary: route.summary(definition),
+      parameters: [
+        ...pathParameters(route, definition),
+        ...queryParameters(route, definition),
+        ...headerParameters(route, definition),
+      ],
+      security: [...securityOfArchive(route, definition), ...securityOf(definition, isolation)],
+      ...(route.handler === 'get' && { responses: NOT_MODIFIED }),
+    }),
+    documented(bodyOf(route, classes)),
+    documented(answerOf(route, resource, classes)),
     ApiProblemsOf(
       { label: definition.label, contentTypes: contentTypesOf(route) },
       ...problemsOf(route, definition, isolation),
     ),
-    ...documentSecurity(definition, isolation),
   ];
 }
 
 /** Names the scheme by which callers are known, as far as it is known itself. */
-export function documentSecurity({ security }: CrudDefinition, fields: IsolationFields): MethodDecorator[] {
+export function documentSecurity(definition: CrudDefinition, fields: IsolationFields): MethodDecorator[] {
+  return [documented({ security: securityOf(definition, fields) })];
+}
+
+/** Name of the security scheme of tokens, as Nest's `addBearerAuth` calls it. */
+const BEARER = 'bearer';
+
+function securityOf({ security }: CrudDefinition, fields: IsolationFields): SecurityRequirementObject[] {
   const scheme = security ?? (needsToken(fields) ? BEARER : undefined);
-  return isOpen(fields) || scheme === undefined ? [] : [ApiSecurity(scheme)];
+  return isOpen(fields) || scheme === undefined ? [] : [{ [scheme]: [] }];
+}
+
+/** A route that everybody may use, but for archived records, takes a token or none. */
+function securityOfArchive(route: Route, definition: CrudDefinition): SecurityRequirementObject[] {
+  const { isolation, security = BEARER } = definition;
+  const isPublic = route.action === undefined || isOpen(isolation[route.action]);
+  return takesArchived(route, definition) && isPublic ? [{}, { [security]: [] }] : [];
 }
 
 /** The content types of a route's body. */
@@ -71,42 +85,35 @@ function contentTypesOf({ body }: Route): readonly string[] {
   return body === 'update' ? [MERGE_PATCH_TYPE, 'application/json'] : ['application/json'];
 }
 
-function isPublic({ action }: Route, { isolation }: CrudDefinition): boolean {
-  return action === undefined || isOpen(isolation[action]);
-}
-
 /** Whether a route takes `archived`, which requires a token even if the rest of the route is public. */
 function takesArchived({ query, reads }: Route, { archive }: CrudDefinition): boolean {
   return archive !== undefined && (reads !== undefined || query.includes(ARCHIVED_PARAMETER));
 }
 
-function documentPath(route: Route, { path, label, parent }: CrudDefinition): MethodDecorator[] {
+function pathParameters(route: Route, { path, label, parent }: CrudDefinition): ParameterObject[] {
   const names = `${path}/${route.path}`.split('/').filter((segment) => segment.startsWith(':'));
   return names.map((segment) => {
     const name = segment.slice(1);
-    if (name === 'id') return ApiIdParam(label);
-    if (name === parent?.param) return ApiIdParam(parent.entity.name, name);
-    return ApiParam({ name, schema: { type: 'string' } });
+    if (name === 'id') return idParameter(label);
+    if (name === parent?.param) return idParameter(parent.entity.name, name);
+    return { name, in: 'path', required: true, schema: { type: 'string' } };
   });
 }
 
-function documentQuery(route: Route, definition: CrudDefinition): MethodDecorator[] {
-  const archived = takesArchived(route, definition)
-    ? [ApiArchived(isPublic(route, definition) ? (definition.security ?? BEARER) : undefined)]
-    : [];
-  const { expandable } = definition;
-  const isExpandable = expandable.size > 0 && (route.reads === 'list' || route.reads === 'get');
-  const expand = isExpandable ? [ApiExpand([...expandable.keys()])] : [];
-  if (route.reads) return [ApiReading(route.reads, definition), ...expand, ...archived];
+function queryParameters(route: Route, definition: CrudDefinition): ParameterObject[] {
+  const archived = takesArchived(route, definition) ? [ARCHIVED_QUERY] : [];
+  if (route.reads) return [...readParameters(route.reads, definition), ...archived];
   const others = route.query.filter((name) => archived.length === 0 || name !== ARCHIVED_PARAMETER);
-  const texts = others.map((name) => ApiQuery({ name, required: false, schema: { type: 'string' } }));
-  return [...texts, ...archived];
+  return [...others.map((name) => inQuery(name, undefined, { type: 'string' })), ...archived];
 }
 
-function documentConditions(route: Route): MethodDecorator[] {
-  const ifMatch = takesIfMatch(route) ? [ApiIfMatch()] : [];
-  if (route.handler === 'get') return [ApiIfNoneMatch()];
-  return takesKey(route) ? [ApiIdempotencyKey(), ...ifMatch] : ifMatch;
+function headerParameters(route: Route, definition: CrudDefinition): ParameterObject[] {
+  return [
+    ...(route.body === 'create' || route.body === 'update' ? [PREFER] : []),
+    ...(route.handler === 'get' ? [IF_NONE_MATCH] : []),
+    ...(takesKey(route) ? [IDEMPOTENCY_KEY] : []),
+    ...(takesIfMatch(route, definition) ? [IF_MATCH] : []),
+  ];
 }
 
 /**
@@ -117,42 +124,55 @@ function takesKey({ body, method }: Route): boolean {
   return method === RequestMethod.POST && body !== 'lines';
 }
 
-function takesIfMatch({ action, answer, path }: Route): boolean {
-  return ((action === 'update' || action === 'del') && path === ':id') || answer === 'restore';
+/** Whether a route changes the record that its path names and answers with it, so that `If-Match` is of use. */
+function takesIfMatch({ action, answer, path, response }: Route, { entity }: CrudDefinition): boolean {
+  const changes = (action === 'update' || action === 'del') && path.split('/').includes(':id');
+  return changes && (path === ':id' || answer !== 'own' || response === entity);
 }
 
-function documentBody({ body }: Route, classes: CrudClasses): MethodDecorator[] {
-  if (body === undefined) return [];
-  if (body === 'create') return [ApiCreateBody(classes.create)];
-  if (body === 'update') return [ApiUpdateBody(classes.update)];
-  return isClass(body) ? [ApiBody({ type: documentedClass(body), required: true })] : [];
+/** Whether an isolation source may have no value for a request, which is a 401. The router gives every parameter one. */
+function mayLackValue(fields: IsolationFields): boolean {
+  return Object.values(fields).some(({ param }) => param === undefined);
 }
 
-function documentAnswer(route: Route, definition: CrudDefinition, classes: CrudClasses): MethodDecorator[] {
+function bodyOf({ body }: Route, classes: CrudClasses): Operation {
+  if (body === 'create') return { body: createBody(classes.create), models: [classes.create] };
+  if (body === 'update') return { body: updateBody(classes.update), models: [classes.update] };
+  if (!isClass(body)) return {};
+  const type = documentedClass(body);
+  return { body: createBody(type), models: [type] };
+}
+
+function answerOf(route: Route, { definition, routes }: ResourceMetadata, classes: CrudClasses): Operation {
   const { answer, method, response, status } = route;
-  if (answer === 'bulk' || answer === 'import') return [];
-  if (answer !== 'own')
-    return [
-      ApiSuccess(answer, definition.path, {
-        ...classes,
-        once: onceFieldsOf(definition),
-        unpaged: definition.list.unpaged,
-        ndjson: true,
-        hasCursors: true,
-        status,
-      }),
-    ];
-  const type: Type<object> =
-    response && response !== definition.entity ? documentedClass(response) : classes.record;
-  return [
-    ApiExtraModels(type),
-    ApiResponse({
+  if (answer === 'import') return importOperation(status, classes);
+  if (answer === 'bulk') {
+    const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
+    return bulkOperation(status, classes, kinds);
+  }
+  if (answer !== 'own') {
+    const { unpaged } = definition.list;
+    const once = onceFieldsOf(definition);
+    return successOf(answer, definition.path, {
+      ...classes,
+      once,
+      unpaged,
+      ndjson: true,
+      hasCursors: true,
       status,
-      description: 'Done',
-      headers: method === RequestMethod.POST ? REPLAYED_HEADER : undefined,
-      content: { 'application/json': { schema: { $ref: getSchemaPath(type) } } },
-    }),
-  ];
+    });
+  }
+  const type = response && response !== definition.entity ? documentedClass(response) : classes.record;
+  return {
+    models: [type],
+    responses: {
+      [status]: {
+        description: 'Done',
+        headers: method === RequestMethod.POST ? REPLAYED_HEADER : undefined,
+        content: { 'application/json': { schema: refTo(type) } },
+      },
+    },
+  };
 }
 
 function problemsOf(
@@ -161,42 +181,44 @@ function problemsOf(
   isolation: IsolationFields,
 ): (ErrorCode | number)[] {
   const { answer, body, errors } = route;
-  const { path, schema, parent } = definition;
-  const hasParams = `${path}/${route.path}`.includes(':');
-  const codes: (ErrorCode | number)[] = ['VALIDATION_FAILED', ...errors];
+  const { archive, path, schema, parent } = definition;
   const readsBody = body !== undefined || ignoresBody(route);
-  if (readsBody) codes.push('MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE');
-  if (readsBody && body !== 'lines') codes.push('BODY_TOO_LARGE');
   const isRestore = answer === 'restore';
   const isWrite = (body !== undefined && !isBatch(route)) || isRestore;
-  if (isWrite && hasUniqueIndex(schema)) codes.push('DUPLICATE_VALUE');
-  if (body === 'update' && mayConflict(definition)) codes.push('WRITE_CONFLICT');
-  if ((isRestore || answer === 'archive') && hasUpdateHook(definition)) codes.push('WRITE_CONFLICT');
-  if (route.reads === 'list' || route.reads === 'count') codes.push('QUERY_TOO_SLOW');
-  if (takesKey(route)) codes.push('IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED');
-  if (hasParams) codes.push('INVALID_ID', 'URI_TOO_LONG');
-  if (parent && !isBatch(route)) codes.push('RECORD_NOT_FOUND');
-  if (takesIfMatch(route)) codes.push('PRECONDITION_FAILED');
-  const { archive } = definition;
-  const asked =
+  const mayConflict =
+    (body === 'update' && dependsOnRecord(definition)) ||
+    ((isRestore || answer === 'archive') && hasUpdateHook(definition));
+  const scopes =
     archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
-  if (!asked.every(isOpen)) codes.push('UNAUTHENTICATED');
-  if (asked.some(needsToken)) {
-    codes.push('INVALID_TOKEN', 'INSUFFICIENT_SCOPE', 'TENANT_REQUIRED', 'AUTHENTICATION_UNAVAILABLE');
-  }
-  return [
-    ...new Set<ErrorCode | number>([
-      ...codes,
-      ...LOAD_ERRORS,
-      'DATABASE_UNAVAILABLE',
-      'INDEX_UNAVAILABLE',
-      'INTERNAL_ERROR',
-    ]),
+  const when = (condition: boolean | undefined, ...codes: ErrorCode[]) => (condition ? codes : []);
+  const codes = [
+    'VALIDATION_FAILED' as const,
+    ...errors,
+    ...when(readsBody, 'MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE'),
+    ...when(readsBody && body !== 'lines', 'BODY_TOO_LARGE'),
+    ...when(isWrite && hasUniqueIndex(schema), 'DUPLICATE_VALUE'),
+    ...when(mayConflict, 'WRITE_CONFLICT'),
+    ...when(route.reads === 'list' || route.reads === 'count', 'QUERY_TOO_SLOW'),
+    ...when(takesKey(route), 'IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED'),
+    ...when(`${path}/${route.path}`.includes(':'), 'INVALID_ID', 'URI_TOO_LONG'),
+    ...when(parent && !isBatch(route), 'RECORD_NOT_FOUND'),
+    ...when(takesIfMatch(route, definition), 'PRECONDITION_FAILED'),
+    ...when(scopes.some(mayLackValue), 'UNAUTHENTICATED'),
+    ...when(
+      scopes.some(needsToken),
+      'INVALID_TOKEN',
+      'INSUFFICIENT_SCOPE',
+      'TENANT_REQUIRED',
+      'AUTHENTICATION_UNAVAILABLE',
+    ),
+    ...LOAD_ERRORS,
+    ...when(true, 'DATABASE_UNAVAILABLE', 'INDEX_UNAVAILABLE', 'INTERNAL_ERROR'),
   ];
+  return [...new Set<ErrorCode | number>(codes)];
 }
 
 /** Whether an update depends on the current state of the record, because of a hook or a merge. */
-function mayConflict(definition: CrudDefinition): boolean {
+function dependsOnRecord(definition: CrudDefinition): boolean {
   const { fields } = definition.updateReader;
   return (
     hasUpdateHook(definition) || fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind))

@@ -1,11 +1,12 @@
 import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
-import { apiOptionsOf, type FieldDescription, fieldsOf, type JsonSchema } from '../../fields/index.js';
+import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/filter-field.js';
 import { isAccessor } from '../definition/output.js';
 import { type Composite, schemaOf } from '../definition/hidden-fields.js';
+import { objectOf } from './schema-class.js';
 
 /** An identifier, as every response contains it. */
 export const ID_SCHEMA = {
@@ -72,14 +73,17 @@ function shownPart(described: JsonSchema, schema: Schema, path: string): JsonSch
 }
 
 /**
- * The fields of an output class. Those that it copies from the record are shown as the record shows them; what a
+ * The schema of an output class. The fields that it copies from the record are shown as the record shows them; what a
  * getter or a function returns is as the class says.
  */
-export function viewFields({ schema, options }: CrudDefinition, view: Type<object>): FieldDescription[] {
+export function viewSchema({ schema, options }: CrudDefinition, view: Type<object>): JsonSchema {
   const isCopied = (name: string) => options.output === view && !isAccessor(view, name);
-  return fieldsOf(view).map((field) =>
-    isCopied(field.name) ? { ...field, schema: shownPart(field.schema, schema, field.name) } : field,
-  );
+  const fields = fieldsOf(view).map(({ name, schema: described, required }) => ({
+    name,
+    schema: isCopied(name) ? shownPart(described, schema, name) : described,
+    required: required || hasDefault(schema, name),
+  }));
+  return objectOf([...fields, { name: '_id', schema: ID_SCHEMA, required: true }]);
 }
 
 /** Schema of one field, whether or not clients usually see it. */
@@ -89,7 +93,7 @@ export function fieldSchema({ entity, schema }: CrudDefinition, name: string): J
 }
 
 /** Whether a field has a value even if a create omits it. A function as the default may return none. */
-export function hasDefault(schema: Schema, name: string): boolean {
+function hasDefault(schema: Schema, name: string): boolean {
   const type = schema.path(name) as SchemaType | undefined;
   const { default: value } = (type?.options ?? {}) as { default?: unknown };
   return value !== undefined && value !== null && typeof value !== 'function';

@@ -3,39 +3,30 @@ import { ApiProperty, type ApiPropertyOptions, getSchemaPath, PartialType } from
 import { apiNamesOf, apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 
-const documented = new WeakMap<Type<object>, Map<string, Type<object>>>();
-
 /**
- * A class that Nest's documentation describes completely, including every field with a field decorator or
- * class-validator decorators, not only those with `@ApiProperty()`. The original class is not changed.
+ * Names a schema in Nest's document, which takes only classes: the fields of the schema, and those that Nest knows
+ * of the class that this one extends.
+ *
+ * @param name unique in the application: classes that share one share a schema
  */
-export function documentedClass(type: Type<object>, name = type.name): Type<object> {
-  const known = documented.get(type) ?? new Map<string, Type<object>>();
-  documented.set(type, known);
-  const found = known.get(name) ?? subclass(type, name);
-  known.set(name, found);
-  return found;
-}
-
-function subclass(type: Type<object>, name: string): Type<object> {
-  class Documented extends (type as Type<object>) {}
-  for (const { name: field, schema, required } of fieldsOf(type)) {
-    documentField(Documented, field, schema, required);
+export function schemaClass(
+  name: string,
+  { properties = {}, required = [] }: JsonSchema,
+  base: Type<object> = Object,
+): Type<object> {
+  class Documented extends base {}
+  for (const [field, schema] of Object.entries(properties)) {
+    documentField(Documented, field, schema, required.includes(field));
   }
   Object.defineProperty(Documented, 'name', { value: name });
   return Documented;
 }
 
 /**
- * Has Nest's documentation describe a field of a class. The list `required` of an object says which of its members are; then
- * Nest reads from `selfRequired` whether the object itself is.
+ * The list `required` of an object says which of its members are; then Nest reads from `selfRequired` whether the
+ * object itself is.
  */
-export function documentField(
-  { prototype }: Type<object>,
-  field: string,
-  schema: JsonSchema,
-  required: boolean,
-): void {
+function documentField({ prototype }: Type<object>, field: string, schema: JsonSchema, required: boolean) {
   const options = schema.required ? { ...schema, selfRequired: required } : { ...schema, required };
   ApiProperty(withType(options) as ApiPropertyOptions)(prototype as object, field);
 }
@@ -50,45 +41,44 @@ function withType(options: object): object {
   return { ...(!isChoice && { anyOf: [{}] }), ...options, type: 'object' };
 }
 
-/** A class with the given object schema in Nest's documentation. */
-export function schemaClass(name: string, { properties = {}, required = [] }: JsonSchema): Type<object> {
-  class Documented {}
-  for (const [field, schema] of Object.entries(properties)) {
-    documentField(Documented, field, schema, required.includes(field));
-  }
-  Object.defineProperty(Documented, 'name', { value: name });
-  return Documented;
+/** A class with every field that its decorators describe, not only those with `@ApiProperty()`. */
+export function documentedClass(type: Type<object>): Type<object> {
+  return schemaClass(type.name, objectOf(fieldsOf(type)), type);
 }
 
-/** A class with additional fields, all optional. */
-export function withFields(
-  type: Type<object>,
-  name: string,
-  fields: Readonly<Record<string, JsonSchema>>,
-): Type<object> {
-  class Extended extends (type as Type<object>) {}
-  for (const [field, schema] of Object.entries(fields)) {
-    documentField(Extended, field, schema, false);
-  }
-  Object.defineProperty(Extended, 'name', { value: name });
-  return Extended;
+interface Member {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly required: boolean;
+}
+
+/** The schema of an object with these fields. */
+export function objectOf(fields: readonly Member[]): JsonSchema {
+  return {
+    properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
+    required: fields.filter(({ required }) => required).map(({ name }) => name),
+  };
 }
 
 /** The class of a record reduced by `fields`: any of its fields, and the identifier. */
 export function partOf(record: Type<object>): Type<object> {
-  class Part extends PartialType(record) {}
-  for (const name of apiNamesOf(record)) {
+  const objects = apiNamesOf(record).flatMap((name) => {
     const { selfRequired, ...schema } = apiOptionsOf(record, name);
-    if (selfRequired !== undefined) documentField(Part, name, schema, false);
-  }
-  ApiProperty({ required: true })(Part.prototype, '_id');
-  Object.defineProperty(Part, 'name', { value: `${record.name}Part` });
+    return selfRequired === undefined ? [] : [{ name, schema, required: false }];
+  });
+  const Part = schemaClass(`${record.name}Part`, objectOf(objects), PartialType(record));
+  ApiProperty({ required: true })(Part.prototype as object, '_id');
   return Part;
+}
+
+/** Reference to the schema of a class. */
+export function refTo(type: Type<unknown>) {
+  return { $ref: getSchemaPath(type) };
 }
 
 /** The schema of a value of any of several classes. */
 export function anyOf(classes: readonly Type<unknown>[]) {
-  const references = classes.map((one) => ({ $ref: getSchemaPath(one) }));
+  const references = classes.map(refTo);
   return references.length > 1 ? { anyOf: references } : (references[0] ?? {});
 }
 

@@ -1,0 +1,235 @@
+import type { ParameterObject } from '@nestjs/swagger';
+import type { JsonSchema } from '../../fields/index.js';
+import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
+import { ARCHIVED } from '../definition/archive.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { FilterField } from '../definition/filter-field.js';
+import { NEWEST_FIRST } from '../definition/order.js';
+import { needsOperator } from '../query/conditions.js';
+import {
+  ARCHIVED_PARAMETER,
+  COUNT_MODES,
+  MAX_CONDITIONS,
+  MAX_VALUES,
+  type Operator,
+  OPERATORS,
+  type ReadKind,
+} from '../query/list-query.js';
+import { filtersOf, PAGE_LIMITS, type Paging, parametersOf } from '../query/read-query.js';
+import { MAX_SEARCH_LENGTH } from '../search/search.js';
+
+/** A parameter in the query; the rest of it is as OpenAPI 3.0 says. */
+export function inQuery(
+  name: string,
+  description: string | undefined,
+  schema: JsonSchema,
+  rest?: Partial<ParameterObject>,
+): ParameterObject {
+  const described = description === undefined ? {} : { description };
+  return { name, in: 'query', required: false, ...described, ...rest, schema: schema as object };
+}
+
+function inHeader(name: string, description: string, schema: JsonSchema): ParameterObject {
+  return { name, in: 'header', required: false, description, schema: schema as object };
+}
+
+/** An identifier in the path. */
+export function idParameter(label: string, name = 'id'): ParameterObject {
+  return {
+    name,
+    in: 'path',
+    required: true,
+    description: `Identifier of the ${label.toLowerCase()}, as its create answers with it`,
+    // No example: the explorer would send it, and no record has it.
+    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN },
+  };
+}
+
+export const IF_MATCH = inHeader(
+  'If-Match',
+  'Change the record only if it has one of these ETags (RFC 9110); otherwise 412.',
+  { type: 'string', example: '*' },
+);
+
+export const IF_NONE_MATCH = inHeader(
+  'If-None-Match',
+  'ETags that the client has (RFC 9110); 304 if the record still has one of them.',
+  { type: 'string', example: '"none"' },
+);
+
+export const PREFER = inHeader(
+  'Prefer',
+  '`return=representation` (RFC 7240) answers with the whole record.',
+  {
+    type: 'string',
+    example: 'return=representation',
+  },
+);
+
+export const IDEMPOTENCY_KEY = inHeader(
+  'Idempotency-Key',
+  'Any text that is new for each request, such as the UUID `8e03978e-40d5-43e8-bc93-6894a57f9324`. A repetition with the same key and body within 24 hours gets the first answer and changes nothing.',
+  // No example: the explorer would send it with every request, and get the first response again.
+  { type: 'string', pattern: '^[!-~]{1,255}$' },
+);
+
+/** For callers who are known. */
+export const ARCHIVED_QUERY = inQuery(
+  ARCHIVED_PARAMETER,
+  'Your archived records: those alone, or beside the live ones. Takes a token.',
+  { type: 'string', enum: [...ARCHIVED] },
+);
+
+/** `offset` and `limit`. */
+export function pagingParameters({ unpaged, maxLimit }: Paging): ParameterObject[] {
+  const { offset, limit } = PAGE_LIMITS;
+  const size = Math.min(limit.default, maxLimit);
+  const defaultLimit = unpaged
+    ? `${size} if only another page parameter is there.`
+    : `${size} if it is left out.`;
+  const without = unpaged ? ' With it or `limit` the answer is a page; without both, every record.' : '';
+  return [
+    inQuery('offset', `Number of records to skip.${without}`, { type: 'integer', ...offset }),
+    inQuery('limit', `Maximum number of records per page. ${defaultLimit}`, {
+      type: 'integer',
+      minimum: limit.minimum,
+      maximum: maxLimit,
+      // A default would apply to every request, even one without page parameters.
+      ...(!unpaged && { default: size }),
+    }),
+  ];
+}
+
+/** A list of names, separated by commas. */
+const commas = { style: 'form', explode: false } as const;
+
+export function fieldsParameter(names: readonly string[]): ParameterObject {
+  return inQuery(
+    'fields',
+    'Names of the fields to show, separated by commas; `_id` always comes. Without it, all.',
+    { type: 'array', minItems: 1, items: { type: 'string', enum: [...names] } },
+    commas,
+  );
+}
+
+/** Every parameter of a typed query. */
+export function readParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
+  const { archive, expandable, list, query, shownFields } = definition;
+  const known = parametersOf(kind, definition);
+  return [
+    ...(known.includes('offset') ? pagingParameters(list) : []),
+    ...(known.includes('after') ? CURSORS : []),
+    ...(known.includes('sort') ? [sortParameter([...query.orders.keys()])] : []),
+    ...(known.includes('fields') ? [fieldsParameter(shownFields)] : []),
+    ...(query.search && known.includes('q') ? [searchParameter(query.search.fields)] : []),
+    ...[...filtersOf(kind, query).values()].flatMap((field) => filterParameters(field, archive?.field)),
+    ...(known.includes('expand') ? [expandParameter([...expandable.keys()])] : []),
+  ];
+}
+
+function expandParameter(paths: string[]): ParameterObject {
+  return inQuery(
+    'expand',
+    'References whose records take the place of their identifiers; a record that you may not read stays an identifier. An answer with it is never a 304.',
+    { type: 'array', items: { type: 'string', enum: paths } },
+    commas,
+  );
+}
+
+function sortParameter(orders: string[]): ParameterObject {
+  return inQuery(
+    'sort',
+    'Order of the records; a minus is descending. Records without the field come first in ascending order.',
+    { type: 'string', enum: orders, default: NEWEST_FIRST.text },
+  );
+}
+
+function searchParameter(fields: readonly string[]): ParameterObject {
+  return inQuery(
+    'q',
+    [
+      `Words to find in ${fields.map((field) => `\`${field}\``).join(', ')}, all of them, without regard to case and accents.`,
+      'Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it, as in',
+      '`tea "green leaves" -milk`.',
+    ].join(' '),
+    // No example: the explorer would send it with every list.
+    { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
+  );
+}
+
+const cursor = (name: string, place: string) =>
+  inQuery(
+    name,
+    `Cursor of a page with the same filter and order: the records ${place}. Not with \`offset\`.`,
+    { type: 'string', minLength: 1 },
+  );
+
+const CURSORS: readonly ParameterObject[] = [
+  cursor('after', 'that come after it (`next`)'),
+  cursor('before', 'that come before it (`prev`)'),
+  inQuery(
+    'count',
+    'How a page counts all records: `estimated` may take the figure that the database keeps, `none` leaves `count` out.',
+    { type: 'string', enum: [...COUNT_MODES], default: 'exact' },
+  ),
+];
+
+/** The filter of a field, in its short form and with operators. */
+function filterParameters(field: FilterField, archived: string | undefined): ParameterObject[] {
+  const { path, schema } = field;
+  const operands = OPERATORS[field.kind].map((operator) => [operator, operandOf(field, operator)] as const);
+  // The bare name is another parameter.
+  if (needsOperator(path)) {
+    return operands.map(([operator, { description, ...operand }]) =>
+      inQuery(`${path}[${operator}]`, description, operand),
+    );
+  }
+  const properties = Object.fromEntries(operands);
+  return [
+    inQuery(
+      path,
+      descriptionOf(field) + (path === archived ? ' Only with `archived`.' : ''),
+      { oneOf: [schema, { type: 'object', properties, minProperties: 1, additionalProperties: false }] },
+      { style: 'deepObject', explode: true },
+    ),
+  ];
+}
+
+function descriptionOf({ path, kind, isList, example }: FilterField): string {
+  const entries = isList ? ' A list matches by any of its entries; with `ne` and `nin`, by none.' : '';
+  const operator = OPERATORS[kind].find((name) => PREFERRED.includes(name)) ?? 'ne';
+  return (
+    `A value, such as \`${path}=${example}\`, or operators: \`${path}[${operator}]=${example}\`, in the explorer ` +
+    `\`{"${operator}": "${example}"}\`.${entries} At most ${MAX_CONDITIONS} conditions per request.`
+  );
+}
+
+/** Operators that best show the possibilities beyond a plain value. */
+const PREFERRED: readonly string[] = ['contains', 'gte', 'in'] satisfies Operator[];
+
+function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
+  return { ...(OPERANDS[operator] ?? schema), description: MEANINGS[operator] };
+}
+
+/** Operands that are not values of the field. */
+const OPERANDS: Readonly<Partial<Record<Operator, JsonSchema>>> = {
+  in: { type: 'string' },
+  nin: { type: 'string' },
+  exists: { type: 'boolean' },
+};
+
+const ESCAPES = 'separated by commas (`\\,` is a comma inside of a value, `\\\\` a backslash)';
+
+const MEANINGS: Readonly<Record<Operator, string>> = {
+  eq: 'Equal',
+  ne: 'Not equal, or without the field',
+  gt: 'Greater than',
+  gte: 'Greater than, or equal',
+  lt: 'Less than',
+  lte: 'Less than, or equal',
+  in: `One of at most ${MAX_VALUES} values, ${ESCAPES}`,
+  nin: `None of at most ${MAX_VALUES} values, ${ESCAPES}, or without the field`,
+  exists: 'true: present and not null; false: absent or null',
+  contains: 'Contains the text, ignoring case',
+  startsWith: 'Starts with the text, ignoring case',
+};

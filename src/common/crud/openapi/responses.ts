@@ -1,0 +1,232 @@
+import type { Type } from '@nestjs/common';
+import type { ContentObject, HeaderObject, ResponseObject } from '@nestjs/swagger';
+import { LINE_PROBLEM, PROBLEM_SCHEMA } from '../../errors/index.js';
+import type { JsonSchema } from '../../fields/index.js';
+import { NDJSON_TYPE } from '../../http/index.js';
+import { MAX_OPERATIONS } from '../batch/operation.js';
+import type { CrudBatchHandler } from '../options/crud-options.js';
+import type { AnswerKind, ItemKind } from '../routes/routes.js';
+import type { CrudClasses } from './create-classes.js';
+import type { Operation } from './decorators.js';
+import { ID_SCHEMA } from './record-schema.js';
+import {
+  anyOf,
+  ArchivedResult,
+  CountResult,
+  CreatedResult,
+  DeletedResult,
+  refTo,
+  RestoredResult,
+  UpdatedResult,
+} from './schema-class.js';
+
+/** The answers whose successful response is the same for every resource. */
+export type SuccessKind = Exclude<AnswerKind, CrudBatchHandler | 'own'>;
+
+/** The classes of a successful response. */
+export interface AnswerClasses {
+  readonly record: Type<unknown>;
+  /** A record with only the requested `fields`. @default responses are whole records */
+  readonly part?: Type<unknown>;
+  readonly page: Type<unknown>;
+  /** The record as reads return it. @default `record` */
+  readonly read?: Type<unknown>;
+  /** The response to a create: the identifier, or the record. @default CreatedResult and `record` */
+  readonly created?: readonly Type<unknown>[];
+  /** Names of fields that the response to a create shows once. @default none */
+  readonly once?: readonly string[];
+  /** Whether a list without page parameters returns every record. @default true */
+  readonly unpaged?: boolean;
+  /** Whether a list is also available as NDJSON. @default false */
+  readonly ndjson?: boolean;
+  /** Whether pages have cursors. @default false */
+  readonly hasCursors?: boolean;
+  /** @default 201 for a create, 200 for everything else */
+  readonly status?: number;
+}
+
+function header(description: string, example: string): HeaderObject {
+  return { description, schema: { type: 'string', example } };
+}
+
+function content(schema: object, type = 'application/json'): ContentObject {
+  return { [type]: { schema } };
+}
+
+const ETAG = { ETag: header('The revision of the record', '"0"') };
+
+const PREFERENCE_APPLIED = {
+  'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
+};
+
+/** The header of a replayed response. */
+export const REPLAYED_HEADER = {
+  'Idempotency-Replayed': header('Only on a repetition: the answer is the one to the first request', 'true'),
+};
+
+/** The response to a read with `If-None-Match`. */
+export const NOT_MODIFIED = { 304: { description: 'Not modified', headers: ETAG } };
+
+/** The responses that say only that it is done, or how many. */
+const RESULTS: Readonly<Partial<Record<SuccessKind, readonly [description: string, type: Type<unknown>]>>> = {
+  count: ['How many records there are', CountResult],
+  del: ['Deleted', DeletedResult],
+  archive: ['Archived', ArchivedResult],
+  restore: ['Restored', RestoredResult],
+};
+
+/** The successful response of a handler, and the classes that it refers to. */
+export function successOf(answer: SuccessKind, path: string, given: AnswerClasses): Operation {
+  const { record, read = record, part, page, created = [CreatedResult, record] } = given;
+  const { status = answer === 'create' ? 201 : 200 } = given;
+  const [description, type] = RESULTS[answer] ?? ['', UpdatedResult];
+  const isRead = answer === 'list' || answer === 'get';
+  return {
+    models: [record, read, ...(part && isRead ? [part] : []), page, ...created, type],
+    responses: {
+      [status]: SUCCESSES[answer]?.({ ...given, read, created }, path) ?? {
+        description,
+        content: content(refTo(type)),
+      },
+    },
+  };
+}
+
+type Success = (
+  classes: AnswerClasses & Required<Pick<AnswerClasses, 'read' | 'created'>>,
+  path: string,
+) => ResponseObject;
+
+/** The responses with records. */
+const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
+  list: ({ read, part, page, unpaged = true, ndjson = false, hasCursors = false }, path) => {
+    const record = anyOf(part ? [read, part] : [read]);
+    const perLine = ndjson ? '. As NDJSON, one record a line' : '';
+    return {
+      description: unpaged
+        ? `Every record, newest first; with \`offset\` or \`limit\`, one page${perLine}`
+        : `One page of the records, newest first${perLine}`,
+      headers: {
+        Link: header(
+          `On a page: first, prev, next and last page (RFC 8288)${hasCursors ? '; on one by its cursor, prev and next' : ''}`,
+          `</${path}?offset=0&limit=20>; rel="first"`,
+        ),
+      },
+      content: {
+        ...content(unpaged ? { oneOf: [{ type: 'array', items: record }, refTo(page)] } : refTo(page)),
+        // OpenAPI 3.0 cannot describe a sequence of records: the schema is that of one line.
+        ...(ndjson && content(record, NDJSON_TYPE)),
+      },
+    };
+  },
+  get: ({ read, part }) => ({
+    description: part ? 'The record; with `fields`, a part of it' : 'The record',
+    headers: ETAG,
+    content: content(anyOf(part ? [read, part] : [read])),
+  }),
+  create: ({ created, once = [] }, path) => ({
+    description: `Created; the whole record if the request prefers it${shownOnce(once)}`,
+    headers: {
+      ...ETAG,
+      Location: header('Path of the new record', `/${path}/${ID_SCHEMA.example}`),
+      ...PREFERENCE_APPLIED,
+      ...REPLAYED_HEADER,
+    },
+    content: content({ anyOf: created.map(refTo) }),
+  }),
+  update: ({ record }) => ({
+    description: 'Updated; the whole record if the request prefers it',
+    headers: {
+      ...PREFERENCE_APPLIED,
+      ETag: header('On a representation: the revision of the record', '"1"'),
+    },
+    content: content({ anyOf: [UpdatedResult, record].map(refTo) }),
+  }),
+};
+
+function shownOnce(names: readonly string[]): string {
+  return names.length > 0 ? `. Only here, and not in a repetition: ${names.join(', ')}` : '';
+}
+
+/** Schemas of batches, which use more keywords than those of fields. */
+type Schema = JsonSchema | Record<string, unknown>;
+
+/** An object with these members and no others. @param required @default all of them */
+function object(properties: Readonly<Record<string, Schema>>, required = Object.keys(properties)): Schema {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+const STATUS = { type: 'integer', minimum: 200, maximum: 399, example: 200 };
+
+const IF_MATCH = {
+  type: 'string',
+  description: 'ETags with their quotes, as in the header If-Match (RFC 9110), or `*`; otherwise 412',
+  example: '*',
+};
+
+/** A problem whose texts would make the response much longer than the request. */
+const SHORT_PROBLEM = {
+  status: { type: 'integer', example: 400 },
+  code: { type: 'string', example: 'VALIDATION_FAILED' },
+};
+
+/** The body of a bulk request, and the results of its operations. */
+export function bulkOperation(status: number, classes: CrudClasses, kinds: readonly ItemKind[]): Operation {
+  const { create, update } = classes;
+  const operations: Readonly<Record<ItemKind, Schema>> = {
+    create: object({ create: refTo(create) }),
+    update: object({
+      update: object({ _id: ID_SCHEMA, changes: refTo(update), ifMatch: IF_MATCH }, ['_id', 'changes']),
+    }),
+    del: object({ del: object({ _id: ID_SCHEMA, ifMatch: IF_MATCH }, ['_id']) }),
+  };
+  const items = { oneOf: kinds.map((kind) => operations[kind]) };
+  const results = {
+    oneOf: [
+      object({ status: STATUS, _id: ID_SCHEMA }),
+      object({ status: STATUS }),
+      PROBLEM_SCHEMA,
+      object(SHORT_PROBLEM),
+    ],
+  };
+  return {
+    models: [create, update, LINE_PROBLEM],
+    body: {
+      schema: object({ operations: { type: 'array', minItems: 1, maxItems: MAX_OPERATIONS, items } }),
+      description: 'Carried out in order.',
+    },
+    responses: {
+      [status]: {
+        description:
+          'The result of each operation, in order. One that fails does not undo the others. The pointers in a problem begin at the record or the changes; those of an operation that is malformed begin at the operation.',
+        content: content(object({ results: { type: 'array', items: results } })),
+      },
+    },
+  };
+}
+
+/** The body of an import, and the results of its lines. */
+export function importOperation(status: number, { create, update }: CrudClasses): Operation {
+  const line = { type: 'integer', minimum: 1, example: 1 };
+  const results = [
+    object({ line, status: STATUS, _id: ID_SCHEMA }, ['line', 'status']),
+    refTo(LINE_PROBLEM),
+    object({ line, ...SHORT_PROBLEM }),
+  ];
+  return {
+    models: [create, update, LINE_PROBLEM],
+    body: {
+      types: [NDJSON_TYPE],
+      schema: refTo(create),
+      description:
+        'A record a line, of any number. Blank lines are skipped; each line has the limit of a body.',
+    },
+    responses: {
+      [status]: {
+        description:
+          'The result of each line, a line each, in order. Lines count from 1, blank ones as well.',
+        content: content({ oneOf: results }, NDJSON_TYPE),
+      },
+    },
+  };
+}
