@@ -45,7 +45,7 @@ export default tseslint.config(
   {
     files: [
       'scripts/**',
-      'bench/**',
+      'tools/**',
       'test/**',
       'libs/*/bench/**',
       'libs/*/test/**',

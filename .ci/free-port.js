@@ -1,4 +1,4 @@
-import { freePort } from '../scripts/support/free-port.js';
+import { freePort } from '../scripts/support/processes.js';
 
 /** Prints a TCP port that nobody listens on. */
 console.log(await freePort());

@@ -17,9 +17,7 @@ function newest(folder) {
 // Builds the service if there is no build, or if the build is older than its sources. Skips the type check of
 // `npm run build`, which takes longer than the rest of a start.
 if (builds.some(({ result, sources }) => !existsSync(result) || statSync(result).mtimeMs < newest(sources))) {
-  const { status } = spawnSync('npm', ['run', '--silent', 'compile'], {
-    stdio: ['ignore', 2, 2],
-    shell: true,
-  });
+  console.error('Building the service, which takes some seconds after a change …');
+  const { status } = spawnSync(process.execPath, ['scripts/compile.js'], { stdio: ['ignore', 2, 2] });
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -1,9 +1,9 @@
-import './build-if-missing.js';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { readArguments } from './support/arguments.js';
 import { startService, stopProcess } from './support/processes.js';
 
 /**
@@ -12,10 +12,18 @@ import { startService, stopProcess } from './support/processes.js';
  */
 const FOLDER = 'clients/typescript';
 
+readArguments(
+  `Usage: npm run client\n\nBuilds the typed client of the service, ${FOLDER}, from its OpenAPI document.`,
+);
+await import('./build-if-missing.js');
+
+console.error('Starting the service for its OpenAPI document …');
+
 const dataDir = mkdtempSync(join(tmpdir(), 'client-'));
 const service = await startService({ ...process.env, DATA_DIR: dataDir, MONGODB_URI: '', DOCS: 'on' });
 try {
   const document = await (await fetch(`${service.url}/docs/openapi.json`)).json();
+  console.error('Generating the types …');
   writeFileSync(
     join(FOLDER, 'src/api.ts'),
     astToString(await openapiTS(document, { defaultNonNullable: false })),
@@ -24,6 +32,7 @@ try {
   await stopProcess(service);
   rmSync(dataDir, { recursive: true });
 }
+console.error('Compiling the client …');
 const compiler = 'node_modules/typescript/bin/tsc';
 const { status } = spawnSync(process.execPath, [compiler, '-p', FOLDER], { stdio: 'inherit' });
 process.exitCode = status ?? 1;

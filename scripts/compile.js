@@ -6,7 +6,7 @@ const results = await Promise.all([
   run('npm run --silent build -w embedded-mongodb'),
   // The same as `nest build`, with its setting for the fields of classes, but the Nest CLI takes three times as long.
   run(
-    'swc src --out-dir dist --strip-leading-paths --delete-dir-on-start --quiet -C jsc.transform.useDefineForClassFields=false',
+    'node node_modules/@swc/cli/bin/swc.js src --out-dir dist --strip-leading-paths --delete-dir-on-start --quiet -C jsc.transform.useDefineForClassFields=false',
   ),
 ]);
 if (results.some((status) => status !== 0)) process.exit(1);

@@ -1,13 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { filesOf, register } from '../libs/schematics/src/resource.js';
+import { readArguments } from './support/arguments.js';
 
 /**
  * `npm run generate -- comments title:text! body:text due:timestamp` writes a resource and adds it to the
  * application. The schematic in libs/schematics does the same for the Nest CLI.
  */
 const APP_MODULE = 'src/app.module.ts';
-const [name, ...fields] = process.argv.slice(2);
+const USAGE = `Usage: npm run generate -- comments title:text! body:text due:timestamp
+
+Writes a resource with its test, and adds it to src/app.module.ts. ! marks a required field. The types are text, texts,
+integer, number, decimal, boolean and timestamp.`;
+const [name, ...fields] = readArguments(USAGE, {}, { positionals: [0, Infinity] }).positionals;
 
 try {
   const files = await filesOf(name, fields);
@@ -22,6 +27,6 @@ try {
   writeFileSync(APP_MODULE, registered);
   console.log(`UPDATE ${APP_MODULE}`);
 } catch (error) {
-  console.error(`${error.message}\nUsage: npm run generate -- comments title:text! body:text due:timestamp`);
+  console.error(error.message);
   process.exitCode = 1;
 }

@@ -1,9 +1,9 @@
-import './build-if-missing.js';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
+import { readArguments } from './support/arguments.js';
 
 /**
  * Builds the packages of the generator, for other applications, and of the embedded database:
@@ -42,6 +42,11 @@ const LOADED = ['@fastify/static', 'pino-pretty', 'reflect-metadata', 'rxjs'];
 
 const root = readJson('package.json');
 
+readArguments(
+  `Usage: npm run pack\n\nWrites the packages of the generator and of the embedded database to ${OUT}.`,
+);
+await import('./build-if-missing.js');
+console.error('Writing the packages …');
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
 const files = declare();

@@ -1,7 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import './build-if-missing.js';
+import { readArguments } from './support/arguments.js';
+
+readArguments(
+  `Usage: npm run examples\n\nStarts the resources of the examples folder together, on a database of their own.`,
+);
+await import('./build-if-missing.js');
 
 /** The examples import the sources of the service: both are built here, next to the service's own build. */
 const target = 'dist/examples';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from './free-port.js';
 
 /** How long a process may take to become ready on a busy machine. Unit: milliseconds. */
 const READY_MS = 120_000;
@@ -12,6 +12,16 @@ const POLL_MS = 20;
 
 const running = new Set();
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+/** A port of this host that is currently free. */
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 /** Starts a program, which ends with this process at the latest. The options are those of `spawn`. */
 export function startProcess(program, args, options) {

@@ -30,14 +30,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 }, COMMAND_MS);
 
-/** Runs a command of package.json as npm does. */
+/** Runs a command as `npm run data` does. */
 async function run(
   name: string,
   args: string[],
   { env = {}, input = '' }: { env?: object; input?: string } = {},
 ) {
   const { MONGODB_URI: _, ...inherited } = process.env;
-  const child = spawn(process.execPath, [`scripts/${name}.js`, ...args], { env: { ...inherited, ...env } });
+  const child = spawn(process.execPath, ['scripts/data.js', name, ...args], {
+    env: { ...inherited, ...env },
+  });
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
@@ -101,6 +103,19 @@ it('a command without a running service explains how to start one', async () => 
     expect([code, stderr]).toEqual([1, expect.stringContaining('cannot be reached: connect ECONNREFUSED')]);
     expect(stderr).toContain('Start it with npm start, or pass --url.');
   }
+});
+
+it('explains itself with --help, and writes nothing', async () => {
+  const { code, stdout } = await run('backup', ['--help']);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Usage: npm run data -- <command>\n/)]);
+});
+
+it('answers an unknown option with one sentence', async () => {
+  expect(await run('seed', ['--todo', '3'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: "Unknown option '--todo'; --help lists the options.\n",
+  });
 });
 
 it(

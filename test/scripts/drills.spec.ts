@@ -15,13 +15,13 @@ const { watchSteps } = await load<{
     tell: (step: string) => void;
     giveUp: (failure: string) => void;
   }) => Steps;
-}>('scripts/drills/support/steps.js');
+}>('tools/support/steps.js');
 const { Connection } = await load<{
   Connection: new (
     url: string,
     limitMs: number,
   ) => { send: (bytes: string) => Promise<unknown>; close: () => void };
-}>('scripts/drills/support/connection.js');
+}>('tools/support/connection.js');
 const { stopProcess } = await load<{
   stopProcess: (child: unknown, limitMs: number) => Promise<void>;
 }>('scripts/support/processes.js');

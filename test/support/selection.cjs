@@ -19,7 +19,7 @@ module.exports = async function select(paths) {
   if (wanted === 'quick')
     console.error(
       `${filtered.length} files, in three to four minutes on two free cores. ` +
-        `${paths.length - filtered.length} slow ones are left out: npm run test:all has everything.`,
+        `${paths.length - filtered.length} slow ones are left out: TESTS=all npm test runs everything.`,
     );
   return { filtered };
 };

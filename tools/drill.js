@@ -1,0 +1,44 @@
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fail, readArguments } from '../scripts/support/arguments.js';
+import { watchSteps } from './support/steps.js';
+
+/**
+ * Each file in tools/drills is a drill. Its default export takes `{ short, begin }`, calls `begin` with the name of
+ * each step, and resolves with `{ figures, failures }`: the measurements by name, and a sentence for each missed
+ * target.
+ */
+const names = readdirSync(new URL('./drills/', import.meta.url)).map((file) => basename(file, '.js'));
+const USAGE = `Usage: npm run drill -- <name> [--short]
+
+Puts the built service under faults or attacks, compares its measurements with the targets, and exits with 1 if it misses
+one (Linux only). --short is the form of CI, which does not compare times. The drills: ${names.join(', ')}.`;
+const { values, positionals } = readArguments(
+  USAGE,
+  { short: { type: 'boolean', default: false } },
+  { positionals: [1, 1] },
+);
+const [name] = positionals;
+if (!names.includes(name)) fail(`There is no drill "${name}", but ${names.join(', ')}.`);
+/** Longer than any step takes on a busy machine. In CI, a hanging step must be named in time. Unit: milliseconds. */
+const STEP_LIMIT_MS = values.short ? 100_000 : 300_000;
+
+await import('../scripts/build-if-missing.js');
+const { default: drill } = await import(`./drills/${name}.js`);
+const { begin, end } = watchSteps({
+  limitMs: STEP_LIMIT_MS,
+  tell: (step) => console.error(`${name}: ${step}`),
+  giveUp: (failure) => {
+    console.log(`FAILED ${failure}`);
+    process.exit(1);
+  },
+});
+process.once('SIGTERM', () => process.exit(1)).once('SIGINT', () => process.exit(1));
+begin('start');
+const { figures, failures } = await drill({ short: values.short, begin });
+end();
+for (const [figure, value] of Object.entries(figures)) console.log(`${figure}: ${value}`);
+for (const failure of failures) console.log(`FAILED ${failure}`);
+console.log(failures.length === 0 ? `${name}: every target met` : `${name}: ${failures.length} missed`);
+// Connections and the like that a drill has left open must not keep the process alive.
+process.exit(failures.length === 0 ? 0 : 1);
