@@ -9,6 +9,7 @@ import {
   type NestModule,
   type OnModuleInit,
   type Provider,
+  RequestMethod,
   type Type,
 } from '@nestjs/common';
 import { PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA } from '@nestjs/common/constants.js';
@@ -175,6 +176,8 @@ export class CrudModule {
       controllers: [controller],
       providers: [
         ...providers,
+        // Under the class of its controller, ExternalContextCreator finds a module, and in it the guards.
+        { provide: controller, useValue: undefined },
         ...(typeof hooks === 'function' ? [hooks] : []),
         resourceProvider(definition, controller),
         ...(audit ? [auditProvider(definition)] : []),
@@ -317,10 +320,11 @@ function moduleOf(entity: Type<object>, controller: Type<object>): Type<object> 
     onModuleInit(): void {
       const { httpAdapter } = this.host;
       if (httpAdapter?.getType() !== 'express') return;
-      const paths = [...resourceOf(controller).routes.values()].map((route) =>
-        pathOfRoute(controller, route),
-      );
-      handleExpressErrors(httpAdapter.getInstance(), paths);
+      const routes = [...resourceOf(controller).routes.values()].map((route) => ({
+        method: RequestMethod[route.method],
+        path: pathOfRoute(controller, route),
+      }));
+      handleExpressErrors(httpAdapter.getInstance(), routes);
     }
   }
   Object.defineProperty(ResourceModule, 'name', { value: `${entity.name}CrudModule` });

@@ -22,12 +22,5 @@ export {
   StrictQueryInterceptor,
   TakesQuery,
 } from './strict-query.js';
-export {
-  type CarriedAnswer,
-  type CarriedRequest,
-  CarriedRequests,
-  type Carry,
-  type ServedRoute,
-} from './sub-requests.js';
 export { type Place, type TransferLimits, Transfers } from './transfers.js';
 export * from './turns.js';

@@ -10,6 +10,8 @@ export interface Platform {
   readonly bodyLimit: number;
   /** Whether guards or interceptors of the whole application decide about requests. */
   hasGlobalEnhancers(): boolean;
+  /** Aborted when the application is told to stop, so that long requests come to an end. */
+  readonly closing: AbortSignal;
   /** How long ago a request arrived, as far as it is known. Unit: milliseconds. */
   elapsedMs(response: HttpResponse): number;
   /** Lets a function see the body of a response before it is sent: it returns the one to send in its place. */
@@ -22,11 +24,15 @@ export interface RequestState {
   readonly platform: Platform;
 }
 
-/** What resources need of a request; requests of Express and of Fastify have it. */
-export interface HttpRequest extends RequestState {
+/** What a request asks for. */
+export interface RequestLine {
   readonly method: string;
   /** Path and query, as sent. */
   readonly url: string;
+}
+
+/** What resources need of a request; requests of Express and of Fastify have it. */
+export interface HttpRequest extends RequestState, RequestLine {
   readonly headers: IncomingHttpHeaders;
   readonly params: unknown;
   /** The parsed body, or the stream of an import; undefined if there is none. */
@@ -58,14 +64,11 @@ export function idOf(request: HttpRequest): string {
   return String(known.id);
 }
 
-/** Key of the message of Node in what stands for a request or response; under `raw`, Nest would look for its own. */
-export const MESSAGE = Symbol('message');
-
 /** The message of Node that a request or response stands for: Express extends it, and Fastify refers to it. */
 export function rawOf(request: HttpRequest): IncomingMessage;
 export function rawOf(response: HttpResponse): ServerResponse;
 export function rawOf(message: HttpRequest | HttpResponse): IncomingMessage | ServerResponse {
-  const { [MESSAGE]: known, raw = known ?? message } = message as { [MESSAGE]?: object; raw?: object };
+  const { raw = message } = message as { raw?: object };
   return raw as ServerResponse;
 }
 

@@ -14,7 +14,7 @@ import {
   PathNotFoundError,
   pathOf,
 } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import type { RequestLine } from '../platform/index.js';
 import { type TransferLimits, Transfers } from '../http/index.js';
 import { useBodyParsing, useBodyTimeout } from './body-parsing.js';
 import {
@@ -169,7 +169,7 @@ function isRepeated(rawHeaders: readonly string[], name: string): boolean {
 declare module 'fastify' {
   interface FastifyInstance {
     /** The error of a request whose method or path has no route. */
-    pathErrorOf: (request: HttpRequest) => DomainError;
+    pathErrorOf: (request: RequestLine) => DomainError;
     /** The long responses of this process. */
     transfers: Transfers;
   }
@@ -197,7 +197,7 @@ class KnownPaths {
     fastify.addHook('onRoute', ({ url, method, config }) => {
       if (!config?.refuses) this.add(url, [method].flat());
     });
-    fastify.decorate('pathErrorOf', (request: HttpRequest) => this.errorOf(request));
+    fastify.decorate('pathErrorOf', (request: RequestLine) => this.errorOf(request));
     // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
     fastify.addHook('preParsing', (request, _reply, _payload, done) => {
       done(request.is404 ? this.errorOf(request) : undefined);
@@ -236,7 +236,7 @@ class KnownPaths {
   }
 
   /** The error of a request whose method or path has no route. */
-  private errorOf(request: HttpRequest): DomainError {
+  private errorOf(request: RequestLine): DomainError {
     const found = [...this.methods].flatMap((method) => this.find(method, pathOf(request)) ?? []);
     const [path] = found.filter(({ pattern }) => !pattern.includes('*')).sort(bySpecificity);
     // A path may have the method in another version.

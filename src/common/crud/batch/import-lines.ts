@@ -24,8 +24,7 @@ export function importLines(items: Items, service: AnyService): Readable {
   const place = request.platform.transfers.place('imports', request);
   whenClosed(rawOf(reply), place.leave);
   const body = (request.body ?? Readable.from([])) as Readable;
-  const { bodyLimit, carriedRequests } = request.platform;
-  const { closing } = carriedRequests;
+  const { bodyLimit, closing } = request.platform;
   const lines = new LineReader(bodyLimit, () => closing.aborted && !body.readableEnded);
   async function* results(): AsyncGenerator<string, void, undefined> {
     try {

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext, RequestMethod, type Type } from '@nestjs/common';
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
-import type { CarriedAnswer, CarriedRequest, Carry } from '../../http/index.js';
-import { type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
-import { pathOfRoute, resourceOf } from '../http/resource-metadata.js';
+import { type HttpRequest, type HttpResponse, idOf, rawOf } from '../../platform/index.js';
+import { resourceOf } from '../http/resource-metadata.js';
+import type { SubResponse } from '../platform/sub-requests.js';
 import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
 import type { Operation } from './operation.js';
 
@@ -46,7 +46,6 @@ export type Item = Exclude<Operation, { kind: 'malformed' }>;
 export class Items {
   /** Class of the controller whose routes the items take. */
   readonly controller: Type<object>;
-  private readonly carry: Carry;
   /** Size that further problems may have. Unit: bytes. */
   private room = PROBLEM_BYTES;
   /** Path of the resource: that of the batch without its last segment. */
@@ -58,7 +57,8 @@ export class Items {
     controller: Type<object>,
   ) {
     this.controller = controller;
-    this.carry = request.platform.carriedRequests.of(request, reply);
+    // Code that each item runs through may listen for the end of the batch.
+    for (const emitter of [rawOf(request), rawOf(reply)]) emitter.setMaxListeners(0);
     if (!(request.body instanceof Readable)) this.received(Number(request.headers['content-length'] ?? 0));
     this.path = withoutLast(pathOf(request));
   }
@@ -70,7 +70,7 @@ export class Items {
    */
   async carryOut(item: Item, number: number, place?: CreatePlace): Promise<ItemResult> {
     try {
-      return resultOf(item.kind, await this.carry(this.requestOf(item, number, place)));
+      return resultOf(item.kind, await this.send(item, number, place));
     } finally {
       place?.turn?.pass();
     }
@@ -79,7 +79,7 @@ export class Items {
   /** The result of an item that the guards of its route refuse; undefined if they let it pass. */
   async refusalOf(item: Item): Promise<ItemResult | undefined> {
     const guardCheck = { isPassed: false };
-    const answer = await this.carry(this.requestOf(item, 0, undefined, guardCheck));
+    const answer = await this.send(item, 0, undefined, guardCheck);
     if (guardCheck.isPassed) return undefined;
     // A filter may have turned the refusal into something else.
     return answer.status < 400 ? { status: 403, code: 'FORBIDDEN' } : resultOf(item.kind, answer);
@@ -103,36 +103,44 @@ export class Items {
     return toProblem(error, { path, id: idOf(this.request) });
   }
 
-  private requestOf(
+  private async send(
     item: Item,
     number: number,
-    place: CreatePlace | undefined,
+    place?: CreatePlace,
     guardCheck?: HttpRequest['guardCheck'],
-  ): CarriedRequest {
-    const { controller, request } = this;
-    // For a kind without one, the path of another controller's route may end alike.
-    const own = itemRouteOf(resourceOf(controller).routes.values(), item.kind);
+  ): Promise<SubResponse> {
+    const { controller, reply, request } = this;
     const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
+    const path = this.pathOf(item);
+    const route = itemRouteOf(resourceOf(controller).routes.values(), item.kind);
+    if (!route) {
+      const error = request.platform.pathErrorOf({ method, url: path });
+      return { status: error.status, body: toProblem(error, { path, id: idOf(request) }) };
+    }
     const params = request.params as Record<string, string>;
     const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
-    return {
-      method,
-      route: own && request.platform.carriedRequests.routeOf(method, pathOfRoute(controller, own), request),
-      path: this.pathOf(item),
-      params: id === undefined ? params : { ...params, id },
-      headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
-      body,
-      // Decisions about the batch do not apply to its items.
-      members: {
-        tenantContext: undefined,
-        tenantScope: undefined,
-        crudQuery: undefined,
-        crudPlace: place,
-        guardCheck,
-        idempotentExchange: undefined,
-        reservation: request.reservation?.ofItem(number),
+    return request.platform.subRequests.send(
+      { ...route, controller },
+      {
+        method,
+        path,
+        params: { ...params, ...(id !== undefined && { id }) },
+        headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
+        body,
+        // Decisions about the batch do not apply to its items.
+        members: {
+          tenantContext: undefined,
+          tenantScope: undefined,
+          crudQuery: undefined,
+          crudPlace: place,
+          guardCheck,
+          idempotentExchange: undefined,
+          reservation: request.reservation?.ofItem(number),
+        },
       },
-    };
+      request,
+      reply,
+    );
   }
 
   private pathOf(item: Item): string {
@@ -149,7 +157,7 @@ function withoutLast(path: string): string {
   return path.replace(/\/[^/]+\/?$/, '');
 }
 
-function resultOf(kind: ItemKind, { status, body }: CarriedAnswer): ItemResult {
+function resultOf(kind: ItemKind, { status, body }: SubResponse): ItemResult {
   const { _id, code } = (body ?? {}) as { _id?: unknown; code?: unknown };
   if (status >= 400 && typeof code === 'string') return body as Problem;
   return { status, ...(kind === 'create' && typeof _id === 'string' && { _id }) };

@@ -43,12 +43,14 @@ class ResourceFilter extends ProblemFilter {
     super();
   }
 
-  override catch(thrown: unknown, host: ArgumentsHost): void {
+  /** @returns that the error has been handled: without it, Nest throws the errors of sub-requests */
+  override catch(thrown: unknown, host: ArgumentsHost): true {
     const named = this.globalFilters(host).findLast((filter) =>
       namesOf(filter).some((type) => thrown instanceof type),
     );
     if (named) named.catch(thrown, host);
     else super.catch(thrown, host);
+    return true;
   }
 
   /** The filters of the whole application: its instances, and those that Nest has made for the request. */

@@ -9,10 +9,10 @@ import {
 } from '@nestjs/common';
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
 import { UnauthenticatedError } from '../../errors/index.js';
-import type { CarriedAnswer } from '../../http/index.js';
 import type { HttpRequest, HttpResponse } from '../../platform/index.js';
 import { handlerName, isolationOf, needsToken, TenantGuard, type TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
+import type { SubResponse } from '../platform/sub-requests.js';
 import { guardedBy, itemRouteOf, type Route } from '../routes/routes.js';
 import type { RecordGuards } from '../service/readable-records.js';
 import { pathOfRoute, resourceOf } from './resource-metadata.js';
@@ -29,7 +29,7 @@ declare module '../../platform/index.js' {
 type Params = Readonly<Record<string, string>>;
 
 /** The answer of guards that cannot be asked. */
-const CLOSED: CarriedAnswer = { status: 403, body: 'Forbidden resource' };
+const CLOSED: SubResponse = { status: 403, body: 'Forbidden resource' };
 
 /** Whether anything but the generator's own guard decides who may use a route. */
 export function isGuarded(controller: Type<object>, { handler }: Route, { platform }: HttpRequest): boolean {
@@ -54,32 +54,31 @@ async function refusalOf(
   params: Params,
   request: HttpRequest,
   reply: HttpResponse | undefined,
-): Promise<CarriedAnswer | undefined> {
-  const { carriedRequests } = request.platform;
-  const method = RequestMethod[route.method];
-  const served = carriedRequests.routeOf(method, pathOfRoute(controller, route), request);
-  if (!served || !reply) return CLOSED;
-  const named = served.pattern.match(/(?<=:)\w+/g) ?? [];
-  if (!named.every((name) => name in params)) return CLOSED;
+): Promise<SubResponse | undefined> {
+  const path = pathOfRoute(controller, route);
+  const isKnown = (path.match(/(?<=:)\w+/g) ?? []).every((name) => name in params);
+  if (!reply || !isKnown) return CLOSED;
   const guardCheck = { isPassed: false };
-  const carry = carriedRequests.of(request, reply);
-  const answer = await carry({
-    method,
-    route: served,
-    path: served.pattern,
-    params: {},
-    body: route.body === undefined ? undefined : {},
-    members: {
+  const answer = await request.platform.subRequests.send(
+    { ...route, controller },
+    {
+      method: RequestMethod[route.method],
+      path,
       params,
-      guardCheck,
-      tenantContext: undefined,
-      tenantScope: undefined,
-      crudQuery: undefined,
-      crudPlace: undefined,
-      idempotentExchange: undefined,
-      reservation: undefined,
+      body: route.body === undefined ? undefined : {},
+      members: {
+        guardCheck,
+        tenantContext: undefined,
+        tenantScope: undefined,
+        crudQuery: undefined,
+        crudPlace: undefined,
+        idempotentExchange: undefined,
+        reservation: undefined,
+      },
     },
-  });
+    request,
+    reply,
+  );
   if (guardCheck.isPassed) return undefined;
   // A filter may have turned the refusal into something else.
   return answer.status < 400 ? CLOSED : answer;

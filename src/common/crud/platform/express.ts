@@ -9,7 +9,6 @@ import {
 } from '../../errors/index.js';
 import {
   bodyFault,
-  CarriedRequests,
   checkHarmless,
   discardRest,
   hasBody,
@@ -17,7 +16,6 @@ import {
   NDJSON_TYPE,
   parseJson,
   readBody,
-  type ServedRoute,
   streamBody,
   Transfers,
 } from '../../http/index.js';
@@ -41,79 +39,29 @@ type ParserError = Partial<Record<'status' | 'errno' | 'limit', number> & { type
 interface ExpressApp {
   /** What its requests inherit (https://expressjs.com/en/guide/overriding-express-api.html). */
   readonly request: object;
-  readonly router: {
-    readonly stack: readonly {
-      readonly route?: {
-        readonly path: string;
-        readonly stack: readonly { method?: string; handle: Handler }[];
-      };
-    }[];
-  };
   use(handler: ErrorHandler): void;
 }
 
 const logger = new Logger('Problem');
 
 /** Prepares an Express. */
-export function useExpress(app: ExpressApp, parts: PlatformParts): () => void {
-  const closing = new AbortController();
-  const routes = () => routesOf(app);
+export function useExpress(app: ExpressApp, parts: PlatformParts): void {
   const platform: Platform = {
     ...parts,
     transfers: new Transfers(),
-    carriedRequests: new CarriedRequests(
-      app,
-      routes,
-      servedBy,
-      closing.signal,
-      () => new PathNotFoundError(false),
-    ),
+    pathErrorOf: () => new PathNotFoundError(false),
     elapsedMs: () => 0,
     beforeSend: (_request, response, settle) => holdBack(rawOf(response), settle),
   };
   Object.defineProperty(app.request, 'platform', { get: () => platform, configurable: true });
-  return () => closing.abort();
-}
-
-function servedBy(request: HttpRequest): { method: string; pattern: string } | undefined {
-  const { route } = request as { route?: { path: string } };
-  return route && { method: request.method, pattern: route.path };
-}
-
-/** The routes of an application. Its middleware, and the versions of a route, have the same method and pattern. */
-function routesOf(app: ExpressApp): ServedRoute[] {
-  const handlers = new Map<string, { method: string; pattern: string; chain: Handler[] }>();
-  for (const { route } of app.router.stack) {
-    for (const { method, handle } of route?.stack ?? []) {
-      const [name, pattern] = [method?.toUpperCase() ?? '', String(route?.path)];
-      const known = handlers.get(`${name} ${pattern}`) ?? { method: name, pattern, chain: [] };
-      known.chain.push(handle);
-      handlers.set(`${name} ${pattern}`, known);
-    }
-  }
-  return [...handlers.values()].map(({ chain, ...route }) => ({
-    ...route,
-    handler: (request: HttpRequest, response: HttpResponse, skip: () => void) => {
-      const rest = chain.values();
-      const next = (error?: unknown): void => {
-        if (error !== undefined) return sendProblem(error, request, response, logger);
-        const { value: handler } = rest.next();
-        if (handler) handler(request, response, next);
-        else skip();
-      };
-      next();
-    },
-  }));
 }
 
 /** Reads the bodies of a resource that no parser of the application has read as JSON, and rejects harmful ones. */
 export const readExpressBody: Handler = (request, response, next) => {
   const refuse = (error: unknown) => sendProblem(error, request, response, logger);
   const [message, raw] = [rawOf(request), rawOf(response)];
-  // A carried request has its part of what was read for its carrier.
-  if ((message as unknown) !== request) return next();
-  const { bodyLimit, carriedRequests } = request.platform;
-  whenClosed(raw, () => discardRest(message, request.body, carriedRequests.closing));
+  const { bodyLimit, closing } = request.platform;
+  whenClosed(raw, () => discardRest(message, request.body, closing));
   if (request.method !== 'GET') omitWeakTag(raw);
   // A parser makes an object of an empty body.
   if (!hasBody(request)) request.body = undefined;
@@ -150,17 +98,19 @@ function omitWeakTag(response: ServerResponse): void {
   };
 }
 
+/** The method of a route, and its path below everything that the application puts before it. */
+interface RoutePath {
+  readonly method: string;
+  readonly path: string;
+}
+
 /** Gives what the application's own parser rejects the form of all errors, for requests to the routes of resources. */
-export function handleExpressErrors(app: ExpressApp, paths: readonly string[]): void {
+export function handleExpressErrors(app: ExpressApp, routes: readonly RoutePath[]): void {
   app.use((error, request, response, next) => {
     const { status, errno, type, limit } = error as ParserError;
     const isOfParser = (type ?? errno) !== undefined && typeof status === 'number' && status < 500;
-    const isOfResource = () => {
-      const served = request.platform.carriedRequests
-        .all()
-        .find(({ method, pattern }) => method === request.method && matches(pattern, pathOf(request)));
-      return paths.some((path) => served?.pattern.endsWith(path));
-    };
+    const isOfResource = () =>
+      routes.some(({ method, path }) => method === request.method && endsLike(pathOf(request), path));
     if (!isOfParser || !isOfResource()) return next(error);
     const refusal =
       limit === undefined ? new ServerRefusalError(status, error) : new BodyTooLargeError(limit);
@@ -168,11 +118,11 @@ export function handleExpressErrors(app: ExpressApp, paths: readonly string[]): 
   });
 }
 
-/** Whether a path fits a pattern such as `/todos/:id`, as Express compares them unless told otherwise. */
-function matches(pattern: string, path: string): boolean {
-  const parts = path.toLowerCase().replace(/\/$/, '').split('/');
-  const named = pattern.toLowerCase().split('/');
-  return named.length === parts.length && named.every((name, i) => name.startsWith(':') || name === parts[i]);
+/** Whether a path ends like a pattern such as `/todos/:id`, as Express compares them unless told otherwise. */
+function endsLike(path: string, pattern: string): boolean {
+  const parts = path.toLowerCase().replace(/\/$/, '').split('/').reverse();
+  const named = pattern.toLowerCase().split('/').slice(1).reverse();
+  return named.every((name, i) => name.startsWith(':') || name === parts[i]);
 }
 
 /** Holds a response back until its body is known as a whole and settled. */

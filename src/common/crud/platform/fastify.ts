@@ -3,17 +3,15 @@ import { errorCodes, type FastifyInstance, type FastifyReply, type FastifyReques
 import { PathNotFoundError, sendProblem } from '../../errors/index.js';
 import {
   bodyFault,
-  CarriedRequests,
   checkHarmless,
   discardRest,
   hasBody,
   parseJson,
   readBody,
-  type ServedRoute,
   streamBody,
   Transfers,
 } from '../../http/index.js';
-import type { HttpRequest, Platform } from '../../platform/index.js';
+import type { Platform } from '../../platform/index.js';
 import type { PlatformParts } from './platform.js';
 
 declare module 'fastify' {
@@ -21,34 +19,17 @@ declare module 'fastify' {
     /** See {@link Platform.beforeSend}. */
     settleBody?: (body: unknown) => Promise<unknown>;
   }
-  interface FastifyContextConfig {
-    /** The route itself. */
-    served?: ServedRoute;
-  }
 }
 
 /** Prepares a Fastify: that of `createCrudApp`, which reads bodies and limits load itself, or any other. */
-export function useFastify(fastify: FastifyInstance, parts: PlatformParts): () => void {
+export function useFastify(fastify: FastifyInstance, parts: PlatformParts, close: () => void): void {
   const isOurs = fastify.hasDecorator('transfers');
-  const closing = new AbortController();
-  const close = () => closing.abort();
   fastify.addHook('preClose', (done) => done(void close()));
-  const routes: ServedRoute[] = [];
-  fastify.addHook('onRoute', (route) => {
-    const { url: pattern, method, handler, constraints, config } = route;
-    if (config?.refuses) return;
-    for (const name of [method].flat()) {
-      const served = { method: name, pattern, handler, constraints };
-      routes.push(served);
-      route.config = { ...config, served };
-    }
-  });
-  const errorOf = isOurs ? fastify.pathErrorOf : () => new PathNotFoundError(false);
   const platform: Platform = {
     ...parts,
     ...(isOurs && { carryOutInTurn: fastify.carryOutInTurn }),
     transfers: isOurs ? fastify.transfers : new Transfers(),
-    carriedRequests: new CarriedRequests(fastify, () => routes, servedBy, closing.signal, errorOf),
+    pathErrorOf: isOurs ? fastify.pathErrorOf : () => new PathNotFoundError(false),
     elapsedMs: (response) => (response as FastifyReply).elapsedTime,
     beforeSend: (request, _response, settle) => {
       (request as FastifyRequest).settleBody = settle;
@@ -59,12 +40,7 @@ export function useFastify(fastify: FastifyInstance, parts: PlatformParts): () =
     if (!settleBody) return done(null, body);
     settleBody(body).then((settled) => done(null, settled), done);
   });
-  if (!isOurs) readBodies(fastify, closing.signal);
-  return close;
-}
-
-function servedBy(request: HttpRequest): ServedRoute | undefined {
-  return (request as FastifyRequest).routeOptions.config.served;
+  if (!isOurs) readBodies(fastify, parts.closing);
 }
 
 /** Stands for a type while Fastify looks for its parser, which the application may have for its own routes, or not. */

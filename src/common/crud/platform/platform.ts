@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   type AbstractHttpAdapter,
   ApplicationConfig,
@@ -9,9 +10,13 @@ import { type CarryOutInTurn, carryOutTogether } from '../../http/index.js';
 import { BODY_LIMIT, type Platform } from '../../platform/index.js';
 import { useExpress } from './express.js';
 import { useFastify } from './fastify.js';
+import { SubRequests } from './sub-requests.js';
 
 /** What the platform does not decide. */
-export type PlatformParts = Pick<Platform, 'hasGlobalEnhancers' | 'carryOutInTurn' | 'bodyLimit'>;
+export type PlatformParts = Pick<
+  Platform,
+  'hasGlobalEnhancers' | 'carryOutInTurn' | 'bodyLimit' | 'closing' | 'subRequests'
+>;
 
 /**
  * Prepares the server of an application for resources, before its routes exist.
@@ -29,14 +34,21 @@ export function usePlatform(adapter: AbstractHttpAdapter, moduleRef: ModuleRef):
       config.getGlobalRequestInterceptors(),
     ].some(({ length }) => length > 0);
   const type = adapter.getType();
+  const closing = new AbortController();
+  // Each running import adds a listener.
+  setMaxListeners(0, closing.signal);
+  const close = () => closing.abort();
   const parts = {
+    closing: closing.signal,
+    subRequests: new SubRequests(moduleRef),
     hasGlobalEnhancers,
     carryOutInTurn: fewAtATime(),
     bodyLimit: bodyLimitOf({ httpAdapter: adapter }),
   };
-  if (type === 'express') return useExpress(adapter.getInstance(), parts);
-  if (type === 'fastify') return useFastify(adapter.getInstance(), parts);
-  throw new Error(`CrudModule runs on Express and on Fastify, and this application runs on ${type}.`);
+  if (type === 'express') useExpress(adapter.getInstance(), parts);
+  else if (type === 'fastify') useFastify(adapter.getInstance(), parts, close);
+  else throw new Error(`CrudModule runs on Express and on Fastify, and this application runs on ${type}.`);
+  return close;
 }
 
 /** Maximum size of a body: that of a Fastify; otherwise 1 MiB. Unit: bytes. */
