@@ -1,6 +1,6 @@
 import { schemaOf } from '../../src/common/fields/index.js';
 import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
-import { Ending, Note } from './misused-classes.js';
+import { Ending, Note, type MisuseCases } from './misused-classes.js';
 
 const archive = (field: string, change: object = {}) => ({
   isolationFields: { all: { tenant: currentTenant } },
@@ -11,49 +11,42 @@ const whose =
   'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.';
 const schemaWith = (fields: object) => schemaOf(Note).add(fields);
 
-/** Archives that are wrong, in the form of `CASES`. */
-export const ARCHIVE_CASES: readonly (readonly [object, string])[] = [
-  [{ archive: null }, 'archive must be an object. It takes field.'],
-  [{ archive: 'deletedAt' }, 'archive must be an object. It takes field.'],
-  [{ archive: { fild: 'deletedAt' } }, 'archive has no "fild". Did you mean "field"?'],
-  [{ archive: {} }, 'archive.field names "undefined", which the schema does not have.'],
-  [archive('deletdAt'), 'archive.field names "deletdAt", which the schema does not have.'],
-  [
+/** Archives that are wrong. */
+export const ARCHIVE_CASES: MisuseCases = {
+  'archive must be an object. It takes field.': [{ archive: null }, { archive: 'deletedAt' }],
+  'archive has no "fild". Did you mean "field"?': { archive: { fild: 'deletedAt' } },
+  'archive.field names "undefined", which the schema does not have.': { archive: {} },
+  'archive.field names "deletdAt", which the schema does not have.': archive('deletdAt'),
+  'archive.field names "createdAt", which the service sets itself. Choose another field.':
     archive('createdAt'),
-    'archive.field names "createdAt", which the service sets itself. Choose another field.',
+  'archive.field names "text", of the schema type String. Choose a date.': archive('text'),
+  'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.':
+    [
+      archive('due', { schema: schemaWith({ due: { type: Date, required: true } }) }),
+      archive('due', { schema: schemaWith({ due: { type: Date, default: Date.now } }) }),
+    ],
+  'archive.field names "deletedAt", which clients may send. Remove it from the input class.': archive(
+    'deletedAt',
+    { input: Ending },
+  ),
+  'visible names "deletedAt", as archive does. Remove it there.': archive('deletedAt', {
+    visible: { deletedAt: null },
+  }),
+  [whose]: [
+    archive('deletedAt', { isolationFields: { create: { tenant: currentTenant } } }),
+    archive('deletedAt', { isolationFields: { update: { tenant: routeParam('tenant') } } }),
   ],
-  [archive('text'), 'archive.field names "text", of the schema type String. Choose a date.'],
-  [
-    archive('due', { schema: schemaWith({ due: { type: Date, required: true } }) }),
-    'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.',
-  ],
-  [
-    archive('due', { schema: schemaWith({ due: { type: Date, default: Date.now } }) }),
-    'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.',
-  ],
-  [
-    archive('deletedAt', { input: Ending }),
-    'archive.field names "deletedAt", which clients may send. Remove it from the input class.',
-  ],
-  [
-    archive('deletedAt', { visible: { deletedAt: null } }),
-    'visible names "deletedAt", as archive does. Remove it there.',
-  ],
-  [archive('deletedAt', { isolationFields: { create: { tenant: currentTenant } } }), whose],
-  [archive('deletedAt', { isolationFields: { update: { tenant: routeParam('tenant') } } }), whose],
-  [
-    archive('deletedAt', { isolationFields: { create: { deletedAt: currentTenant } } }),
-    'archive.field names "deletedAt", which isolates records. Choose another field.',
-  ],
-  [
+  'archive.field names "deletedAt", which isolates records. Choose another field.': archive('deletedAt', {
+    isolationFields: { create: { deletedAt: currentTenant } },
+  }),
+  'archive cannot tell whose archived records are, since "tenant" has several sources in get, count, update and del. Give it one.':
     archive('deletedAt', {
       isolationFields: { update: { tenant: currentTenant }, del: { tenant: claim('sub') } },
     }),
-    'archive cannot tell whose archived records are, since "tenant" has several sources in get, count, update and del. Give it one.',
-  ],
-  [{ routes: { restore: {} } }, 'routes.restore needs an archive. Add archive: { field }.'],
-  [
-    { ...archive('deletedAt'), disable: ['update'], routes: { restore: {} } },
-    'routes.restore changes a route that disable leaves out. Remove one of them.',
-  ],
-];
+  'routes.restore needs an archive. Add archive: { field }.': { routes: { restore: {} } },
+  'routes.restore changes a route that disable leaves out. Remove one of them.': {
+    ...archive('deletedAt'),
+    disable: ['update'],
+    routes: { restore: {} },
+  },
+};

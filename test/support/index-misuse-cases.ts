@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import { schemaOf } from '../../src/common/fields/index.js';
 import { claim } from '../../src/common/tenancy/index.js';
-import { Note } from './misused-classes.js';
+import { Note, type MisuseCases } from './misused-classes.js';
 
 type Index = Parameters<Schema['index']>;
 
@@ -19,28 +19,28 @@ const indexed = (...index: Index) => ({
 const sentence = (keys: string, name: string, near = '') =>
   `the index ${keys} names "${name}", which the schema does not have.${near && ` Did you mean "${near}"?`}`;
 
-/** Indexes of fields that are not there, in the form of `CASES`. */
-export const INDEX_CASES: readonly (readonly [object, string])[] = [
-  [indexed({ txet: 1 }), sentence('{"txet":1}', 'txet', 'text')],
-  [indexed({ mood: -1 }), sentence('{"mood":-1}', 'mood')],
-  [indexed({ tenant: 1, tetx: 1 }, { unique: true }), sentence('{"tenant":1,"tetx":1}', 'tetx', 'text')],
-  [indexed({ txt: 'text' }), sentence('{"txt":"text"}', 'txt', 'text')],
-  [indexed({ 'adress.city': 1 }), sentence('{"adress.city":1}', 'adress.city', 'address.city')],
-  [indexed({ 'address.cty': 1 }), sentence('{"address.cty":1}', 'address.cty', 'address.city')],
-  [indexed({ 'lines.sk': 1 }), sentence('{"lines.sk":1}', 'lines.sk', 'lines.sku')],
-  [indexed({ 'text.length': 1 }), sentence('{"text.length":1}', 'text.length')],
-  [indexed({ 'anythin.$**': 1 }), sentence('{"anythin.$**":1}', 'anythin', 'anything')],
-  [indexed({ '$**': 1 }, { wildcardProjection: { txet: 1 } }), sentence('{"$**":1}', 'txet', 'text')],
-  [indexed({ '$**': 'text' }, { weights: { txet: 5 } }), sentence('{"$**":"text"}', 'txet', 'text')],
-  [
-    indexed({ text: 1 }, { partialFilterExpression: { deletdAt: { $exists: true } } }),
-    sentence('{"text":1}', 'deletdAt', 'deletedAt'),
-  ],
-  [
-    indexed({ text: 1 }, { partialFilterExpression: { $and: [{ $or: [{ text: 'a' }, { ref1: null }] }] } }),
-    sentence('{"text":1}', 'ref1', 'ref'),
-  ],
-];
+/** Indexes of fields that are not there. */
+export const INDEX_CASES: MisuseCases = {
+  [sentence('{"txet":1}', 'txet', 'text')]: indexed({ txet: 1 }),
+  [sentence('{"mood":-1}', 'mood')]: indexed({ mood: -1 }),
+  [sentence('{"tenant":1,"tetx":1}', 'tetx', 'text')]: indexed({ tenant: 1, tetx: 1 }, { unique: true }),
+  [sentence('{"txt":"text"}', 'txt', 'text')]: indexed({ txt: 'text' }),
+  [sentence('{"adress.city":1}', 'adress.city', 'address.city')]: indexed({ 'adress.city': 1 }),
+  [sentence('{"address.cty":1}', 'address.cty', 'address.city')]: indexed({ 'address.cty': 1 }),
+  [sentence('{"lines.sk":1}', 'lines.sk', 'lines.sku')]: indexed({ 'lines.sk': 1 }),
+  [sentence('{"text.length":1}', 'text.length')]: indexed({ 'text.length': 1 }),
+  [sentence('{"anythin.$**":1}', 'anythin', 'anything')]: indexed({ 'anythin.$**': 1 }),
+  [sentence('{"$**":1}', 'txet', 'text')]: indexed({ '$**': 1 }, { wildcardProjection: { txet: 1 } }),
+  [sentence('{"$**":"text"}', 'txet', 'text')]: indexed({ '$**': 'text' }, { weights: { txet: 5 } }),
+  [sentence('{"text":1}', 'deletdAt', 'deletedAt')]: indexed(
+    { text: 1 },
+    { partialFilterExpression: { deletdAt: { $exists: true } } },
+  ),
+  [sentence('{"text":1}', 'ref1', 'ref')]: indexed(
+    { text: 1 },
+    { partialFilterExpression: { $and: [{ $or: [{ text: 'a' }, { ref1: null }] }] } },
+  ),
+};
 
 const reader = { readers: claim('sub') };
 const writer = { writers: claim('sub') };
@@ -56,29 +56,25 @@ const unstorable = (keys: string, one: string, other: string, remedy = 'Leave on
 const limited = (...names: string[]) =>
   `It begins with the isolation fields, since it is unique. Remove unique: true, or write globallyUnique: ${JSON.stringify(names)}.`;
 
-/** Indexes of two lists, in the form of `CASES`. */
-export const LIST_INDEX_CASES: readonly (readonly [object, string])[] = [
-  [{ schema: lists({ tags: 1, readers: -1 }) }, unstorable('{"tags":1,"readers":-1}', 'tags', 'readers')],
-  [
-    { schema: lists({ 'visits.notes': 1, 'visits.0.tags': 1 }) },
-    unstorable('{"visits.notes":1,"visits.0.tags":1}', 'visits.notes', 'visits.tags'),
-  ],
-  [
-    { schema: lists({ tags: 1 }, { unique: true }), isolationFields: { all: reader } },
-    unstorable('{"readers":1,"tags":1}', 'readers', 'tags', limited('tags')),
-  ],
-  [
-    { schema: lists({ text: 1 }, { unique: true }), isolationFields: { all: { ...reader, ...writer } } },
-    unstorable('{"readers":1,"writers":1,"text":1}', 'readers', 'writers', limited('text')),
-  ],
-  [
-    {
-      schema: lists({ secret: 1 }, { unique: true }),
-      isolationFields: { get: reader, create: { ...reader, ...writer } },
-    },
-    unstorable('{"readers":1,"writers":1,"secret":1}', 'readers', 'writers', limited('secret')),
-  ],
-];
+/** Indexes of two lists. */
+export const LIST_INDEX_CASES: MisuseCases = {
+  [unstorable('{"tags":1,"readers":-1}', 'tags', 'readers')]: { schema: lists({ tags: 1, readers: -1 }) },
+  [unstorable('{"visits.notes":1,"visits.0.tags":1}', 'visits.notes', 'visits.tags')]: {
+    schema: lists({ 'visits.notes': 1, 'visits.0.tags': 1 }),
+  },
+  [unstorable('{"readers":1,"tags":1}', 'readers', 'tags', limited('tags'))]: {
+    schema: lists({ tags: 1 }, { unique: true }),
+    isolationFields: { all: reader },
+  },
+  [unstorable('{"readers":1,"writers":1,"text":1}', 'readers', 'writers', limited('text'))]: {
+    schema: lists({ text: 1 }, { unique: true }),
+    isolationFields: { all: { ...reader, ...writer } },
+  },
+  [unstorable('{"readers":1,"writers":1,"secret":1}', 'readers', 'writers', limited('secret'))]: {
+    schema: lists({ secret: 1 }, { unique: true }),
+    isolationFields: { get: reader, create: { ...reader, ...writer } },
+  },
+};
 
 /** Indexes of one list at most. */
 export const GOOD_LIST_INDEXES: readonly (readonly [string, object])[] = (

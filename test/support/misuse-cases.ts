@@ -9,6 +9,7 @@ import {
   Initialised,
   Keeping,
   Listing,
+  type MisuseCases,
   Flagging,
   Counting,
   NoHooks,
@@ -32,274 +33,225 @@ const names = {
 const below = { path: 'a/:postId/notes', parent: { entity: Note, param: 'postId', field: 'tenant' } };
 const parent = (change: object) => ({ ...below, parent: { ...below.parent, ...change } });
 
-/** Options that differ from good ones in one thing, and the sentence that follows "CrudModule.forFeature(Note): ". */
-export const CASES: Readonly<Record<string, readonly (readonly [object, string])[]>> = {
-  names: [
-    [{ isolationField: {} }, 'CrudOptions has no "isolationField". Did you mean "isolationFields"?'],
-    [{ hook: {} }, 'CrudOptions has no "hook". Did you mean "hooks"?'],
-    [{ Visible: {} }, 'CrudOptions has no "Visible". Did you mean "visible"?'],
-    [{ plural: 'x' }, `CrudOptions has no "plural". It takes ${names.options}.`],
-    [{ name: 'my notes' }, 'the name "my notes" is not a word. Use letters, digits, - and _.'],
-    [{ name: undefined }, 'the name "undefined" is not a word. Use letters, digits, - and _.'],
-    [{ name: 'docs' }, 'the path "docs" is the service\'s own, which has /docs. Choose another path.'],
-    [
-      { path: 'health/x' },
-      'the path "health/x" is the service\'s own, which has /health. Choose another path.',
-    ],
-    [{ path: '/notes' }, 'the path "/notes" is not a path. Write it like "posts/api".'],
-    [{ path: '' }, 'the path "" is not a path. Write it like "posts/api".'],
-    [
-      { path: 'x/:id/n' },
-      'the path has the parameter ":id", which names the record itself. Choose another name.',
-    ],
-    [{ path: 'x/:a/:a' }, 'the path has the parameter ":a" twice. Give each a name of its own.'],
-    [{ tag: '' }, 'tag must be a text.'],
-    [{ security: 1 }, 'security must be a text.'],
-    [{ schema: {} }, 'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.'],
-  ],
+/** Options that differ from good ones in one thing, by the sentence that follows "CrudModule.forFeature(Note): ". */
+export const CASES: Readonly<Record<string, MisuseCases>> = {
+  names: {
+    'CrudOptions has no "isolationField". Did you mean "isolationFields"?': { isolationField: {} },
+    'CrudOptions has no "hook". Did you mean "hooks"?': { hook: {} },
+    'CrudOptions has no "Visible". Did you mean "visible"?': { Visible: {} },
+    [`CrudOptions has no "plural". It takes ${names.options}.`]: { plural: 'x' },
+    'the name "my notes" is not a word. Use letters, digits, - and _.': { name: 'my notes' },
+    'the name "undefined" is not a word. Use letters, digits, - and _.': { name: undefined },
+    'the path "docs" is the service\'s own, which has /docs. Choose another path.': { name: 'docs' },
+    'the path "health/x" is the service\'s own, which has /health. Choose another path.': {
+      path: 'health/x',
+    },
+    'the path "/notes" is not a path. Write it like "posts/api".': { path: '/notes' },
+    'the path "" is not a path. Write it like "posts/api".': { path: '' },
+    'the path has the parameter ":id", which names the record itself. Choose another name.': {
+      path: 'x/:id/n',
+    },
+    'the path has the parameter ":a" twice. Give each a name of its own.': { path: 'x/:a/:a' },
+    'tag must be a text.': { tag: '' },
+    'security must be a text.': { security: 1 },
+    'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.': { schema: {} },
+  },
   query: QUERY_CASES,
-  outbox: [
-    [{ outbox: 'yes' }, 'outbox must be true or false.'],
-    [
-      { outbox: true },
-      "outbox keeps events in the record, which DELETE removes. Add archive: { field }, or disable: ['del'].",
-    ],
-    [
+  outbox: {
+    'outbox must be true or false.': { outbox: 'yes' },
+    "outbox keeps events in the record, which DELETE removes. Add archive: { field }, or disable: ['del'].": {
+      outbox: true,
+    },
+    'outbox keeps events in the record, which references.tenant deletes with another. Choose another onDelete.':
       { outbox: true, disable: ['del'], references: { tenant: { to: Note, onDelete: 'cascade' } } },
-      'outbox keeps events in the record, which references.tenant deletes with another. Choose another onDelete.',
+    'the schema has "_outbox", where events are kept. Rename the field.': {
+      outbox: true,
+      disable: ['del'],
+      schema: schemaOf(Note).add({ _outbox: String }),
+    },
+  },
+  audit: {
+    'audit must be true, false or { keptDays }.': { audit: 'yes' },
+    'audit has no "days". It takes keptDays.': { audit: { days: 3 } },
+    'audit.keptDays must be a whole number from 1 to 36500.': [
+      { audit: { keptDays: 0 } },
+      { audit: { keptDays: 1.5 } },
     ],
-    [
-      { outbox: true, disable: ['del'], schema: schemaOf(Note).add({ _outbox: String }) },
-      'the schema has "_outbox", where events are kept. Rename the field.',
-    ],
-  ],
-  audit: [
-    [{ audit: 'yes' }, 'audit must be true, false or { keptDays }.'],
-    [{ audit: { days: 3 } }, 'audit has no "days". It takes keptDays.'],
-    [{ audit: { keptDays: 0 } }, 'audit.keptDays must be a whole number from 1 to 36500.'],
-    [{ audit: { keptDays: 1.5 } }, 'audit.keptDays must be a whole number from 1 to 36500.'],
-  ],
-  input: [
-    [{ input: undefined }, `input is undefined. ${circle}`],
-    [{ input: null }, 'input must be a class.'],
-    [{ input: { create: NoteInput } }, `input.update is undefined. ${circle}`],
-    [{ input: { creat: NoteInput, update: NoteInput } }, 'input has no "creat". Did you mean "create"?'],
-    [
-      { input: Plain },
-      'Plain has no validated field. Decorate its fields with class-validator or @IsText() and its like.',
-    ],
-    [
+  },
+  input: {
+    [`input is undefined. ${circle}`]: { input: undefined },
+    'input must be a class.': { input: null },
+    [`input.update is undefined. ${circle}`]: { input: { create: NoteInput } },
+    'input has no "creat". Did you mean "create"?': { input: { creat: NoteInput, update: NoteInput } },
+    'Plain has no validated field. Decorate its fields with class-validator or @IsText() and its like.': {
+      input: Plain,
+    },
+    'the field "mood" of HalfValidated has no validation. Decorate it with @IsText() or its like, or with class-validator.':
       { input: HalfValidated },
-      'the field "mood" of HalfValidated has no validation. Decorate it with @IsText() or its like, or with class-validator.',
-    ],
-    [
+    'the field "mood" of Initialised has no validation. Decorate it with @IsText() or its like, or with class-validator.':
       { input: { create: NoteInput, update: Initialised } },
-      'the field "mood" of Initialised has no validation. Decorate it with @IsText() or its like, or with class-validator.',
-    ],
-    [{ input: Keeping }, 'Keeping has a field "updatedAt", which the service sets itself. Remove it.'],
-    [{ input: Listing }, 'the input field "text" is a list, and Note.text in the schema is none.'],
-    [
-      { input: Flagging },
-      'the input field "text" is of the kind "flag", which a schema type String cannot hold.',
-    ],
-    [
-      { input: Counting },
-      'the input field "deletedAt" is of the kind "integer", which a schema type Date cannot hold.',
-    ],
-    [{ writeOnly: 'text' }, 'writeOnly must be a list of input fields.'],
-    [{ writeOnly: ['txt'] }, 'writeOnly names "txt", which is not an input field.'],
-    [{ writeOnly: ['text'] }, 'writeOnly names "text", which the schema stores. Remove it from one of them.'],
-  ],
-  isolation: [
-    [
+    'Keeping has a field "updatedAt", which the service sets itself. Remove it.': { input: Keeping },
+    'the input field "text" is a list, and Note.text in the schema is none.': { input: Listing },
+    'the input field "text" is of the kind "flag", which a schema type String cannot hold.': {
+      input: Flagging,
+    },
+    'the input field "deletedAt" is of the kind "integer", which a schema type Date cannot hold.': {
+      input: Counting,
+    },
+    'writeOnly must be a list of input fields.': { writeOnly: 'text' },
+    'writeOnly names "txt", which is not an input field.': { writeOnly: ['txt'] },
+    'writeOnly names "text", which the schema stores. Remove it from one of them.': { writeOnly: ['text'] },
+  },
+  isolation: {
+    [`isolationFields must be an object. It takes all, ${names.actions}.`]: [
       { isolationFields: currentTenant },
-      `isolationFields must be an object. It takes all, ${names.actions}.`,
+      { isolationFields: undefined },
+      { isolationFields: null },
+      { isolationFields: new Map() },
     ],
-    [{ isolationFields: undefined }, `isolationFields must be an object. It takes all, ${names.actions}.`],
-    [{ isolationFields: null }, `isolationFields must be an object. It takes all, ${names.actions}.`],
-    [{ isolationFields: new Map() }, `isolationFields must be an object. It takes all, ${names.actions}.`],
-    [
-      { isolationFields: { updat: { tenant: currentTenant } } },
-      'isolationFields has no "updat". Did you mean "update"?',
+    'isolationFields has no "updat". Did you mean "update"?': {
+      isolationFields: { updat: { tenant: currentTenant } },
+    },
+    'isolationFields has no "dell". Did you mean "del"?': {
+      isolationFields: { dell: { tenant: currentTenant } },
+    },
+    [`isolationFields has no "list". It takes all, ${names.actions}.`]: {
+      isolationFields: { list: { tenant: currentTenant } },
+    },
+    'isolationFields.get must name a field and its source, such as { tenant: currentTenant }.': [
+      ...[currentTenant, undefined, null, 'tenant', {}, ['tenant']].map((get) => ({
+        isolationFields: { get },
+      })),
     ],
-    [
-      { isolationFields: { dell: { tenant: currentTenant } } },
-      'isolationFields has no "dell". Did you mean "del"?',
+    "isolationFields.get.tenant must be a function, such as currentTenant or claim('sub').": [
+      ...['tenant', undefined, Note.name].map((tenant) => ({ isolationFields: { get: { tenant } } })),
     ],
-    [
-      { isolationFields: { list: { tenant: currentTenant } } },
-      `isolationFields has no "list". It takes all, ${names.actions}.`,
-    ],
-    ...[currentTenant, undefined, null, 'tenant', {}, ['tenant']].map(
-      (get) =>
-        [
-          { isolationFields: { get } },
-          'isolationFields.get must name a field and its source, such as { tenant: currentTenant }.',
-        ] as const,
-    ),
-    ...['tenant', undefined, Note.name].map(
-      (tenant) =>
-        [
-          { isolationFields: { get: { tenant } } },
-          "isolationFields.get.tenant must be a function, such as currentTenant or claim('sub').",
-        ] as const,
-    ),
-    [
-      { isolationFields: { all: { tenat: currentTenant } } },
-      'isolationFields.all names "tenat", which the schema does not have.',
-    ],
-    [
-      { isolationFields: { get: { _id: claim('sub') } } },
-      'isolationFields.get names "_id", which every request names itself. Isolate by another field.',
-    ],
-    [
+    'isolationFields.all names "tenat", which the schema does not have.': {
+      isolationFields: { all: { tenat: currentTenant } },
+    },
+    'isolationFields.get names "_id", which every request names itself. Isolate by another field.': {
+      isolationFields: { get: { _id: claim('sub') } },
+    },
+    'isolationFields.get names "inner.a", which is inside of another field. Isolate by a field of the record itself.':
       { isolationFields: { get: { 'inner.a': claim('sub') } } },
-      'isolationFields.get names "inner.a", which is inside of another field. Isolate by a field of the record itself.',
-    ],
-    [
-      { isolationFields: { update: { text: claim('sub') } } },
-      'isolationFields.update names "text", which clients may send. Remove it from the input class.',
-    ],
-    [{ disable: 'del' }, `disable must be a list of actions: ${names.actions}.`],
-    [{ disable: ['delete'] }, `disable has no "delete". It takes ${names.actions}.`],
-    [{ disable: ['creat'] }, 'disable has no "creat". Did you mean "create"?'],
-  ],
+    'isolationFields.update names "text", which clients may send. Remove it from the input class.': {
+      isolationFields: { update: { text: claim('sub') } },
+    },
+    [`disable must be a list of actions: ${names.actions}.`]: { disable: 'del' },
+    [`disable has no "delete". It takes ${names.actions}.`]: { disable: ['delete'] },
+    'disable has no "creat". Did you mean "create"?': { disable: ['creat'] },
+  },
   archive: ARCHIVE_CASES,
-  reading: [
-    [{ visible: { deletdAt: null } }, 'visible names "deletdAt", which the schema does not have.'],
-    [{ visible: null }, 'visible must be an object of fields and values, such as { deletedAt: null }.'],
-    [
+  reading: {
+    'visible names "deletdAt", which the schema does not have.': { visible: { deletdAt: null } },
+    'visible must be an object of fields and values, such as { deletedAt: null }.': { visible: null },
+    'visible.deletedAt must be a text, a number, true, false or null.': [
       { visible: { deletedAt: undefined } },
-      'visible.deletedAt must be a text, a number, true, false or null.',
-    ],
-    [
       { visible: { deletedAt: { $ne: 1 } } },
-      'visible.deletedAt must be a text, a number, true, false or null.',
     ],
-    [
-      { visible: { deletedAt: 'soon' } },
-      'visible.deletedAt is "soon", which a schema type Date cannot hold.',
+    'visible.deletedAt is "soon", which a schema type Date cannot hold.': { visible: { deletedAt: 'soon' } },
+    'list must be an object. It takes unpaged, maxLimit.': { list: null },
+    'list has no "maxlimit". Did you mean "maxLimit"?': { list: { maxlimit: 5 } },
+    'list.maxLimit must be a whole number from 1.': { list: { maxLimit: 0 } },
+    'list.unpaged must be true or false.': { list: { unpaged: 'no' } },
+    'output must be an object. It takes type, from, hides.': { output: null },
+    'output has no "typ". Did you mean "type"?': { output: { typ: Note } },
+    [`output.type is undefined. ${circle}`]: { output: { type: undefined, from: () => ({}) } },
+    'output.from must be a function of the record and the caller.': { output: { type: Note } },
+    'output.hides must be a list of fields; write [] if the function hides none.': {
+      output: { from: () => ({}), hides: 'text' },
+    },
+    'output.hides names "txt", which the schema does not have.': {
+      output: { from: () => ({}), hides: ['txt'] },
+    },
+    'Plain declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.': {
+      output: Plain,
+    },
+  },
+  relations: {
+    'parent.field names "above", which is not a single value. A record has one parent.': {
+      path: 'a/:id2/b',
+      parent: { entity: Note, param: 'id2', field: 'above' },
+      schema: schemaOf(Note).add({ above: [String] }),
+    },
+    'the schema has "_holds", where writes that refer to a record are noted. Rename the field.': {
+      schema: schemaOf(Note).add({ _holds: String }),
+    },
+    'references must be an object, such as { category: { to: Category } }.': { references: Note },
+    'references.ref must be an object. It takes to, check, onDelete.': { references: { ref: Note } },
+    'references names "rev", which the schema does not have.': { references: { rev: { to: Note } } },
+    [`references.ref.to is undefined. ${circle}`]: { references: { ref: { to: undefined } } },
+    'references.ref has no "ondelete". Did you mean "onDelete"?': {
+      references: { ref: { to: Note, ondelete: 'restrict' } },
+    },
+    'references.ref.check must be one of exists, sameScope, false.': {
+      references: { ref: { to: Note, check: true } },
+    },
+    'references.ref.onDelete must be one of restrict, cascade, unset, ignore.': {
+      references: { ref: { to: Note, onDelete: 'delete' } },
+    },
+    'references.inner is of the schema type Embedded, which holds no identifier.': {
+      references: { inner: { to: Note } },
+    },
+    'references.deletedAt is of the schema type Date, which holds no identifier.': {
+      references: { deletedAt: { to: Note } },
+    },
+    'parent must be an object. It takes entity, param, field.': { parent: Note },
+    [`parent.entity is undefined. ${circle}`]: parent({ entity: undefined }),
+    'parent has no "fild". Did you mean "field"?': parent({ fild: 'x' }),
+    'parent.field must be the name of the field that refers to the parent.': parent({ field: undefined }),
+    'parent.param must be the name of a parameter of the path, such as "postId".': parent({
+      param: undefined,
+    }),
+    'parent.field names "post", which the schema does not have.': parent({ field: 'post' }),
+    'parent.field names "ref", which clients may send. Remove it from the input class.': parent({
+      field: 'ref',
+    }),
+    'the path needs the parent\'s parameter. Write it like "posts/api/:postId/notes".': {
+      parent: below.parent,
+    },
+  },
+  'hooks and routes': {
+    'hooks has no "afterUpdat". Did you mean "afterUpdate"?': { hooks: { afterUpdat() {} } },
+    [`hooks has no "beforeSave". It takes ${names.hooks}.`]: { hooks: { beforeSave() {} } },
+    'hooks.afterUpdate must be a function.': { hooks: { afterUpdate: 1 } },
+    'hooks must be an object of functions, or a provider class.': [
+      { hooks: null },
+      { hooks: () => undefined },
     ],
-    [{ list: null }, 'list must be an object. It takes unpaged, maxLimit.'],
-    [{ list: { maxlimit: 5 } }, 'list has no "maxlimit". Did you mean "maxLimit"?'],
-    [{ list: { maxLimit: 0 } }, 'list.maxLimit must be a whole number from 1.'],
-    [{ list: { unpaged: 'no' } }, 'list.unpaged must be true or false.'],
-    [{ output: null }, 'output must be an object. It takes type, from, hides.'],
-    [{ output: { typ: Note } }, 'output has no "typ". Did you mean "type"?'],
-    [{ output: { type: undefined, from: () => ({}) } }, `output.type is undefined. ${circle}`],
-    [{ output: { type: Note } }, 'output.from must be a function of the record and the caller.'],
-    [
-      { output: { from: () => ({}), hides: 'text' } },
-      'output.hides must be a list of fields; write [] if the function hides none.',
-    ],
-    [
-      { output: { from: () => ({}), hides: ['txt'] } },
-      'output.hides names "txt", which the schema does not have.',
-    ],
-    [
-      { output: Plain },
-      'Plain declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.',
-    ],
-  ],
-  relations: [
-    [
-      {
-        path: 'a/:id2/b',
-        parent: { entity: Note, param: 'id2', field: 'above' },
-        schema: schemaOf(Note).add({ above: [String] }),
-      },
-      'parent.field names "above", which is not a single value. A record has one parent.',
-    ],
-    [
-      { schema: schemaOf(Note).add({ _holds: String }) },
-      'the schema has "_holds", where writes that refer to a record are noted. Rename the field.',
-    ],
-    [{ references: Note }, 'references must be an object, such as { category: { to: Category } }.'],
-    [{ references: { ref: Note } }, 'references.ref must be an object. It takes to, check, onDelete.'],
-    [{ references: { rev: { to: Note } } }, 'references names "rev", which the schema does not have.'],
-    [{ references: { ref: { to: undefined } } }, `references.ref.to is undefined. ${circle}`],
-    [
-      { references: { ref: { to: Note, ondelete: 'restrict' } } },
-      'references.ref has no "ondelete". Did you mean "onDelete"?',
-    ],
-    [
-      { references: { ref: { to: Note, check: true } } },
-      'references.ref.check must be one of exists, sameScope, false.',
-    ],
-    [
-      { references: { ref: { to: Note, onDelete: 'delete' } } },
-      'references.ref.onDelete must be one of restrict, cascade, unset, ignore.',
-    ],
-    [
-      { references: { inner: { to: Note } } },
-      'references.inner is of the schema type Embedded, which holds no identifier.',
-    ],
-    [
-      { references: { deletedAt: { to: Note } } },
-      'references.deletedAt is of the schema type Date, which holds no identifier.',
-    ],
-    [{ parent: Note }, 'parent must be an object. It takes entity, param, field.'],
-    [parent({ entity: undefined }), `parent.entity is undefined. ${circle}`],
-    [parent({ fild: 'x' }), 'parent has no "fild". Did you mean "field"?'],
-    [parent({ field: undefined }), 'parent.field must be the name of the field that refers to the parent.'],
-    [
-      parent({ param: undefined }),
-      'parent.param must be the name of a parameter of the path, such as "postId".',
-    ],
-    [parent({ field: 'post' }), 'parent.field names "post", which the schema does not have.'],
-    [
-      parent({ field: 'ref' }),
-      'parent.field names "ref", which clients may send. Remove it from the input class.',
-    ],
-    [
-      { parent: below.parent },
-      'the path needs the parent\'s parameter. Write it like "posts/api/:postId/notes".',
-    ],
-  ],
-  'hooks and routes': [
-    [{ hooks: { afterUpdat() {} } }, 'hooks has no "afterUpdat". Did you mean "afterUpdate"?'],
-    [{ hooks: { beforeSave() {} } }, `hooks has no "beforeSave". It takes ${names.hooks}.`],
-    [{ hooks: { afterUpdate: 1 } }, 'hooks.afterUpdate must be a function.'],
-    [{ hooks: null }, 'hooks must be an object of functions, or a provider class.'],
-    [{ hooks: () => undefined }, 'hooks must be an object of functions, or a provider class.'],
-    [{ hooks: new Misspelt() }, 'hooks has no "afterCreat". Did you mean "afterCreate"?'],
-    [{ hooks: Misspelt }, 'Misspelt has no "afterCreat". Did you mean "afterCreate"?'],
-    [{ hooks: NoHooks }, 'NoHooks has no hook. Give it methods named like beforeCreate or afterCreate.'],
-    [{ hooks: Arrows }, 'Arrows has no hook. Give it methods named like beforeCreate or afterCreate.'],
-    [
+    'hooks has no "afterCreat". Did you mean "afterCreate"?': { hooks: new Misspelt() },
+    'Misspelt has no "afterCreat". Did you mean "afterCreate"?': { hooks: Misspelt },
+    'NoHooks has no hook. Give it methods named like beforeCreate or afterCreate.': { hooks: NoHooks },
+    'Arrows has no hook. Give it methods named like beforeCreate or afterCreate.': { hooks: Arrows },
+    'Injecting has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.':
       { hooks: Injecting },
-      'Injecting has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.',
+    'routes has no "delete". It takes create, list, count, get, update, del, restore, bulk, import.': {
+      routes: { delete: {} },
+    },
+    'bulk must be true or false.': { bulk: 'yes' },
+    'import must be true or false.': { import: 1 },
+    'routes.bulk changes a route that is not there. Write bulk: true, or leave it out.': {
+      routes: { bulk: { summary: 'Many' } },
+    },
+    'routes.del must be an object. It takes guards, decorators, summary, response, errors, unkept.': {
+      routes: { del: null },
+    },
+    'routes.del has no "guard". Did you mean "guards"?': { routes: { del: { guard: [] } } },
+    'routes.del.guards must be a list of guards.': [
+      { routes: { del: { guards: Plain } } },
+      { routes: { del: { guards: [undefined] } } },
     ],
-    [
-      { routes: { delete: {} } },
-      'routes has no "delete". It takes create, list, count, get, update, del, restore, bulk, import.',
-    ],
-    [{ bulk: 'yes' }, 'bulk must be true or false.'],
-    [{ import: 1 }, 'import must be true or false.'],
-    [
-      { routes: { bulk: { summary: 'Many' } } },
-      'routes.bulk changes a route that is not there. Write bulk: true, or leave it out.',
-    ],
-    [
-      { routes: { del: null } },
-      'routes.del must be an object. It takes guards, decorators, summary, response, errors, unkept.',
-    ],
-    [{ routes: { del: { guard: [] } } }, 'routes.del has no "guard". Did you mean "guards"?'],
-    [{ routes: { del: { guards: Plain } } }, 'routes.del.guards must be a list of guards.'],
-    [{ routes: { del: { guards: [undefined] } } }, 'routes.del.guards must be a list of guards.'],
-    [
-      { routes: { del: { decorators: [undefined] } } },
-      "routes.del.decorators must be a list of method decorators, such as [Roles('admin')].",
-    ],
-    [
-      { routes: { create: { unkept: 'secret' } } },
-      `routes.create.unkept must be a list of the answer's members, such as ["secret"].`,
-    ],
-    [{ routes: { del: { summary: 5 } } }, 'routes.del.summary must be a text.'],
-    [{ routes: { del: { response: undefined } } }, `routes.del.response is undefined. ${circle}`],
-    [
-      { disable: ['get'], routes: { list: {} } },
-      'routes.list changes a route that disable leaves out. Remove one of them.',
-    ],
-  ],
+    "routes.del.decorators must be a list of method decorators, such as [Roles('admin')].": {
+      routes: { del: { decorators: [undefined] } },
+    },
+    [`routes.create.unkept must be a list of the answer's members, such as ["secret"].`]: {
+      routes: { create: { unkept: 'secret' } },
+    },
+    'routes.del.summary must be a text.': { routes: { del: { summary: 5 } } },
+    [`routes.del.response is undefined. ${circle}`]: { routes: { del: { response: undefined } } },
+    'routes.list changes a route that disable leaves out. Remove one of them.': {
+      disable: ['get'],
+      routes: { list: {} },
+    },
+  },
 };

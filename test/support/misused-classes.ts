@@ -10,6 +10,9 @@ import {
   IsWholeNumber,
 } from '../../src/common/fields/index.js';
 
+/** Options that are wrong in one thing, one or a list of them, by the sentence that stops the start. */
+export type MisuseCases = Readonly<Record<string, object | readonly object[]>>;
+
 // Classes that are wrong in one thing each, as their names say.
 
 class Inner {

@@ -14,11 +14,13 @@ import { CASES, circle, notes } from '../../support/misuse-cases.js';
 describe.each(Object.entries({ ...CASES, indexes: INDEX_CASES, 'indexes of lists': LIST_INDEX_CASES }))(
   'a wrong option stops the start with one sentence: %s',
   (_group, cases) => {
-    it.each(cases.map(([change, sentence]) => [sentence, change] as const))('%s', (sentence, change) => {
-      const options = { ...notes, ...change } as CrudOptions<object, object>;
-      expect(() => CrudModule.forFeature(options)).toThrow(
-        new Error(`CrudModule.forFeature(Note): ${sentence}`),
-      );
+    it.each(Object.entries(cases))('%s', (sentence, changes) => {
+      for (const change of [changes].flat()) {
+        const options = { ...notes, ...change } as CrudOptions<object, object>;
+        expect(() => CrudModule.forFeature(options)).toThrow(
+          new Error(`CrudModule.forFeature(Note): ${sentence}`),
+        );
+      }
     });
   },
 );
