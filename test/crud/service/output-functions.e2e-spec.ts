@@ -1,25 +1,14 @@
-import { Schema } from '@nestjs/mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
+import type { Type } from '@nestjs/common';
 import { eventually } from '../../support/eventually.js';
 import { useResourceApp } from '../../support/resource-app.js';
-
-class NoteInput {
-  @IsText({ min: 1, max: 100 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Note extends NoteInput {}
+import { feature, type Made, resource } from '../../support/resource.js';
 
 describe('an output that is a function', () => {
-  const app = useResourceApp(
-    CrudModule.forFeature({
-      entity: Note,
-      input: NoteInput,
-      name: 'notes',
-      output: ({ _id, text }) => ({ _id, length: text.length, words: text.split(' ') }),
-    }),
-  );
+  const output = (record: Made) => {
+    const text = record.text as string;
+    return { _id: record._id, length: text.length, words: text.split(' ') };
+  };
+  const app = useResourceApp(feature({ name: 'notes', output }));
 
   it('is documented as an object of any fields, and answered everywhere', async () => {
     const headers = { Prefer: 'return=representation' };
@@ -39,20 +28,10 @@ describe('an output that is a function', () => {
 });
 
 describe('an output that is an asynchronous function', () => {
-  @Schema({ timestamps: true })
-  class Card extends NoteInput {}
-  @Schema({ timestamps: true })
-  class Leaf extends NoteInput {}
-  const late = (): Promise<object> => Promise.reject(new Error('No record.'));
-
+  const late = () => Promise.reject<Made>(new Error('No record.'));
   const app = useResourceApp(
-    CrudModule.forFeature({ entity: Card, input: NoteInput, name: 'cards', output: late }),
-    CrudModule.forFeature({
-      entity: Leaf,
-      input: NoteInput,
-      name: 'leaves',
-      output: { type: NoteInput, from: late as () => never },
-    }),
+    feature({ name: 'cards', output: late }),
+    feature({ name: 'leaves', output: { type: resource({ name: 'views' }).input as Type, from: late } }),
   );
 
   it.each(['/cards', '/leaves'])('is a 500 that the log explains, not an empty record: %s', async (path) => {
@@ -66,19 +45,15 @@ describe('an output that is an asynchronous function', () => {
 });
 
 describe('an output that fails on one of the records', () => {
-  @Schema({ timestamps: true })
-  class Slip extends NoteInput {}
-
   /** What the output returns for records of this text. */
   const RETURNED: Record<string, unknown> = { nothing: undefined, null: null, text: 'text', list: [] };
-  const output = (record: { text: string }) => {
-    if (record.text === 'throws') throw new Error('No view.');
-    return (record.text in RETURNED ? RETURNED[record.text] : record) as object;
+  const output = (record: Made) => {
+    const text = record.text as string;
+    if (text === 'throws') throw new Error('No view.');
+    return (text in RETURNED ? RETURNED[text] : record) as object;
   };
 
-  const app = useResourceApp(
-    CrudModule.forFeature({ entity: Slip, input: NoteInput, name: 'slips', output }),
-  );
+  const app = useResourceApp(feature({ name: 'slips', output }));
   beforeEach(() => app.empty());
 
   const linesOf = (id: string) => app.logLines.filter(({ requestId }) => requestId === id);

@@ -1,28 +1,27 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsReference } from '../../../src/common/fields/index.js';
-import { NoteInput } from '../../support/bulk.js';
-import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
+import { resource, feature, type Outline } from '../../support/resource.js';
 
 /** Races of each kind of write with a delete. `REFERENCE_RACES=100` makes it 1,200 races in all. */
 const RACES = Number(process.env.REFERENCE_RACES ?? 5);
 
-@Schema({ timestamps: true })
-class Shelf extends NoteInput {}
-
-class BookInput {
-  @IsReference(() => Shelf, { optional: true }) shelf?: string;
-  @IsListOf(IsReference(() => Shelf), { max: 9, optional: true }) copies?: string[];
-}
-
-@Schema({ timestamps: true })
-class Book extends BookInput {}
-
-@Schema({ timestamps: true })
-class Label extends BookInput {}
+const shelves = resource({ name: 'shelves', class: 'Shelf', query: { filter: ['text'] } });
+const referring = (name: string, options: Partial<Outline>) =>
+  feature({
+    name,
+    fields: {
+      shelf: IsReference(() => shelves.entity, { optional: true }),
+      copies: IsListOf(
+        IsReference(() => shelves.entity),
+        { max: 9, optional: true },
+      ),
+    },
+    ...options,
+  });
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 
@@ -56,22 +55,14 @@ interface Result {
 const worstOf = (results: Result[]) => Math.max(...results.map(({ status }) => status));
 
 describe.each(['restrict', 'unset', 'cascade'] as const)('a reference with onDelete %s', (onDelete) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    const reference = { to: Shelf, onDelete };
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Shelf, input: NoteInput, name: 'shelves' }),
-      CrudModule.forFeature({
-        entity: Book,
-        input: BookInput,
-        name: 'books',
-        references: { shelf: reference, copies: reference },
-        bulk: true,
-        import: true,
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const references = {
+    shelf: { to: shelves.entity, onDelete },
+    copies: { to: shelves.entity, onDelete },
+  };
+  const app = useResourceApp(
+    CrudModule.forFeature(shelves),
+    referring('books', { references, bulk: true, import: true }),
+  );
 
   const created = async (path: string, body: object) => (await app.post(path, body)).body._id as string;
 
@@ -97,33 +88,14 @@ describe('a record that others refer to', () => {
   let beforeBook: () => Promise<unknown>;
   let beforeLabelGoes: () => Promise<unknown>;
   const app = useResourceApp(
-    CrudModule.forFeature({
-      entity: Shelf,
-      input: NoteInput,
-      name: 'shelves',
-      query: { filter: ['text'] },
+    CrudModule.forFeature(shelves),
+    referring('books', {
+      references: { shelf: { to: shelves.entity, onDelete: 'restrict' } },
+      hooks: { beforeCreate: async () => void (await beforeBook()) },
     }),
-    CrudModule.forFeature({
-      entity: Book,
-      input: BookInput,
-      name: 'books',
-      references: { shelf: { to: Shelf, onDelete: 'restrict' } },
-      hooks: {
-        beforeCreate: async () => {
-          await beforeBook();
-        },
-      },
-    }),
-    CrudModule.forFeature({
-      entity: Label,
-      input: BookInput,
-      name: 'labels',
-      references: { shelf: { to: Shelf, onDelete: 'cascade' } },
-      hooks: {
-        beforeDel: async () => {
-          await beforeLabelGoes();
-        },
-      },
+    referring('labels', {
+      references: { shelf: { to: shelves.entity, onDelete: 'cascade' } },
+      hooks: { beforeDel: async () => void (await beforeLabelGoes()) },
     }),
   );
   let shelf: string;
@@ -132,8 +104,7 @@ describe('a record that others refer to', () => {
     shelf = (await app.post('/shelves', { text: 'A' })).body._id as string;
   });
 
-  const shelves = () => app.database.collection('shelves');
-  const stored = () => shelves().findOne({ _id: new Types.ObjectId(shelf) });
+  const stored = () => app.database.collection('shelves').findOne({ _id: new Types.ObjectId(shelf) });
 
   it('cannot be referred to once it is deleted, even if it was there when the write began', async () => {
     beforeBook = () => app.del(`/shelves/${shelf}`);
@@ -164,7 +135,7 @@ describe('a record that others refer to', () => {
     ['can be deleted once it cannot', -1, 200, undefined],
   ])('%s', async (_name, lasts, status, code) => {
     const hold = { _id: new Types.ObjectId(), until: new Date(Date.now() + lasts) };
-    await shelves().updateMany({}, { $set: { _holds: { count: 1, by: [hold] } } });
+    await app.database.collection('shelves').updateMany({}, { $set: { _holds: { count: 1, by: [hold] } } });
     const deleted = await app.del(`/shelves/${shelf}`);
     expect([deleted.status, deleted.body.code]).toEqual([status, code]);
   });

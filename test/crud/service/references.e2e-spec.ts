@@ -1,61 +1,42 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
-import { type BeforeDel, CrudModule } from '../../../src/common/crud/index.js';
+import type { Type } from '@nestjs/common';
+import { CrudModule, type CrudOptions } from '../../../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText } from '../../../src/common/fields/index.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
+import { resource, feature, type Made } from '../../support/resource.js';
 
-class NodeInput {
-  @IsReference(() => GraphNode, { optional: true }) next?: string;
-}
-
-@Schema({ timestamps: true })
-class GraphNode extends NodeInput {}
-
-class AlbumInput {
-  @IsListOf(IsReference(() => GraphNode), { max: 9 }) nodes!: string[];
-}
-
-@Schema({ timestamps: true })
-class Album extends AlbumInput {}
+const nodes: CrudOptions<Made, Made> = resource({
+  name: 'nodes',
+  class: 'GraphNode',
+  fields: { next: IsReference((): Type<object> => nodes.entity, { optional: true }) },
+});
 
 class LeafInput {
   @IsText({ max: 20 }) name!: string;
-  @IsReference(() => GraphNode, { optional: true }) node?: string;
+  @IsReference(() => nodes.entity, { optional: true }) node?: string;
 }
-
-@Schema({ timestamps: true })
-class Leaf extends LeafInput {}
-
-class BagInput {
-  @IsListOf(() => LeafInput, { max: 9 }) leaves!: LeafInput[];
-}
-
-@Schema({ timestamps: true })
-class Bag extends BagInput {}
 
 /** What the next delete of a leaf does first. */
-let beforeDelOfLeaf: (context: BeforeDel<Leaf>) => Promise<void>;
+let beforeDelOfLeaf: (context: { record: Made }) => Promise<void>;
 
 describe('deleting a record that others refer to', () => {
   const app = useResourceApp(
-    CrudModule.forFeature({
-      entity: GraphNode,
-      input: NodeInput,
-      name: 'nodes',
-      references: { next: { to: GraphNode, onDelete: 'cascade' } },
-    }),
-    CrudModule.forFeature({
-      entity: Album,
-      input: AlbumInput,
+    CrudModule.forFeature({ ...nodes, references: { next: { to: nodes.entity, onDelete: 'cascade' } } }),
+    feature({
       name: 'albums',
-      references: { nodes: { to: GraphNode, onDelete: 'unset' } },
+      fields: {
+        nodes: IsListOf(
+          IsReference(() => nodes.entity),
+          { max: 9 },
+        ),
+      },
+      references: { nodes: { to: nodes.entity, onDelete: 'unset' } },
     }),
-    CrudModule.forFeature({
-      entity: Leaf,
-      input: LeafInput,
+    feature({
       name: 'leaves',
-      references: { node: { to: GraphNode, onDelete: 'cascade' } },
-      hooks: { beforeDel: (context: BeforeDel<Leaf>) => beforeDelOfLeaf(context) },
+      fields: LeafInput,
+      references: { node: { to: nodes.entity, onDelete: 'cascade' } },
+      hooks: { beforeDel: (context) => beforeDelOfLeaf(context) },
     }),
   );
   beforeEach(async () => {
@@ -65,7 +46,7 @@ describe('deleting a record that others refer to', () => {
 
   const created = async (path: string, body: object) => (await app.post(path, body)).body._id as string;
   const namesOfLeaves = async () =>
-    ((await app.get('/leaves')).body as Leaf[]).map(({ name }) => name).sort();
+    ((await app.get('/leaves')).body as LeafInput[]).map(({ name }) => name).sort();
 
   it('ends if a cascade is circular', async () => {
     const first = await created('/nodes', {});
@@ -109,14 +90,8 @@ describe('deleting a record that others refer to', () => {
 
 describe('a reference in upper case', () => {
   it('names the same record', async () => {
-    const app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: GraphNode,
-        input: NodeInput,
-        name: 'nodes',
-        references: { next: { to: GraphNode } },
-      }),
-    );
+    const references = { next: { to: nodes.entity } };
+    const app = await createResourceApp(CrudModule.forFeature({ ...nodes, references }));
     const first = (await app.post('/nodes', {})).body._id as string;
     const { status, body } = await app.post('/nodes', { next: first.toUpperCase() });
     expect(status).toBe(201);
@@ -128,11 +103,10 @@ describe('a reference in upper case', () => {
 describe('a reference inside a list of objects', () => {
   it('cannot be unset when its target is deleted', () => {
     const forFeature = () =>
-      CrudModule.forFeature({
-        entity: Bag,
-        input: BagInput,
+      feature({
         name: 'bags',
-        references: { 'leaves.node': { to: GraphNode, onDelete: 'unset' } },
+        fields: { leaves: IsListOf(() => LeafInput, { max: 9 }) },
+        references: { 'leaves.node': { to: nodes.entity, onDelete: 'unset' } },
       });
     expect(forFeature).toThrow(
       new Error(

@@ -1,12 +1,12 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule, type CrudService, getCrudServiceToken } from '../../../src/common/crud/index.js';
 import { IsIdentifier, IsReference, IsText } from '../../../src/common/fields/index.js';
 import { claim, currentTenant, scopeOf, unrestrictedScope } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { feature, type Made, type Outline, resource } from '../../support/resource.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 const [ada, bob, eve] = await Promise.all([
   tokenOf(ACME, { sub: 'ada' }),
@@ -14,94 +14,50 @@ const [ada, bob, eve] = await Promise.all([
   tokenOf(GLOBEX, { sub: 'eve' }),
 ]);
 
-class NameInput {
-  @IsText({ max: 20 }) name!: string;
-}
-
-/** Everybody's to read, and each tenant's to delete. */
-@Schema({ timestamps: true })
-class Kind extends NameInput {
-  @IsIdentifier() tenant!: string;
-}
-
-class UseInput {
-  @IsReference(() => Kind) kind!: string;
-}
-
-class Owned extends UseInput {
-  @IsIdentifier() tenant!: string;
-  @Prop() owner?: string;
-  @Prop() box?: Types.ObjectId;
-  @Prop() deletedAt?: Date;
-}
-
-@Schema({ timestamps: true })
-class OfTenant extends Owned {}
-@Schema({ timestamps: true })
-class OfPerson extends Owned {}
-@Schema({ timestamps: true })
-class Open extends Owned {}
-@Schema({ timestamps: true })
-class Put extends Owned {}
-@Schema({ timestamps: true })
-class Box extends NameInput {
-  @Prop() owner!: string;
-}
-
 const tenant = { tenant: currentTenant };
-
-let app: TestApp;
+const written = { create: tenant, update: tenant, del: tenant };
+const name = IsText({ max: 20 });
+/** Everybody's to read, and each tenant's to delete. */
+const kinds = resource({
+  name: 'kinds',
+  fields: { name },
+  kept: { tenant: IsIdentifier() },
+  isolationFields: written,
+});
+const boxes = resource({
+  name: 'boxes',
+  fields: { name },
+  kept: { owner: Prop({ type: String }) },
+  isolationFields: { all: { owner: claim('sub') } },
+});
+/** A resource whose records each refer to a kind. */
+const using = (options: Outline) =>
+  feature({
+    fields: { kind: IsReference(() => kinds.entity) },
+    kept: {
+      tenant: IsIdentifier(),
+      owner: Prop({ type: String }),
+      box: Prop({ type: Types.ObjectId }),
+      deletedAt: Prop({ type: Date }),
+    },
+    references: { kind: { to: kinds.entity, onDelete: 'restrict' } },
+    ...options,
+  });
 
 describe('a record that others restrict', () => {
-  const references = { kind: { to: Kind, onDelete: 'restrict' } } as const;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Kind,
-        input: NameInput,
-        name: 'kinds',
-        isolationFields: { create: tenant, update: tenant, del: tenant },
-      }),
-      CrudModule.forFeature({
-        entity: OfTenant,
-        input: UseInput,
-        name: 'of-tenant',
-        isolationFields: { all: tenant },
-        archive: { field: 'deletedAt' },
-        references,
-      }),
-      CrudModule.forFeature({
-        entity: OfPerson,
-        input: UseInput,
-        name: 'of-person',
-        isolationFields: { all: { ...tenant, owner: claim('sub') } },
-        references,
-      }),
-      CrudModule.forFeature({
-        entity: Open,
-        input: UseInput,
-        name: 'open',
-        isolationFields: { create: tenant, update: tenant, del: tenant },
-        references,
-      }),
-      CrudModule.forFeature({
-        entity: Box,
-        input: NameInput,
-        name: 'boxes',
-        isolationFields: { all: { owner: claim('sub') } },
-      }),
-      CrudModule.forFeature({
-        entity: Put,
-        input: UseInput,
-        name: 'put',
-        path: 'boxes/:boxId/put',
-        parent: { entity: Box, param: 'boxId', field: 'box' },
-        isolationFields: { all: tenant },
-        references,
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature(kinds),
+    CrudModule.forFeature(boxes),
+    using({ name: 'of-tenant', isolationFields: { all: tenant }, archive: { field: 'deletedAt' } }),
+    using({ name: 'of-person', isolationFields: { all: { ...tenant, owner: claim('sub') } } }),
+    using({ name: 'open', isolationFields: written }),
+    using({
+      name: 'put',
+      path: 'boxes/:boxId/put',
+      parent: { entity: boxes.entity, param: 'boxId', field: 'box' },
+      isolationFields: { all: tenant },
+    }),
+  );
   beforeEach(() => app.empty());
 
   const kindOf = async (token: string) =>
@@ -136,11 +92,13 @@ describe('a record that others restrict', () => {
   it('is kept by every record, if code deletes it without isolation', async () => {
     const kind = await kindOf(ada);
     await app.post('/of-person', { kind }, { token: eve });
-    const kinds = app.app.get<CrudService<Kind, NameInput>>(getCrudServiceToken(Kind), { strict: false });
+    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(kinds.entity), {
+      strict: false,
+    });
     const restricted = expect.objectContaining({ code: 'STILL_REFERENCED' });
-    await expect(kinds.del(unrestrictedScope(), kind)).rejects.toEqual(restricted);
+    await expect(service.del(unrestrictedScope(), kind)).rejects.toEqual(restricted);
     // It names no owner, whom the others are isolated by.
-    await expect(kinds.del(scopeOf({ tenant: ACME }), kind)).rejects.toEqual(restricted);
-    await kinds.del(scopeOf({ tenant: ACME, owner: 'ada' }), kind);
+    await expect(service.del(scopeOf({ tenant: ACME }), kind)).rejects.toEqual(restricted);
+    await service.del(scopeOf({ tenant: ACME, owner: 'ada' }), kind);
   });
 });

@@ -1,43 +1,29 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
+import { feature } from '../../support/resource.js';
 
 const token = await tokenOf(ACME);
 
-class PageInput {
-  @IsText({ max: 80 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Leaf extends PageInput {
-  @Prop({ type: Boolean }) published?: boolean;
-}
-
-@Schema({ timestamps: true })
-class Sheet extends PageInput {
-  @Prop({ type: Boolean }) published?: boolean;
-  @Prop({ type: Date }) deletedAt?: Date;
-  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
-}
-
-const visible = { published: true };
+const shared = { kept: { published: Prop({ type: Boolean }) }, visible: { published: true } };
 
 describe.each(['leaves', 'sheets'])('records of %s that are not visible', (name) => {
   const shown = new Types.ObjectId();
   const hidden = new Types.ObjectId();
 
   const app = useResourceApp(
-    CrudModule.forFeature({ entity: Leaf, input: PageInput, name: 'leaves', visible }),
-    CrudModule.forFeature({
-      entity: Sheet,
-      input: PageInput,
+    feature({ name: 'leaves', ...shared }),
+    feature({
       name: 'sheets',
-      visible,
+      ...shared,
+      kept: {
+        ...shared.kept,
+        deletedAt: Prop({ type: Date }),
+        tenant: Prop({ type: Types.ObjectId }),
+      },
       archive: { field: 'deletedAt' },
       isolationFields: { all: { tenant: currentTenant } },
     }),

@@ -1,0 +1,52 @@
+import type { DynamicModule, Type } from '@nestjs/common';
+import { Schema } from '@nestjs/mongoose';
+import { CrudModule, type CrudOptions } from '../../src/common/crud/index.js';
+import { IsText } from '../../src/common/fields/index.js';
+
+/** The decorators of fields, by their names. */
+export type Fields = Readonly<Record<string, PropertyDecorator | readonly PropertyDecorator[]>>;
+
+/** A record of a resource that a test makes up. */
+export type Made = Record<string, unknown>;
+
+/** Options of a resource whose classes are made from the decorators of their fields. */
+export interface Outline extends Partial<Omit<CrudOptions<Made, Made>, 'entity' | 'input' | 'name'>> {
+  name: string;
+  /** Name of the entity class. @default the singular of `name` */
+  class?: string;
+  /** What clients send, or a class of it. @default a short text */
+  fields?: Fields | Type<object>;
+  /** Further fields of the record, which clients do not send. @default none */
+  kept?: Fields;
+}
+
+/** The options of a resource, with an input and an entity class of its own. */
+export function resource({
+  name,
+  class: className = singular(name),
+  fields = { text: IsText({ max: 80 }) },
+  kept = {},
+  ...options
+}: Outline): CrudOptions<Made, Made> {
+  const input = typeof fields === 'function' ? fields : withFields(class Input {}, fields);
+  Object.defineProperty(input, 'name', { value: `${className}Input` });
+  const entity = withFields(class Entity extends input {}, kept);
+  Object.defineProperty(entity, 'name', { value: className });
+  Schema({ timestamps: true })(entity);
+  return { ...options, name, entity: entity as Type<Made>, input: input as Type<Made> };
+}
+
+/** The module of such a resource. */
+export const feature = (outline: Outline): DynamicModule => CrudModule.forFeature(resource(outline));
+
+function withFields(type: Type<object>, fields: Fields): Type<object> {
+  for (const [name, decorators] of Object.entries(fields)) {
+    for (const decorate of [decorators].flat()) decorate(type.prototype as object, name);
+  }
+  return type;
+}
+
+function singular(name: string): string {
+  const word = name.replace(/ies$/, 'y').replace(/s$/, '');
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
