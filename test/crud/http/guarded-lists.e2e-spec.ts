@@ -1,8 +1,7 @@
 /** @mongodb */
 import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
-import { Schema } from '@nestjs/mongoose';
 import type { FastifyRequest } from 'fastify';
-import { CrudController, CrudModule, type CrudOptions, crudOptions } from '../../../src/common/crud/index.js';
+import { CrudController, CrudModule } from '../../../src/common/crud/index.js';
 import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
 import {
   AdminGuard,
@@ -11,38 +10,33 @@ import {
   RolesGuard,
   SelfGuard,
 } from '../../support/guarded-app.js';
-import { FileInput, OwnedFile } from '../../support/owned-files.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
+import { resource, type Outline } from '../../support/resource.js';
+import { IsText, IsIdentifier } from '../../../src/common/fields/index.js';
 
 const [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME, { sub: 'ada' })]);
 
-const shared = {
-  input: FileInput,
-  isolationFields: { all: { tenant: currentTenant } },
-  query: { filter: ['name'], search: ['name'] },
-} satisfies Partial<CrudOptions<OwnedFile, FileInput>>;
+/** A resource of named records that belong to a tenant. */
+const owned = (outline: Outline) =>
+  resource({
+    fields: { name: IsText({ max: 100 }) },
+    kept: { tenant: IsIdentifier() },
+    isolationFields: { all: { tenant: currentTenant } },
+    query: { filter: ['name'], search: ['name'] },
+    ...outline,
+  });
 const forbidden = { errors: [403] };
 const adminsOnly = { guards: [AdminGuard], ...forbidden };
-
-@Schema({ timestamps: true })
-class Report extends OwnedFile {}
-
-@Schema({ timestamps: true })
-class Ledger extends OwnedFile {}
-const ledgers = crudOptions({
-  ...shared,
-  entity: Ledger,
+const ledgers = owned({
   name: 'ledgers',
   routes: { get: { decorators: [Roles(['admin'])], ...forbidden } },
 });
+const invoices = owned({ name: 'invoices', routes: { get: forbidden } });
+const memos = owned({ name: 'memos', routes: { list: forbidden, count: forbidden } });
 
 @UseGuards(RolesGuard)
 class LedgersController extends CrudController(ledgers) {}
-
-@Schema({ timestamps: true })
-class Invoice extends OwnedFile {}
-const invoices = crudOptions({ ...shared, entity: Invoice, name: 'invoices', routes: { get: forbidden } });
 
 class InvoicesController extends CrudController(invoices) {
   @UseGuards(AdminGuard)
@@ -51,8 +45,8 @@ class InvoicesController extends CrudController(invoices) {
   }
 }
 
-@Schema({ timestamps: true })
-class Person extends OwnedFile {}
+@UseGuards(SelfGuard)
+class MemosController extends CrudController(memos) {}
 
 /** Hides one record from everybody. */
 @Injectable()
@@ -63,61 +57,22 @@ class VaultGuard implements CanActivate {
   }
 }
 
-@Schema({ timestamps: true })
-class Vault extends OwnedFile {}
-
-@Schema({ timestamps: true })
-class Poster extends OwnedFile {}
-
-@Schema({ timestamps: true })
-class Survey extends OwnedFile {}
-
-@Schema({ timestamps: true })
-class Memo extends OwnedFile {}
-const memos = crudOptions({
-  ...shared,
-  entity: Memo,
-  name: 'memos',
-  routes: { list: forbidden, count: forbidden },
-});
-
-@UseGuards(SelfGuard)
-class MemosController extends CrudController(memos) {}
-
 const READS = ['', '?limit=1', '?q=a', '?name=A', '/count', '/count?name=A'];
 
 const app = useResourceApp(
-  CrudModule.forFeature(
-    { ...shared, entity: Report, name: 'reports', routes: { get: adminsOnly } },
-    { providers: [AdminGuard] },
-  ),
   CrudModule.forFeature(ledgers, { controller: LedgersController }),
   CrudModule.forFeature(invoices, { controller: InvoicesController, providers: [AdminGuard] }),
-  CrudModule.forFeature({
-    ...shared,
-    entity: Person,
-    name: 'people',
-    routes: { get: { guards: [SelfGuard], ...forbidden } },
-  }),
-  CrudModule.forFeature({
-    ...shared,
-    entity: Vault,
-    name: 'vaults',
-    routes: { get: { guards: [VaultGuard], ...forbidden } },
-  }),
-  CrudModule.forFeature({
-    ...shared,
-    entity: Poster,
-    name: 'posters',
-    routes: { get: adminsOnly, list: { guards: [] }, count: { guards: [] } },
-  }),
-  CrudModule.forFeature({
-    ...shared,
-    entity: Survey,
-    name: 'surveys',
-    routes: { get: adminsOnly, count: { guards: [] } },
-  }),
   CrudModule.forFeature(memos, { controller: MemosController }),
+  ...[
+    owned({ name: 'reports', routes: { get: adminsOnly } }),
+    owned({ name: 'people', routes: { get: { guards: [SelfGuard], ...forbidden } } }),
+    owned({ name: 'vaults', routes: { get: { guards: [VaultGuard], ...forbidden } } }),
+    owned({
+      name: 'posters',
+      routes: { get: adminsOnly, list: { guards: [] }, count: { guards: [] } },
+    }),
+    owned({ name: 'surveys', routes: { get: adminsOnly, count: { guards: [] } } }),
+  ].map((options) => CrudModule.forFeature(options)),
 );
 beforeEach(() => app.empty());
 

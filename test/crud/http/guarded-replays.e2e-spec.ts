@@ -1,45 +1,28 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
-import { CrudModule, type CrudOptions } from '../../../src/common/crud/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { AdminGuard, createGloballyGuardedApp, SelfGuard } from '../../support/guarded-app.js';
-import { FileInput, OwnedFile } from '../../support/owned-files.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
+import { feature, type Outline } from '../../support/resource.js';
+import { IsText, IsIdentifier } from '../../../src/common/fields/index.js';
 
 const [admin, member] = await Promise.all([tokenOf(ACME, { role: 'admin' }), tokenOf(ACME)]);
 
-const shared = {
-  input: FileInput,
-  isolationFields: { all: { tenant: currentTenant } },
-  bulk: true,
-} satisfies Partial<CrudOptions<OwnedFile, FileInput>>;
 const adminsOnly = { guards: [AdminGuard], errors: [403] };
-
-@Schema({ timestamps: true })
-class Report extends OwnedFile {}
-
-@Schema({ timestamps: true })
-class Person extends OwnedFile {}
-
-@Schema({ timestamps: true })
-class Poster extends OwnedFile {}
-
-@Schema({ timestamps: true })
-class Salary extends OwnedFile {}
+const owned = (outline: Outline) =>
+  feature({
+    fields: { name: IsText({ max: 100 }) },
+    kept: { tenant: IsIdentifier() },
+    isolationFields: { all: { tenant: currentTenant } },
+    bulk: true,
+    ...outline,
+  });
 
 const app = useResourceApp(
-  CrudModule.forFeature({ ...shared, entity: Report, name: 'reports', routes: { get: adminsOnly } }),
-  CrudModule.forFeature({
-    ...shared,
-    entity: Person,
-    name: 'people',
-    routes: { update: { guards: [SelfGuard], errors: [403] } },
-  }),
-  CrudModule.forFeature({ ...shared, entity: Poster, name: 'posters', routes: { create: adminsOnly } }),
-  CrudModule.forFeature({
-    ...shared,
-    entity: Salary,
+  owned({ name: 'reports', routes: { get: adminsOnly } }),
+  owned({ name: 'people', routes: { update: { guards: [SelfGuard], errors: [403] } } }),
+  owned({ name: 'posters', routes: { create: adminsOnly } }),
+  owned({
     name: 'salaries',
     output: (record, { claims }) => (claims.role === 'admin' ? record : { ...record, name: 'hidden' }),
   }),

@@ -1,13 +1,14 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { mongo, Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsIdentifier, IsNested, IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { claim, currentTenant } from '../../../src/common/tenancy/index.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { createResourceApp, resourceRoot } from '../../support/resource-app.js';
+import { createResourceApp, resourceRoot, useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp } from '../../support/test-app.js';
+import { resource, feature, type Outline, type Fields } from '../../support/resource.js';
 
 const [ada, bob, eve] = await Promise.all([
   tokenOf(ACME, { sub: 'ada' }),
@@ -15,83 +16,44 @@ const [ada, bob, eve] = await Promise.all([
   tokenOf(GLOBEX, { sub: 'eve' }),
 ]);
 
-class SiteInput {
-  @Prop({ unique: true }) @IsText({ max: 20 }) slug!: string;
-  @Prop({ unique: true, sparse: true }) @IsText({ max: 20, optional: true }) code?: string;
-  @IsText({ max: 20, optional: true }) host?: string;
-}
-
-class SiteRecord extends SiteInput {
-  @IsIdentifier() tenant!: string;
-  @Prop() owner?: string;
-
-  /** Of the input, so that a client can try values. */
-  @Prop({ type: String, unique: true, sparse: true, select: false }) pin?: string;
-  @Prop() deletedAt?: Date;
-}
-
-class PinInput extends SiteInput {
-  @IsText({ max: 20, optional: true }) pin?: string;
-}
-
-@Schema({ timestamps: true })
-class Private extends SiteRecord {}
-@Schema({ timestamps: true })
-class Written extends SiteRecord {}
-@Schema({ timestamps: true })
-class Shared extends SiteRecord {}
-@Schema({ timestamps: true })
-class Archived extends SiteRecord {}
-@Schema({ timestamps: true })
-class Public extends PinInput {}
-
+const text = IsText({ max: 20, optional: true });
+const sparse = { unique: true, sparse: true };
+const INPUT: Fields = {
+  slug: [Prop({ type: String, unique: true }), IsText({ max: 20 })],
+  code: [Prop({ type: String, ...sparse }), text],
+  host: text,
+  pin: text,
+};
 const tenant = { tenant: currentTenant };
-const hostname = (entity: typeof SiteRecord) =>
-  schemaOf(entity).index({ host: 1 }, { unique: true, sparse: true, name: 'host' });
-const common = { input: PinInput, globallyUnique: ['host'] as const };
+const owner = { owner: claim('sub') };
 
-const sites = () => [
-  CrudModule.forFeature({
-    ...common,
-    entity: Private,
-    name: 'privates',
-    schema: hostname(Private),
-    isolationFields: { all: tenant },
-  }),
-  CrudModule.forFeature({
-    ...common,
-    entity: Written,
-    name: 'writtens',
-    schema: hostname(Written),
-    isolationFields: { create: tenant, update: tenant, del: tenant },
-  }),
-  CrudModule.forFeature({
-    ...common,
-    entity: Shared,
-    name: 'shareds',
-    schema: hostname(Shared),
-    isolationFields: { all: tenant, create: { owner: claim('sub') }, update: { owner: claim('sub') } },
-  }),
-  CrudModule.forFeature({
-    ...common,
-    entity: Archived,
-    name: 'archiveds',
-    schema: hostname(Archived),
-    isolationFields: { all: tenant },
-    archive: { field: 'deletedAt' },
-  }),
-];
+function site(outline: Outline) {
+  const { entity, ...options } = resource({
+    fields: INPUT,
+    kept: {
+      tenant: IsIdentifier(),
+      owner: Prop({ type: String }),
+      // Of the input, so that a client can try values.
+      pin: Prop({ type: String, ...sparse, select: false }),
+      deletedAt: Prop({ type: Date }),
+    },
+    globallyUnique: ['host'],
+    ...outline,
+  });
+  const schema = schemaOf(entity).index({ host: 1 }, { ...sparse, name: 'host' });
+  return CrudModule.forFeature({ ...options, entity, schema });
+}
 
-let app: TestApp;
+const privates = () => site({ name: 'privates', isolationFields: { all: tenant } });
 
 describe('a unique value', () => {
-  beforeAll(async () => {
-    app = await createResourceApp(
-      ...sites(),
-      CrudModule.forFeature({ entity: Public, input: PinInput, name: 'publics' }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    privates(),
+    site({ name: 'writtens', isolationFields: { create: tenant, update: tenant, del: tenant } }),
+    site({ name: 'shareds', isolationFields: { all: tenant, create: owner, update: owner } }),
+    site({ name: 'archiveds', isolationFields: { all: tenant }, archive: { field: 'deletedAt' } }),
+    feature({ name: 'publics', fields: INPUT }),
+  );
   beforeEach(() => app.empty());
 
   it.each(['privates', 'writtens', 'shareds', 'archiveds'])(
@@ -132,32 +94,20 @@ class Door {
   @IsText({ max: 20 }) code!: string;
 }
 
-class GateInput {
-  @IsNested(() => Door) door!: Door;
-}
-
-@Schema({ timestamps: true })
-class Gate extends GateInput {
-  @IsIdentifier() tenant!: string;
-  @Prop() owner?: string;
-}
-
 it('a unique value that the output hides tells only those of it who write the same records', async () => {
-  const owner = { owner: claim('sub') };
-  const gates = await createResourceApp(
-    CrudModule.forFeature({
-      entity: Gate,
-      input: GateInput,
-      name: 'gates',
-      schema: schemaOf(Gate).index({ 'door.code': 1 }, { unique: true }),
-      isolationFields: { all: tenant, create: owner, update: owner, del: owner },
-      output: { from: ({ _id }) => ({ _id }), hides: ['door.code'] },
-    }),
-  );
+  const gates = resource({
+    name: 'gates',
+    fields: { door: IsNested(() => Door) },
+    kept: { tenant: IsIdentifier(), owner: Prop({ type: String }) },
+    isolationFields: { all: tenant, create: owner, update: owner, del: owner },
+    output: { from: ({ _id }) => ({ _id }) as object, hides: ['door.code'] },
+  });
+  const schema = schemaOf(gates.entity).index({ 'door.code': 1 }, { unique: true });
+  const app = await createResourceApp(CrudModule.forFeature({ ...gates, schema }));
   const post = async (token: string) =>
-    (await gates.post('/gates', { door: { code: '1234' } }, { token })).status;
+    (await app.post('/gates', { door: { code: '1234' } }, { token })).status;
   expect([await post(ada), await post(bob), await post(ada)]).toEqual([201, 201, 409]);
-  await gates.close();
+  await app.close();
 });
 
 it('a unique index of an older version is replaced at the start, and its data stay', async () => {
@@ -176,7 +126,7 @@ it('a unique index of an older version is replaced at the start, and its data st
   ] as const) {
     const newer = await createTestApp({
       env: { MONGODB_URI: uri },
-      root: (environment, database) => resourceRoot(environment, database, sites().slice(0, 1)),
+      root: (environment, database) => resourceRoot(environment, database, [privates()]),
     });
     const created = await newer.post('/privates', { slug: 'a' }, { token });
     await newer.leave();
