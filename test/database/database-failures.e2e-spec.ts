@@ -43,7 +43,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
     // Enough for the crowd: what waits for its turn is another matter.
     const env = { MONGODB_URI: proxy.through(uri), TODOS_API: form, MAX_RUNNING_REQUESTS: '2000' };
     app = await createTestApp({ env });
-    token = await tokenOf(ACME);
+    token = tokenOf(ACME);
   });
   beforeEach(async () => {
     await proxy.turn('pass');

@@ -5,7 +5,7 @@
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { expectProblem } from '../support/problems.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { createTestApp, type TestResponse, useTestApp } from '../support/test-app.js';
 
 const DETAIL = 'This query takes the database too long. Narrow its filter, or try again later.';
 
@@ -19,12 +19,10 @@ async function expectTooSlow(send: () => Promise<TestResponse>, instance: string
 describe('a query that the database gives up on', () => {
   const uri = new URL(freshDatabaseUri());
   uri.searchParams.set('appName', uri.pathname.slice(1));
-  let app: TestApp;
+  const app = useTestApp({ env: { MONGODB_URI: uri.href } });
   beforeAll(async () => {
-    app = await createTestApp({ env: { MONGODB_URI: uri.href } });
     await app.post('/todos', { title: 'Before' });
   });
-  afterAll(() => app.close());
 
   /** Has a MongoDB with test commands (`--setParameter enableTestCommands=1`) fail the service's reads; false for another. */
   async function failReads(mode: 'alwaysOn' | 'off'): Promise<boolean> {

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { createResourceApp, resourceRoot } from '../support/resource-app.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { createTestApp, useApp } from '../support/test-app.js';
 
 /** Part of every record here; no log may have it. */
 const CANARY = 'canary-d3b07384';
@@ -150,15 +150,15 @@ class LetterHooks {
 class FailingModule {}
 
 describe('what the log has of an error with a record', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
+  const app = useApp(() =>
+    createResourceApp(
       FailingModule,
       CrudModule.forFeature({ entity: Letter, input: LetterInput, name: 'letters', hooks: LetterHooks }),
-    );
+    ),
+  );
+  beforeAll(async () => {
     await app.get(`/failing/${encodeURIComponent('duplicate')}`);
   });
-  afterAll(() => app.close());
 
   const linesSince = (seen: number) => app.logLines.slice(seen);
 

@@ -9,9 +9,8 @@ import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { sendBytes } from '../support/raw-http.js';
 import { buildService, ServiceProcess } from '../support/service-process.js';
-import { ACME, TEST_SECRET, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestRequest } from '../support/test-app.js';
-import { forgedToken, goodClaims, inSeconds } from '../support/tokens.js';
+import { ACME, TEST_SECRET, forgedToken, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
+import { type TestRequest, useTestApp } from '../support/test-app.js';
 
 type Line = Record<string, unknown>;
 
@@ -117,16 +116,12 @@ describe('lines about an outage', () => {
 });
 
 describe('the lines of requests', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   const linesOf = (requestId: string) => app.logLines.filter((line) => line.requestId === requestId);
 
   it('say who asked for what, from where, and why it was refused', async () => {
-    const token = await tokenOf(ACME, { sub: 'emma' });
+    const token = tokenOf(ACME, { sub: 'emma' });
     const id = '665f1c2ab7e3a90d4c8b9999';
     const headers = { 'X-Request-Id': 'refused' };
     const { status } = await app.patch(`/posts/api/${id}`, { title: 'New' }, { token, headers });
@@ -154,10 +149,10 @@ describe('the lines of requests', () => {
   it('say for every token whose it is, or that it was refused and why', async () => {
     const write = (requestId: string, token: string) =>
       app.post('/posts/api', { title: 'New' }, { token, headers: { 'X-Request-Id': requestId } });
-    await write('good', await tokenOf(ACME, { sub: 'emma' }));
-    await write('expired', await tokenOf(ACME, { exp: inSeconds(-3600) }));
+    await write('good', tokenOf(ACME, { sub: 'emma' }));
+    await write('expired', tokenOf(ACME, { exp: inSeconds(-3600) }));
     await write('forged', forgedToken({ alg: 'none' }, goodClaims(), { hash: null }));
-    await write('homeless', await tokenOf('', { sub: 'emma' }));
+    await write('homeless', tokenOf('', { sub: 'emma' }));
     await eventually(() => expect(linesOf('homeless')).toHaveLength(1));
     const common = { method: 'POST', path: '/posts/api', address: '127.0.0.1', msg: 'answered' };
     expect(['good', 'expired', 'forged', 'homeless'].flatMap(linesOf)).toEqual([

@@ -1,16 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { NotesModule } from '../fixtures/notes/notes.module.js';
-import { createResourceApp } from '../support/resource-app.js';
-import type { TestApp } from '../support/test-app.js';
+import { useResourceApp } from '../support/resource-app.js';
 
 const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 
 describe('the resource that the README adds in ten lines', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp({ module: NotesModule });
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp({ module: NotesModule });
   beforeEach(() => app.empty());
 
   it('creates, lists, pages, counts, shows, changes and deletes notes', async () => {

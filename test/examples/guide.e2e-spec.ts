@@ -1,17 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describeCrudContract } from '../../src/common/crud/testing/index.js';
 import { NotesModule } from '../fixtures/guide/notes/notes.module.js';
-import { createResourceApp } from '../support/resource-app.js';
-import type { TestApp } from '../support/test-app.js';
+import { useResourceApp } from '../support/resource-app.js';
 
 const FOLDER = 'test/fixtures/guide/notes';
 
 describe('the resource of docs/adding-a-resource.md', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp({ module: NotesModule });
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp({ module: NotesModule });
   beforeEach(() => app.empty());
 
   describeCrudContract('notes', {

@@ -1,14 +1,10 @@
 import { expectProblem } from '../support/problems.js';
 import { sendBytes, sendRaw } from '../support/raw-http.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { type TestResponse, useTestApp } from '../support/test-app.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = useTestApp();
 afterEach(async () => {
   expect(await app.database.collection('todos').countDocuments()).toBe(0);
 });

@@ -1,8 +1,8 @@
-import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { Controller, Get, StreamableFile } from '@nestjs/common';
 import { Compressed } from '../../src/common/crud/index.js';
 import { eventually } from '../support/eventually.js';
+import { RawConnection } from '../support/raw-http.js';
 import { createTestApp, serviceWith, type TestApp } from '../support/test-app.js';
 
 const TEXT = 'x'.repeat(5_000);
@@ -48,19 +48,16 @@ describe('a server that closes', () => {
   /** Longer than a test may take: what waits for it does not end. */
   const FOREVER_MS = 600_000;
   let app: TestApp;
-  let socket: Socket;
-  let received: string;
+  let client: RawConnection;
   beforeEach(async () => {
     finish = undefined;
-    received = '';
     const limits = { bodyMs: FOREVER_MS, stallMs: FOREVER_MS };
     app = await createTestApp({ root: serviceWith({ controllers: [SlowController] }), limits });
     app.app.getHttpAdapter().getInstance().server.keepAliveTimeout = FOREVER_MS;
     // It never ends its side by itself, and asks for nothing else.
-    socket = connect(Number(new URL(app.url).port), '127.0.0.1');
-    socket.setEncoding('latin1').on('data', (text: string) => (received += text));
+    client = new RawConnection(app.url);
   });
-  afterEach(() => socket.destroy());
+  afterEach(() => client.close());
 
   /** Begins to close, and resolves when the server takes no more connections. */
   async function beginToClose(): Promise<{ ended: Promise<void> }> {
@@ -73,12 +70,13 @@ describe('a server that closes', () => {
   it.each(['whole', 'compressed', 'stream', 'compressed-stream'])(
     'ends after an answer that was under way, though its client keeps the connection: %s',
     async (path) => {
-      socket.write(`GET /slow/${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n`);
+      client.write(`GET /slow/${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n`);
       await eventually(() => expect(finish).toBeDefined());
-      if (path.endsWith('stream')) await eventually(() => expect(received).toContain('HTTP/1.1 200 OK'));
+      if (path.endsWith('stream')) await client.receives('HTTP/1.1 200 OK');
       const { ended } = await beginToClose();
       finish?.();
       await ended;
+      const { received } = client;
       expect(received).toMatch(/^HTTP\/1\.1 200 OK/);
       expect(/^content-encoding: gzip\r$/im.test(received)).toBe(path.startsWith('compressed'));
       // All of it: the length is there, or the last chunk.
@@ -87,11 +85,12 @@ describe('a server that closes', () => {
   );
 
   it('does not wait for the rest of a body that was refused before its end', async () => {
-    socket.write(
+    client.write(
       'POST /todos HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{',
     );
-    await eventually(() => expect(received).toMatch(/^HTTP\/1\.1 413/));
-    const { ended } = await beginToClose();
-    await ended;
+    await client.receives(/^HTTP\/1\.1 413/);
+    await (
+      await beginToClose()
+    ).ended;
   });
 });

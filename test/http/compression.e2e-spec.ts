@@ -10,7 +10,7 @@ import { IsText } from '../../src/common/fields/index.js';
 import { eventually } from '../support/eventually.js';
 import { createResourceApp } from '../support/resource-app.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { type TestApp, useTestApp } from '../support/test-app.js';
 
 type Headers = Record<string, string>;
 
@@ -32,9 +32,8 @@ async function received(app: TestApp, path: string, headers: Headers = {}, metho
 const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync };
 
 describe.each(['generated', 'handwritten'])('answers of the service, %s', (form) => {
-  let app: TestApp;
+  const app = useTestApp({ env: { TODOS_API: form } });
   beforeAll(async () => {
-    app = await createTestApp({ env: { TODOS_API: form } });
     const records = Array.from({ length: 500 }, (_, i) => ({
       title: `Todo ${i}`,
       completed: false,
@@ -44,7 +43,6 @@ describe.each(['generated', 'handwritten'])('answers of the service, %s', (form)
     }));
     await app.database.collection('todos').insertMany(records);
   });
-  afterAll(() => app.close());
 
   it.each([
     ['a whole list', '/todos', {}],
@@ -91,7 +89,7 @@ describe.each(['generated', 'handwritten'])('answers of the service, %s', (form)
       undefined,
       expect.stringContaining('Accept-Encoding'),
     ]);
-    const token = await tokenOf(ACME);
+    const token = tokenOf(ACME);
     const live = await open(app, '/events', { ...headers, Authorization: `Bearer ${token}` });
     expect([live.statusCode, live.headers['content-encoding']]).toEqual([200, undefined]);
     live.destroy();

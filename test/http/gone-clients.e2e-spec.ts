@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import { connect } from 'node:net';
 import {
   type CallHandler,
   type ExecutionContext,
@@ -11,22 +10,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CrudController, CrudModule, crudOptions } from '../../src/common/crud/index.js';
 import { bulk, create, NoteInput, results } from '../support/bulk.js';
 import { eventually } from '../support/eventually.js';
+import { RawConnection } from '../support/raw-http.js';
 import { createResourceApp } from '../support/resource-app.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { useApp, useTestApp } from '../support/test-app.js';
 
 describe('a client that resets its connection as soon as it has sent its request', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   it('is no fault of the service', async () => {
     const server = app.app.getHttpServer();
     let accepted = 0;
     server.on('connection', () => (accepted += 1));
     for (let i = 0; i < 20; i++) {
-      const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+      const { socket } = new RawConnection(app.url);
       await once(socket, 'connect');
       socket.write('GET /todos?limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
       socket.resetAndDestroy();
@@ -96,14 +92,12 @@ describe('code that watches whether its client goes away', () => {
   @UseInterceptors(WatchingInterceptor)
   class LettersController extends CrudController(letters) {}
 
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
+  const app = useApp(() =>
+    createResourceApp(
       CrudModule.forFeature(notes, { controller: NotesController }),
       CrudModule.forFeature(letters, { controller: LettersController }),
-    );
-  });
-  afterAll(() => app.close());
+    ),
+  );
   beforeEach(() => (crowded.length = 0));
 
   it('may do so for each operation of a bulk request, and each line of an import', async () => {
@@ -124,11 +118,11 @@ describe('code that watches whether its client goes away', () => {
   it('may do so for a bulk request whose client is gone before its answer begins', async () => {
     const waiting = once(streaming, 'waiting');
     const body = JSON.stringify({ operations: [create('late')] });
-    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const client = new RawConnection(app.url);
     const head = `POST /letters/bulk HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: one\r\nContent-Type: application/json\r\n`;
-    socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+    client.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
     await waiting;
-    socket.destroy();
+    client.close();
     await eventually(async () => {
       expect((await app.get('/letters/count')).body).toEqual({ count: 1 });
     });

@@ -3,25 +3,21 @@ import { HOSTILE_BODIES, HOSTILE_TYPES, NOT_UTF8 } from '../support/hostile-bodi
 import { expectProblem } from '../support/problems.js';
 import { type RawRequest, sendRaw } from '../support/raw-http.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { type TestResponse, useTestApp } from '../support/test-app.js';
 
 const MEMBERS = ['type', 'title', 'status', 'detail', 'instance', 'code', 'message', 'requestId'];
 const LEAKS = /mongo|bson|cast|stack|node_modules|\.js\b|\.ts\b|fastify|\bnest\b/i;
 
 describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) => {
-  let app: TestApp;
-  let token: string;
+  const app = useTestApp({ env: { TODOS_API: form, LOG_LEVEL: 'error' } });
+  const token = tokenOf(ACME);
   /** One record of each resource, by the path of its collection. */
-  let ids: Record<string, string>;
+  const ids: Record<string, string> = {};
   let before: unknown;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { TODOS_API: form, LOG_LEVEL: 'error' } });
-    token = await tokenOf(ACME);
-    ids = {};
-    for (const path of ['/todos', '/posts/api']) {
+    for (const path of ['/todos', '/posts/api'])
       ids[path] = (await app.post(path, { title: 'Stands' }, { token })).body._id;
-    }
     // The event of the post is recorded, and settled, in the background.
     await eventually(async () => {
       expect(await app.database.collection('events').countDocuments()).toBe(1);
@@ -31,7 +27,6 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
   beforeEach(async () => {
     before = await snapshot();
   });
-  afterAll(() => app.close());
   afterEach(async () => {
     expect(await snapshot()).toEqual(before);
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
@@ -39,10 +34,8 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
 
   async function snapshot() {
     const collections = await app.database.collections();
-    const contents = collections.map(
-      async (one) => [one.collectionName, await one.find().toArray()] as const,
-    );
-    return Object.fromEntries(await Promise.all(contents));
+    const contents = collections.map(async (one) => [one.collectionName, await one.find().toArray()]);
+    return Object.fromEntries(await Promise.all(contents)) as object;
   }
 
   const raw = (request: RawRequest) =>
@@ -59,16 +52,16 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
     expect(response.text.length).toBeLessThan(20_000);
   }
 
-  const targets = [
+  const json = { 'Content-Type': 'application/json' };
+  const GOOD = '{"title":"x"}';
+
+  describe.each([
     ['POST', '/todos'],
     ['PATCH', '/todos'],
     ['POST', '/posts/api'],
     ['PATCH', '/posts/api'],
-  ] as const;
-
-  describe.each(targets)('%s %s', (method, path) => {
+  ])('%s %s', (method, path) => {
     const target = () => (method === 'POST' ? path : `${path}/${ids[path]}`);
-    const json = { 'Content-Type': 'application/json' };
 
     it.each(Object.entries(HOSTILE_BODIES))('refuses a body with %s', async (_name, body) => {
       expectClientError(await app.request(method, target(), { body, token }), 400);
@@ -76,13 +69,13 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
 
     it.each(HOSTILE_TYPES)('refuses the content type %j', async (type) => {
       const headers = { 'Content-Type': type };
-      expectClientError(await raw({ method, path: target(), headers, body: '{"title":"x"}' }), 415);
+      expectClientError(await raw({ method, path: target(), headers, body: GOOD }), 415);
     });
 
     it('refuses a body without a content type, and names the accepted ones', async () => {
       const allowed = ['application/json'];
       if (method === 'PATCH') allowed.unshift('application/merge-patch+json');
-      expectProblem(await raw({ method, path: target(), body: '{"title":"x"}' }), {
+      expectProblem(await raw({ method, path: target(), body: GOOD }), {
         status: 415,
         code: 'UNSUPPORTED_MEDIA_TYPE',
         detail: `The content type must be ${allowed.join(' or ')}.`,
@@ -110,8 +103,8 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
     it.each(['$ne=1', 'title[$ne]=x', '__proto__[a]=1', 'constructor=1', 'filter={}', '=1', 'a&a&a'])(
       'refuses the query %s',
       async (query) => {
-        const body = '{"title":"x"}';
-        expectClientError(await raw({ method, path: `${target()}?${query}`, headers: json, body }), 400);
+        const path_ = `${target()}?${query}`;
+        expectClientError(await raw({ method, path: path_, headers: json, body: GOOD }), 400);
       },
     );
   });
@@ -148,11 +141,13 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
       'a'.repeat(101),
       'a'.repeat(5_000),
     ])('%s is no id', async (id) => {
-      const body = '{"title":"x"}';
-      const headers = { 'Content-Type': 'application/json' };
-      for (const method of ['GET', 'DELETE'])
-        expectClientError(await raw({ method, path: `${path}/${id}` }), 400, 404, 414);
-      expectClientError(await raw({ method: 'PATCH', path: `${path}/${id}`, headers, body }), 400, 404, 414);
+      const one = { path: `${path}/${id}` };
+      for (const request of [
+        { method: 'GET' },
+        { method: 'DELETE' },
+        { method: 'PATCH', headers: json, body: GOOD },
+      ])
+        expectClientError(await raw({ ...one, ...request }), 400, 404, 414);
     });
 
     it('an extra, doubled, encoded or reversed slash leads nowhere', async () => {

@@ -2,65 +2,33 @@ import { Controller, Delete, Get, Module, Options, Patch, Post, Put, type Type }
 import { ApiExcludeController } from '@nestjs/swagger';
 import { expectProblem } from '../support/problems.js';
 import { sendRaw } from '../support/raw-http.js';
-import { createResourceApp, resourceRoot } from '../support/resource-app.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { resourceRoot, useResourceApp } from '../support/resource-app.js';
+import { createTestApp, type TestResponse, useApp } from '../support/test-app.js';
 
 const CONTROLLERS = 150;
+
+const ROUTES: readonly [route: MethodDecorator, answer: string][] = [
+  [Get(), 'list'],
+  [Put(), 'replaced all'],
+  [Get('count'), 'count'],
+  [Post('moves'), 'moved'],
+  [Get(':id'), 'one'],
+  [Put(':id'), 'replaced'],
+  [Patch(':id'), 'updated'],
+  [Delete(':id'), 'deleted'],
+  [Put(':id/parts/:part'), 'replaced a part'],
+  [Options('asked'), 'options'],
+];
 
 /** One of many controllers, so that the service has hundreds of routes. */
 function controllerAt(path: string): Type<object> {
   @ApiExcludeController()
   @Controller(path)
-  class Handlers {
-    @Get()
-    list(): string {
-      return 'list';
-    }
-
-    @Put()
-    replaceAll(): string {
-      return 'replaced all';
-    }
-
-    @Get('count')
-    count(): string {
-      return 'count';
-    }
-
-    @Post('moves')
-    move(): string {
-      return 'moved';
-    }
-
-    @Get(':id')
-    get(): string {
-      return 'one';
-    }
-
-    @Put(':id')
-    replace(): string {
-      return 'replaced';
-    }
-
-    @Patch(':id')
-    update(): string {
-      return 'updated';
-    }
-
-    @Delete(':id')
-    del(): string {
-      return 'deleted';
-    }
-
-    @Put(':id/parts/:part')
-    replacePart(): string {
-      return 'replaced a part';
-    }
-
-    @Options('asked')
-    options(): string {
-      return 'options';
-    }
+  class Handlers {}
+  for (const [route, answer] of ROUTES) {
+    const handler = { value: () => answer, writable: true, configurable: true };
+    Object.defineProperty(Handlers.prototype, answer, handler);
+    route(Handlers.prototype, answer, handler);
   }
   return Handlers;
 }
@@ -68,11 +36,7 @@ function controllerAt(path: string): Type<object> {
 @Module({ controllers: Array.from({ length: CONTROLLERS }, (_, i) => controllerAt(`things-${i}`)) })
 class ManyRoutesModule {}
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createResourceApp({ module: ManyRoutesModule });
-});
-afterAll(() => app.close());
+const app = useResourceApp({ module: ManyRoutesModule });
 
 const last = `/things-${CONTROLLERS - 1}`;
 const send = (method: string, path: string, headers = {}) => sendRaw(app.url, { method, path, headers });
@@ -147,14 +111,12 @@ describe('of hundreds of routes', () => {
 
 describe('with CORS', () => {
   const origin = 'https://app.example.com';
-  let shared: TestApp;
-  beforeAll(async () => {
-    shared = await createTestApp({
+  const shared = useApp(() =>
+    createTestApp({
       env: { CORS_ORIGINS: origin },
       root: (environment, database) => resourceRoot(environment, database, [{ module: ManyRoutesModule }]),
-    });
-  });
-  afterAll(() => shared.close());
+    }),
+  );
   const options = (path: string, headers = {}) => sendRaw(shared.url, { method: 'OPTIONS', path, headers });
 
   it('a preflight is answered on every path', async () => {
@@ -166,11 +128,8 @@ describe('with CORS', () => {
   });
 
   it('a page may read the refusal', async () => {
-    const response = await sendRaw(shared.url, {
-      method: 'DELETE',
-      path: `${last}/count`,
-      headers: { Origin: origin },
-    });
+    const path = `${last}/count`;
+    const response = await sendRaw(shared.url, { method: 'DELETE', path, headers: { Origin: origin } });
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([405, origin]);
   });
 });

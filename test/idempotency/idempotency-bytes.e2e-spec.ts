@@ -4,7 +4,7 @@ import { StoredBytes } from '../../src/common/idempotency/stored-bytes.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { createTestApp, type TestApp, useTestApp } from '../support/test-app.js';
 
 const times = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(',');
@@ -28,11 +28,7 @@ const AMPLIFYING: [name: string, path: string, body: string][] = [
 const MAX_ANSWER = 65_536 + 40 * 1_000;
 
 describe('what an idempotency key stores', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { WORKER: 'off' } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { WORKER: 'off' } });
 
   const keys = () => app.database.collection('idempotency_keys');
 
@@ -121,7 +117,7 @@ describe('a client that has stored as much with idempotency keys as it may', () 
   beforeAll(async () => {
     const env = { MONGODB_URI: uri, WORKER: 'off', TRUSTED_PROXIES: '127.0.0.1' };
     [app, other] = [await createTestApp({ env }), await createTestApp({ env })];
-    token = await tokenOf(ACME);
+    token = tokenOf(ACME);
     for (const one of [app, other])
       one.app.get(StoredBytes, { strict: false }).limits = {
         tenant: 4 * KEY_BYTES,

@@ -4,30 +4,27 @@ import { Types } from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import { createResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import type { TestApp, TestResponse } from '../support/test-app.js';
+import { type TestResponse, useApp } from '../support/test-app.js';
 
 import { lines, watched, orders, OrdersService, OrdersController } from '../support/keyed-orders.js';
 
 describe('Idempotency-Key of your own resource', () => {
-  let app: TestApp;
-  let token: string;
-  beforeAll(async () => {
-    app = await createResourceApp(
+  const app = useApp(() =>
+    createResourceApp(
       CrudModule.forFeature(orders, {
         controller: OrdersController,
         service: OrdersService,
         imports: [CrudModule.forFeature(lines)],
       }),
-    );
-    token = await tokenOf(ACME);
-  });
+    ),
+  );
+  const token = tokenOf(ACME);
   beforeEach(async () => {
     await app.empty();
     watched.calls.length = 0;
     watched.gate = Promise.resolve();
     watched.failure = undefined;
   });
-  afterAll(() => app.close());
 
   const post = (path: string, body: unknown, key = 'k1', bearer = token) =>
     app.post(`/orders${path}`, body, { token: bearer, headers: { 'Idempotency-Key': key } });
@@ -138,7 +135,7 @@ describe('Idempotency-Key of your own resource', () => {
     const replay = await post(`/${one.body._id}/mark`, undefined);
     expect([told(replay), isReplay(replay)]).toEqual([told(first), true]);
     expect(isReplay(await post(`/${other.body._id}/mark`, undefined))).toBe(false);
-    const foreign = await post(`/${one.body._id}/mark`, undefined, 'k1', await tokenOf(GLOBEX));
+    const foreign = await post(`/${one.body._id}/mark`, undefined, 'k1', tokenOf(GLOBEX));
     expect([foreign.status, isReplay(foreign)]).toEqual([404, false]);
   });
 

@@ -5,7 +5,7 @@ import { claim } from '../../src/common/tenancy/index.js';
 import { sendRaw } from '../support/raw-http.js';
 import { createResourceApp } from '../support/resource-app.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { type TestApp, useTestApp } from '../support/test-app.js';
 
 class DraftInput {
   @IsText({ max: 80 })
@@ -30,7 +30,7 @@ describe('Idempotency-Key of a resource that is isolated by a claim', () => {
 
   it('also belongs to the scope: the same user in another team is another caller', async () => {
     const post = async (team: string) => {
-      const token = await tokenOf(ACME, { sub: 'emma', team });
+      const token = tokenOf(ACME, { sub: 'emma', team });
       return app.post('/drafts', { text: 'A' }, { token, headers: { 'Idempotency-Key': 'k1' } });
     };
     const answers = [await post('red'), await post('blue'), await post('red')];
@@ -42,11 +42,7 @@ describe('Idempotency-Key of a resource that is isolated by a claim', () => {
 });
 
 describe('Idempotency-Key of a path', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   it('applies to every spelling of its URL', async () => {
     const post = (path: string) =>

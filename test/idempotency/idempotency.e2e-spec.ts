@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -25,12 +25,8 @@ function expectReplay(replay: TestResponse, first: TestResponse): void {
 }
 
 describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (form) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { TODOS_API: form, CORS_ORIGINS: 'https://app.example' } });
-  });
+  const app = useTestApp({ env: { TODOS_API: form, CORS_ORIGINS: 'https://app.example' } });
   beforeEach(() => app.empty());
-  afterAll(() => app.close());
 
   const post = (body: unknown, key?: string, headers: Record<string, string> = {}) =>
     app.post('/todos', body, {
@@ -191,33 +187,29 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
 const byReplay = (one: TestResponse, other: TestResponse) => Number(isReplay(one)) - Number(isReplay(other));
 
 describe('Idempotency-Key of posts', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
+  const app = useTestApp();
   beforeEach(() => app.empty());
-  afterAll(() => app.close());
 
   const post = (token?: string, key = 'k1', body: unknown = { title: 'Release notes' }) =>
     app.post('/posts/api', body, { token, headers: { 'Idempotency-Key': key } });
 
   it('belongs to a tenant and its user', async () => {
     const [emma, otto, globex] = [
-      await tokenOf(ACME, { sub: 'emma' }),
-      await tokenOf(ACME, { sub: 'otto' }),
-      await tokenOf(GLOBEX, { sub: 'emma' }),
+      tokenOf(ACME, { sub: 'emma' }),
+      tokenOf(ACME, { sub: 'otto' }),
+      tokenOf(GLOBEX, { sub: 'emma' }),
     ];
     const firsts = [await post(emma), await post(otto), await post(globex)];
     expect(firsts.map(({ status }) => status)).toEqual([201, 201, 201]);
     expect(firsts.some(isReplay)).toBe(false);
     expect(new Set(firsts.map(({ body }) => body._id)).size).toBe(3);
     // A new token of the same user is the same caller.
-    const renewed = await tokenOf(ACME, { sub: 'emma', exp: Math.floor(Date.now() / 1_000) + 7_200 });
+    const renewed = tokenOf(ACME, { sub: 'emma', exp: Math.floor(Date.now() / 1_000) + 7_200 });
     expectReplay(await post(renewed), firsts[0] as TestResponse);
   });
 
   it('belongs to a path', async () => {
-    const token = await tokenOf(ACME);
+    const token = tokenOf(ACME);
     const first = await post(token);
     const todo = await app.post(
       '/todos',
@@ -229,13 +221,13 @@ describe('Idempotency-Key of posts', () => {
   });
 
   it('is replayed only to a caller who is let in', async () => {
-    await post(await tokenOf(ACME));
+    await post(tokenOf(ACME));
     expect((await post()).status).toBe(401);
-    expect((await post(await tokenOf('nobody'))).status).toBe(403);
+    expect((await post(tokenOf('nobody'))).status).toBe(403);
   });
 
   it('notifies once', async () => {
-    const token = await tokenOf(ACME);
+    const token = tokenOf(ACME);
     const body = { title: 'Told once' };
     await post(token, 'k1', body);
     await post(token, 'k1', body);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { useTestApp } from '../support/test-app.js';
 
 interface Dashboard {
   panels: { title: string; type: string; targets?: { expr: string }[] }[];
@@ -39,16 +39,14 @@ function namesIn(query: string): { series: string[]; labels: string[] } {
 }
 
 describe('the dashboard for Grafana', () => {
-  let app: TestApp;
+  const app = useTestApp({ env: { WORKER: 'off' } });
   let text = '';
   beforeAll(async () => {
-    app = await createTestApp({ env: { WORKER: 'off' } });
     await app.get('/health/live');
     // What is told of garbage collection and the like begins with the first scrape.
     await app.get('/metrics');
     text = (await app.get('/metrics')).text;
   });
-  afterAll(() => app.close());
 
   it('contains a query in every panel', () => {
     const empty = dashboard.panels.filter(({ type, targets = [] }) => type !== 'row' && targets.length === 0);

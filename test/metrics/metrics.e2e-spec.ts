@@ -3,7 +3,7 @@ import { freshDatabaseUri } from '../support/mongodb.js';
 import { expectInvalidToken, expectUnauthenticated } from '../support/problems.js';
 import { ACME, tokenOf } from '../support/tenants.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
 
 /** The samples of the text format, by their name and labels. */
 function samples(text: string): Record<string, number> {
@@ -17,11 +17,7 @@ function samples(text: string): Record<string, number> {
 }
 
 describe('GET /metrics', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { WORKER: 'off' } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { WORKER: 'off' } });
 
   it('has the text format of Prometheus, and no token is needed', async () => {
     const { status, headers, text } = await app.get('/metrics');
@@ -92,7 +88,7 @@ describe('GET /metrics', () => {
   it('has the requests in flight, the one that asks among them, and forgets those whose client went away', async () => {
     const inFlight = async () => samples((await app.get('/metrics')).text).http_requests_in_flight;
     await eventually(async () => expect(await inFlight()).toBe(1));
-    const token = await tokenOf(ACME);
+    const token = tokenOf(ACME);
     const leaving = new AbortController();
     await fetch(`${app.url}/events`, {
       headers: { Authorization: `Bearer ${token}` },
@@ -153,11 +149,7 @@ describe('GET /metrics', () => {
 
 describe('GET /metrics of a service with METRICS_TOKEN', () => {
   const METRICS_TOKEN = 'scrape-me-with-this-token-and-no-other';
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { WORKER: 'off', METRICS_TOKEN } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { WORKER: 'off', METRICS_TOKEN } });
 
   it('answers requests that send it', async () => {
     const { status, headers, text } = await app.get('/metrics', { token: METRICS_TOKEN });
@@ -167,7 +159,7 @@ describe('GET /metrics of a service with METRICS_TOKEN', () => {
 
   it('is a 401 for everybody else, including those with a token of a tenant', async () => {
     expectUnauthenticated(await app.get('/metrics'), '/metrics');
-    for (const token of [`${METRICS_TOKEN}x`, METRICS_TOKEN.slice(1), await tokenOf(ACME)])
+    for (const token of [`${METRICS_TOKEN}x`, METRICS_TOKEN.slice(1), tokenOf(ACME)])
       expectInvalidToken(await app.get('/metrics', { token }), '/metrics');
     expect((await fetch(`${app.url}/metrics`, { method: 'HEAD' })).status).toBe(401);
   });

@@ -3,22 +3,20 @@ import { Types } from 'mongoose';
 import { expectInvalid, expectNotFound, expectNoTenant, expectUnauthenticated } from '../support/problems.js';
 import { plansOf } from '../support/query-plans.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { useTestApp } from '../support/test-app.js';
 import { onEvent } from '../support/on-event.js';
 
 const PATH = '/posts/api';
 const NOBODY = '0123456789abcdef01234567';
 
-let app: TestApp;
+const app = useTestApp();
 let acme: string;
 let globex: string;
 let nameless: string;
 beforeAll(async () => {
-  app = await createTestApp();
-  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-  nameless = await tokenOf(undefined, { sub: 'nobody' });
+  [acme, globex] = [tokenOf(ACME), tokenOf(GLOBEX)];
+  nameless = tokenOf(undefined, { sub: 'nobody' });
 });
-afterAll(() => app.close());
 beforeEach(() => app.empty());
 
 const create = async (title: string, token = acme) =>

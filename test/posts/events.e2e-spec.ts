@@ -8,7 +8,7 @@ import { ANONYMOUS, TenantScope } from '../../src/common/tenancy/index.js';
 import { eventually } from '../support/eventually.js';
 import { createResourceApp } from '../support/resource-app.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { createTestApp, type TestApp, useApp } from '../support/test-app.js';
 
 const POST = { title: 'Hello', content: 'World', tags: ['news'] };
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -22,7 +22,7 @@ describe('the event posts.afterCreate', () => {
 
   beforeAll(async () => {
     app = await createTestApp({ env: { HOOK_WARN_MS: '50' } });
-    token = await tokenOf(ACME);
+    token = tokenOf(ACME);
   });
   beforeEach(async () => {
     await app.empty();
@@ -197,19 +197,17 @@ class Note extends NoteInput {}
 describe('the afterCreate hook of a resource', () => {
   let hook: Listener = () => undefined;
   let before: () => unknown = () => undefined;
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
+  const app = useApp(() =>
+    createResourceApp(
       CrudModule.forFeature({
         entity: Note,
         input: NoteInput,
         name: 'notes',
         hooks: { beforeCreate: () => before(), afterCreate: (event) => hook(event) },
       }),
-    );
-  });
+    ),
+  );
   beforeEach(() => void (app.logLines.length = 0));
-  afterAll(() => app.close());
 
   it('gets the stored record, without a tenant if nothing isolates the create', async () => {
     const events: EntityEvent[] = [];

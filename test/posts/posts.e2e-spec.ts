@@ -10,8 +10,8 @@ import {
   validTitles,
 } from '../support/crud-contract/field-cases.js';
 import { expectInvalid, expectNotFound, expectProblem } from '../support/problems.js';
-import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { ACME, acme, globex, GLOBEX } from '../support/tenants.js';
+import { useTestApp } from '../support/test-app.js';
 
 const NOBODY = '0123456789abcdef01234567';
 const PATH = '/posts/api';
@@ -20,14 +20,7 @@ const CONTENT = '"content" must be a string of at most 100000 characters.';
 const TAGS = '"tags" must be an array of at most 20 entries, each a string of 1 to 50 characters.';
 const ARCHIVED = { archived: true };
 
-let app: TestApp;
-let acme: string;
-let globex: string;
-beforeAll(async () => {
-  app = await createTestApp();
-  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-});
-afterAll(() => app.close());
+const app = useTestApp();
 beforeEach(() => app.empty());
 
 const FILTERS = ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt'];

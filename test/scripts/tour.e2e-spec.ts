@@ -1,18 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { useTestApp } from '../support/test-app.js';
 
 describe('requests.http', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = useTestApp();
 
   it('contains requests that all succeed, from top to bottom', async () => {
     const bodies = new Map<string, Record<string, string>>();
-    const values: Record<string, string> = { base: '', acme: await tokenOf(ACME) };
+    const values: Record<string, string> = { base: '', acme: tokenOf(ACME) };
     const valueOf = (name: string) => {
       const [request = '', , , field = ''] = name.split('.');
       return values[name] ?? bodies.get(request)?.[field] ?? `{{${name}}}`;

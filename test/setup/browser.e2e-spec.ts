@@ -116,7 +116,7 @@ describeInChromium('in a browser', () => {
       const title = '<img src=x onerror=alert(1)>';
       await app.post('/posts/api', { title: 'first' }, { token });
       await app.post('/posts/api', { title }, { token });
-      await app.post('/posts/api', { title: 'of others' }, { token: await tokenOf(GLOBEX) });
+      await app.post('/posts/api', { title: 'of others' }, { token: tokenOf(GLOBEX) });
       await page.getByText(title).waitFor();
       const events = await page.getByRole('listitem').allTextContents();
       expect(events).toEqual([expect.stringContaining(title), expect.stringContaining('"first"')]);

@@ -81,7 +81,7 @@ describe('CrudModule.forRootAsync', () => {
     await app.listen(0);
     const url = `${await app.getUrl()}/notes/count`;
     const statusOf = async (claims: object) =>
-      (await fetch(url, { headers: { Authorization: `Bearer ${await tokenOf(undefined, { ...claims })}` } }))
+      (await fetch(url, { headers: { Authorization: `Bearer ${tokenOf(undefined, { ...claims })}` } }))
         .status;
     expect(await statusOf({ org: ACME })).toBe(200);
     expect(await statusOf({ tenant: ACME })).toBe(403);

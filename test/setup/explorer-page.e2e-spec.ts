@@ -1,5 +1,5 @@
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { type TestResponse, useTestApp } from '../support/test-app.js';
 
 const NOWHERE = '665f1c2ab7e3a90d4c8b4567';
 
@@ -10,13 +10,11 @@ interface Operation {
 }
 
 describe('the explorer', () => {
-  let app: TestApp;
+  const app = useTestApp();
   let paths: Record<string, Record<string, Operation>>;
   beforeAll(async () => {
-    app = await createTestApp();
     paths = (await app.get('/docs/openapi.json')).body.paths;
   });
-  afterAll(() => app.close());
 
   /** The example that the document has for an error, and the answer itself; neither with its own id of a request. */
   function exampleAndAnswer(method: string, path: string, answer: TestResponse): [unknown, unknown] {
@@ -88,7 +86,7 @@ describe('the explorer', () => {
 
   it('documents that archiving answers the same if there is no such post', async () => {
     expect(paths['/posts/api/{id}']?.delete?.summary).toContain('the same if your tenant has no such post');
-    const token = await tokenOf(ACME);
+    const token = tokenOf(ACME);
     expect((await app.del(`/posts/api/${NOWHERE}`, { token })).body).toEqual({ archived: true });
   });
 

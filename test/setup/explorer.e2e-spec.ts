@@ -1,7 +1,7 @@
 import { All, Controller, Delete, Get, Head, Module, Options, Patch, Post, Put } from '@nestjs/common';
 import { ApiBearerAuth } from '@nestjs/swagger';
-import { createResourceApp } from '../support/resource-app.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { useResourceApp } from '../support/resource-app.js';
+import { createTestApp } from '../support/test-app.js';
 
 @Controller('shelves')
 class ShelvesController {
@@ -35,13 +35,11 @@ class ShelvesController {
 class ShelvesModule {}
 
 describe('the OpenAPI document', () => {
-  let app: TestApp;
+  const app = useResourceApp({ module: ShelvesModule });
   let paths: Record<string, Record<string, { security?: object[] }>>;
   beforeAll(async () => {
-    app = await createResourceApp({ module: ShelvesModule });
     paths = (await app.get('/docs/openapi.json')).body.paths;
   });
-  afterAll(() => app.close());
 
   it('lists every path by its name', () => {
     expect(Object.keys(paths)).toEqual(['/shelves', '/shelves/anything', '/shelves/closed']);

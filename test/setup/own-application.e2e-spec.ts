@@ -165,7 +165,7 @@ describe.each<[Template, string]>([
       method,
       headers: {
         ...(body && { 'Content-Type': 'application/json' }),
-        ...(tenant && { Authorization: `Bearer ${await tokenOf(tenant)}` }),
+        ...(tenant && { Authorization: `Bearer ${tokenOf(tenant)}` }),
       },
       body: body && JSON.stringify(body),
     });

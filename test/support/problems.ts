@@ -49,6 +49,13 @@ export function expectNotFound(response: TestResponse, instance: string, label: 
   expectProblem(response, { status: 404, code: 'RECORD_NOT_FOUND', detail: `${label} not found`, instance });
 }
 
+/** Asserts the 400 of a path whose identifier is none. */
+export function expectInvalidId(response: TestResponse, instance: string): void {
+  const detail = 'The id must be 24 hexadecimal digits.';
+  const errors = [{ parameter: 'id', detail }];
+  expectProblem(response, { status: 400, code: 'INVALID_ID', detail, instance, errors });
+}
+
 /** Asserts the 401 of a request without credentials. */
 export function expectUnauthenticated(response: TestResponse, instance: string): void {
   const detail = 'This operation needs a token: send "Authorization: Bearer <token>".';

@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { eventually } from './eventually.js';
 import type { TestResponse } from './test-app.js';
 
 /** A request byte by byte, for what `fetch` would mend or refuse to send. */
@@ -38,6 +39,33 @@ export function sendBytes(url: string, bytes: string | Uint8Array): Promise<Test
     socket.on('error', (error) => (received.length > 0 ? resolve(parse(received)) : reject(error)));
     socket.on('end', () => resolve(parse(received)));
   });
+}
+
+/** A connection to a service that a test writes to and ends by itself. */
+export class RawConnection {
+  readonly socket: Socket;
+  /** All that has been received so far. */
+  received = '';
+
+  constructor(url: string, localAddress?: string) {
+    this.socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress });
+    this.socket.setEncoding('latin1').on('data', (text: string) => (this.received += text));
+    // Breaking off is an error, too.
+    this.socket.on('error', () => undefined);
+  }
+
+  write(...bytes: (string | Uint8Array)[]): void {
+    for (const each of bytes) this.socket.write(each);
+  }
+
+  /** Waits until a text has been received. */
+  receives(expected: string | RegExp): Promise<void> {
+    return eventually(() => expect(this.received).toMatch(expected));
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
 }
 
 function parse(received: Buffer[]): TestResponse {

@@ -1,7 +1,41 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Variables } from '../../src/config/index.js';
 import { eventually } from './eventually.js';
+import { TEST_SECRET } from './tenants.js';
+
+/** Starts services for each test of a file or `describe`, on a folder of the test's own, and ends them after it. */
+export function useServices() {
+  const started: ServiceProcess[] = [];
+  const services = {
+    folder: '',
+    spawn(...args: Parameters<typeof ServiceProcess.spawn>): ServiceProcess {
+      const service = ServiceProcess.spawn(...args);
+      started.push(service);
+      return service;
+    },
+    /** Starts one that listens on a free port. */
+    async start(env: Variables = {}, limit?: string): Promise<{ service: ServiceProcess; url: string }> {
+      const own = { DATA_DIR: services.folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
+      const service = services.spawn({ ...own, ...env }, undefined, limit);
+      return { service, url: await service.url() };
+    },
+  };
+  beforeAll(buildService);
+  beforeEach(() => void (services.folder = mkdtempSync(join(tmpdir(), 'service-'))));
+  afterEach(async () => {
+    for (const service of started.splice(0)) {
+      service.signal('SIGKILL');
+      await service.ended();
+    }
+    rmSync(services.folder, { recursive: true, force: true });
+  });
+  return services;
+}
 
 /** How a process ended, and what it said. */
 export interface Ended {

@@ -131,9 +131,9 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     app = await start(platform);
     tokens = {
       'no token': undefined,
-      'a token without tenant': await tokenOf(undefined, { sub: 'nobody' }),
-      'a foreign token': await tokenOf(GLOBEX),
-      'an own token': await tokenOf(ACME),
+      'a token without tenant': tokenOf(undefined, { sub: 'nobody' }),
+      'a foreign token': tokenOf(GLOBEX),
+      'an own token': tokenOf(ACME),
     };
   });
   afterAll(() => app.close());

@@ -19,7 +19,7 @@ import {
   type TenantScope,
   unrestrictedScope,
 } from '../../src/common/tenancy/index.js';
-import { createResourceApp } from '../support/resource-app.js';
+import { createResourceApp, useResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 import type { TestApp } from '../support/test-app.js';
 
@@ -54,17 +54,15 @@ const stored = async (app: TestApp, name: string) =>
   }));
 
 describe('two isolation fields: one for all actions, and one for some', () => {
-  let app: TestApp;
+  const app = useResourceApp(CrudModule.forFeature(tasks));
   let ann: string;
   let bob: string;
   let eve: string;
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(tasks));
-    ann = await tokenOf(ACME, { sub: 'ann' });
-    bob = await tokenOf(ACME, { sub: 'bob' });
-    eve = await tokenOf(GLOBEX, { sub: 'ann' });
+    ann = tokenOf(ACME, { sub: 'ann' });
+    bob = tokenOf(ACME, { sub: 'bob' });
+    eve = tokenOf(GLOBEX, { sub: 'ann' });
   });
-  afterAll(() => app.close());
   beforeEach(() => app.empty());
 
   const create = async (token: string) =>
@@ -85,8 +83,8 @@ describe('two isolation fields: one for all actions, and one for some', () => {
   });
 
   it('refuse a token that lacks either, and write nothing', async () => {
-    const noOwner = await tokenOf(ACME);
-    const noTenant = await tokenOf(undefined, { sub: 'ann' });
+    const noOwner = tokenOf(ACME);
+    const noTenant = tokenOf(undefined, { sub: 'ann' });
     const refused = await app.post('/tasks', { text: 'x' }, { token: noOwner });
     expect([refused.status, refused.body.code, refused.body.detail]).toEqual([
       403,
@@ -106,7 +104,7 @@ describe('two isolation fields: one for all actions, and one for some', () => {
     ['nothing', ''],
   ])('take no claim that is %s', async (_kind, sub) => {
     const id = await create(ann);
-    const token = await tokenOf(ACME, { sub });
+    const token = tokenOf(ACME, { sub });
     expect((await app.patch(`/tasks/${id}`, { text: 'new' }, { token })).body.code).toBe('CLAIM_REQUIRED');
     expect(await stored(app, 'tasks')).toEqual([{ text: 'mine', tenant: ACME, owner: 'ann' }]);
   });
@@ -172,7 +170,7 @@ describe("a parent's parameter is an isolation field like the others", () => {
       CrudModule.forFeature({ ...tasks, isolationFields: { all: tenant } }),
       CrudModule.forFeature(replies),
     );
-    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
+    [acme, globex] = [tokenOf(ACME), tokenOf(GLOBEX)];
   });
   afterAll(() => app.close());
 
@@ -249,7 +247,7 @@ describe.each([
   it('moves no record', async () => {
     const app = await createResourceApp(feature);
     try {
-      const token = await tokenOf(ACME, { sub: 'ann' });
+      const token = tokenOf(ACME, { sub: 'ann' });
       const { status, body } = await app.post('/tasks', { text: 'old' }, { token });
       expect(status).toBe(created);
       const record = { text: 'old', tenant: ACME, owner: 'ann' };

@@ -5,7 +5,7 @@ import { createPrivateApp } from '../support/apart/resources.js';
 import { INITECH } from '../support/apart/worlds.js';
 import { Random } from '../support/random.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import type { TestApp } from '../support/test-app.js';
+import { useApp } from '../support/test-app.js';
 
 const SEED = Number(process.env.ISOLATION_SEED ?? 1);
 const OPERATIONS = Number(process.env.ISOLATION_OPERATIONS ?? 600);
@@ -22,18 +22,14 @@ const PEOPLE: readonly Caller[] = [
 ];
 
 describe(`${OPERATIONS} random operations of several tenants, seed ${SEED}`, () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createPrivateApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp(() => createPrivateApp());
 
   it('never show or change anything that is private to others', async () => {
     const callers = await Promise.all(
       PEOPLE.map(async ({ tenant, sub }) => ({
         tenant,
         sub,
-        token: await tokenOf(tenant, sub ? { sub } : {}),
+        token: tokenOf(tenant, sub ? { sub } : {}),
       })),
     );
     const run = new IsolationRun(app, new Random(SEED), [...callers, {}]);

@@ -3,9 +3,8 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import { type IssuerKey, issuerKey, issuerToken, KeyServer } from '../support/key-server.js';
 import { expectInvalidToken, expectNoTenant, expectProblem } from '../support/problems.js';
-import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
-import { forgedToken, goodClaims, inSeconds } from '../support/tokens.js';
+import { ACME, GLOBEX, forgedToken, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp, type TestResponse, useApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';
 const POST = { title: 'Release notes' };
@@ -255,20 +254,18 @@ describe('a key set with a key that is too weak', () => {
 describe('a configured issuer, audience and claim', () => {
   const CLAIM = 'https://example.com/tenant';
   const GOOD = { iss: 'https://issuer.example', aud: 'posts-and-todos', tenant: GLOBEX, [CLAIM]: ACME };
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({
+  const app = useApp(() =>
+    createTestApp({
       env: { JWT_ISSUER: GOOD.iss, JWT_AUDIENCE: GOOD.aud, JWT_TENANT_CLAIM: CLAIM },
-    });
-  });
-  afterAll(() => app.close());
+    }),
+  );
   beforeEach(() => app.empty());
 
   it.each<[string, object]>([
     ['that are the configured ones', {}],
     ['whose audience is one of several', { aud: ['others', GOOD.aud] }],
   ])('accepts claims %s', async (_name, claims) => {
-    const { status, body } = await write(app, await tokenOf(GLOBEX, { ...GOOD, ...claims }));
+    const { status, body } = await write(app, tokenOf(GLOBEX, { ...GOOD, ...claims }));
     expect(status).toBe(201);
     expect((await app.get(`${PATH}/${body._id}`)).body.tenant).toBe(ACME);
   });
@@ -291,7 +288,7 @@ describe('a configured issuer, audience and claim', () => {
   it.each([undefined, [ACME], { $ne: null }, 1])(
     'is a 403 where the configured claim is %j',
     async (tenant) => {
-      expectNoTenant(CLAIM)(await write(app, await tokenOf(ACME, { ...GOOD, [CLAIM]: tenant })), PATH);
+      expectNoTenant(CLAIM)(await write(app, tokenOf(ACME, { ...GOOD, [CLAIM]: tenant })), PATH);
       expect((await app.get(PATH)).body).toEqual([]);
     },
   );
@@ -300,8 +297,8 @@ describe('a configured issuer, audience and claim', () => {
 it('a claim named like a member of every object is only the claim', async () => {
   const app = await createTestApp({ env: { JWT_TENANT_CLAIM: 'constructor' } });
   try {
-    expectNoTenant('constructor')(await write(app, await tokenOf(ACME)), PATH);
-    expect((await write(app, await tokenOf(GLOBEX, { constructor: ACME }))).status).toBe(201);
+    expectNoTenant('constructor')(await write(app, tokenOf(ACME)), PATH);
+    expect((await write(app, tokenOf(GLOBEX, { constructor: ACME }))).status).toBe(201);
   } finally {
     await app.close();
   }

@@ -4,9 +4,8 @@ import { Schema as MongooseSchema, Types } from 'mongoose';
 import { CrudModule, crudOptions, CrudService, getCrudServiceToken } from '../../src/common/crud/index.js';
 import { IsText, IsTextList } from '../../src/common/fields/index.js';
 import { claim, currentTenant, scopeOf } from '../../src/common/tenancy/index.js';
-import { createResourceApp } from '../support/resource-app.js';
+import { useResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import type { TestApp } from '../support/test-app.js';
 
 class MessageInput {
   @IsText({ max: 80 })
@@ -68,19 +67,17 @@ const plans = crudOptions({
 });
 
 describe('isolation by a list', () => {
-  let app: TestApp;
+  const app = useResourceApp(CrudModule.forFeature(messages), CrudModule.forFeature(plans));
   let ada: string;
   let bob: string;
   let eve: string;
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(messages), CrudModule.forFeature(plans));
     [ada, bob, eve] = (await Promise.all(['ada', 'bob', 'eve'].map((sub) => tokenOf(ACME, { sub })))) as [
       string,
       string,
       string,
     ];
   });
-  afterAll(() => app.close());
   beforeEach(() => app.empty());
 
   const create = async (body: object, token = ada, path = '/messages') => {
@@ -184,7 +181,7 @@ describe('isolation by a list', () => {
     const shared = await create({ text: 'shared' }, ada, '/plans');
     const own = await create({ text: 'own' }, ada, '/plans');
     const status = async (id: string, token: string) => (await app.get(`/plans/${id}`, { token })).status;
-    const elsewhere = await tokenOf(GLOBEX, { sub: 'ada' });
+    const elsewhere = tokenOf(GLOBEX, { sub: 'ada' });
     expect([await status(shared, ada), await status(shared, bob), await status(own, bob)]).toEqual([
       200, 200, 404,
     ]);

@@ -19,7 +19,7 @@ describe(`two databases that differ only in what a caller may not see, seed ${SE
 
   beforeAll(async () => {
     worlds = await createWorlds(random);
-    acme = await tokenOf(ACME, { sub: PERSON });
+    acme = tokenOf(ACME, { sub: PERSON });
     requests = new Requests(random, worlds.contents, [acme, undefined]);
   });
   afterAll(() => worlds.close());
@@ -57,7 +57,7 @@ describe(`two databases that differ only in what a caller may not see, seed ${SE
     expect(created.map(({ status }) => status)).toEqual([201, 201]);
     await expectSame({ method: 'POST', path: '/vaults', token: acme, body: { name: 'x', code } });
 
-    const globex = await tokenOf(GLOBEX, { sub: PERSON });
+    const globex = tokenOf(GLOBEX, { sub: PERSON });
     const headers = { 'Idempotency-Key': 'a-key' };
     expect((await one.post('/notices', { name: 'x' }, { token: globex, headers })).status).toBe(201);
     for (const body of [{ name: 7 }, { name: 'x' }]) {

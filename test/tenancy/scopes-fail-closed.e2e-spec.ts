@@ -7,7 +7,7 @@ import { CurrentScope, TenantInterceptor, type TenantScope } from '../../src/com
 import { ISOLATION } from '../../src/common/tenancy/isolation-source.js';
 import { createResourceApp } from '../support/resource-app.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import type { TestApp } from '../support/test-app.js';
+import { useApp } from '../support/test-app.js';
 
 class MemoInput {
   @IsText({ max: 80 })
@@ -47,9 +47,8 @@ class HalfController {
 class MistakenModule {}
 
 describe('a mistake in isolation', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createResourceApp(
+  const app = useApp(() =>
+    createResourceApp(
       { module: MistakenModule, controllers: [BareController, HalfController] },
       CrudModule.forFeature({
         entity: Memo,
@@ -57,12 +56,11 @@ describe('a mistake in isolation', () => {
         name: 'memos',
         isolationFields: { all: { owner: () => undefined } },
       }),
-    );
-  });
+    ),
+  );
   beforeEach(() => {
     ran = 0;
   });
-  afterAll(() => app.close());
 
   it.each(['bare', 'half'])('runs no handler: /%s', async (path) => {
     // No document has these routes.
@@ -72,7 +70,7 @@ describe('a mistake in isolation', () => {
   });
 
   it('reaches no record if a source has no value', async () => {
-    const token = await tokenOf(ACME);
+    const token = tokenOf(ACME);
     await app.database.collection('memos').insertOne({ text: 'A', createdAt: new Date(0) });
     for (const response of [
       await app.get('/memos', { token }),

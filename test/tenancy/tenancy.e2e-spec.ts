@@ -1,22 +1,14 @@
 /** @mongodb */
 import { expectInvalid, expectUnauthenticated } from '../support/problems.js';
 import { expectWritesRefused } from '../support/refused-writes.js';
-import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
-import { forgedToken, goodClaims } from '../support/tokens.js';
+import { ACME, acme, forgedToken, globex, GLOBEX, goodClaims } from '../support/tenants.js';
+import { useTestApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';
 const NOBODY = '0123456789abcdef01234567';
 const POST = { title: 'Release notes' };
 
-let app: TestApp;
-let acme: string;
-let globex: string;
-beforeAll(async () => {
-  app = await createTestApp();
-  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-});
-afterAll(() => app.close());
+const app = useTestApp();
 beforeEach(() => app.empty());
 
 const create = async (token = acme) => (await app.post(PATH, POST, { token })).body._id as string;

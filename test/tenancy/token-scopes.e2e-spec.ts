@@ -1,18 +1,14 @@
 import { ExamplesModule } from '../../examples/examples.module.js';
 import { expectProblem } from '../support/problems.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { createTestApp, type TestApp, useTestApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';
 
 const write = (app: TestApp, token: string) => app.post(PATH, { title: 'Release notes' }, { token });
 
 describe('a configured scope', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { JWT_SCOPE: 'posts:write' } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { JWT_SCOPE: 'posts:write' } });
   beforeEach(() => app.empty());
 
   it.each<object>([
@@ -21,7 +17,7 @@ describe('a configured scope', () => {
     { scp: ['openid', 'posts:write'] },
     { scp: 'posts:write' },
   ])('lets a token write that has %j', async (claims) => {
-    expect((await write(app, await tokenOf(ACME, { ...claims }))).status).toBe(201);
+    expect((await write(app, tokenOf(ACME, { ...claims }))).status).toBe(201);
   });
 
   it.each<object>([
@@ -33,7 +29,7 @@ describe('a configured scope', () => {
     { scope: 'posts:read', scp: 'posts:write' },
     { scp: [['posts:write']] },
   ])('refuses a token that has %j, also for reads that need a token', async (claims) => {
-    const token = await tokenOf(ACME, { ...claims });
+    const token = tokenOf(ACME, { ...claims });
     const detail = 'The token must have the scope "posts:write". Ask the issuer for one with it.';
     const paths = [PATH, '/subscriptions', '/events', `${PATH}?archived=only`] as const;
     for (const [i, target] of paths.entries()) {
@@ -51,7 +47,7 @@ describe('a configured scope', () => {
 it('a configured scope also applies to the examples', async () => {
   const app = await createTestApp({ env: { JWT_SCOPE: 'shop' }, root: ExamplesModule.forRoot });
   const count = async (claims: object) =>
-    app.get('/categories/count', { token: await tokenOf(ACME, { ...claims }) });
+    app.get('/categories/count', { token: tokenOf(ACME, { ...claims }) });
   expect(await count({})).toMatchObject({ status: 403, body: { code: 'INSUFFICIENT_SCOPE' } });
   expect((await count({ scope: 'shop' })).status).toBe(200);
   await app.close();

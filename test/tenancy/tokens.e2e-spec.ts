@@ -1,20 +1,22 @@
 import { expectInvalidToken, expectNoTenant } from '../support/problems.js';
 import { expectWritesRefused } from '../support/refused-writes.js';
-import { ACME, GLOBEX, TEST_SECRET, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
-import { forgedToken, goodClaims, inSeconds } from '../support/tokens.js';
+import {
+  ACME,
+  acme,
+  forgedToken,
+  globex,
+  GLOBEX,
+  goodClaims,
+  inSeconds,
+  TEST_SECRET,
+  tokenOf,
+} from '../support/tenants.js';
+import { useTestApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';
 const POST = { title: 'Release notes' };
 
-let app: TestApp;
-let acme: string;
-let globex: string;
-beforeAll(async () => {
-  app = await createTestApp();
-  [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-});
-afterAll(() => app.close());
+const app = useTestApp();
 beforeEach(() => app.empty());
 
 describe('a token of the shared secret', () => {
@@ -40,7 +42,7 @@ describe('a token of the shared secret', () => {
       () => ({ sub: '1', roles: { $ne: 1 }, tenants: [GLOBEX], tenantId: GLOBEX }),
     ],
   ])('writes: %s', async (_name, claims) => {
-    expect((await app.post(PATH, POST, { token: await tokenOf(ACME, claims()) })).status).toBe(201);
+    expect((await app.post(PATH, POST, { token: tokenOf(ACME, claims()) })).status).toBe(201);
     expect((await app.get(PATH)).body).toEqual([expect.objectContaining({ tenant: ACME })]);
   });
 
@@ -52,8 +54,8 @@ describe('a token of the shared secret', () => {
   );
 
   it('keeps the tenant in lower case, so that its spelling does not matter', async () => {
-    const upper = await tokenOf('ABCDEF0123456789ABCDEF01');
-    const lower = await tokenOf('abcdef0123456789abcdef01');
+    const upper = tokenOf('ABCDEF0123456789ABCDEF01');
+    const lower = tokenOf('abcdef0123456789abcdef01');
     const { _id } = (await app.post(PATH, POST, { token: upper })).body;
     expect((await app.get(`${PATH}/${_id}`)).body.tenant).toBe('abcdef0123456789abcdef01');
     expect((await app.patch(`${PATH}/${_id}`, {}, { token: lower })).status).toBe(200);

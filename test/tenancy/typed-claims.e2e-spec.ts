@@ -4,9 +4,8 @@ import mongoose, { type SchemaTypeOptions } from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import { IsText } from '../../src/common/fields/index.js';
 import { claim, routeParam } from '../../src/common/tenancy/index.js';
-import { createResourceApp } from '../support/resource-app.js';
+import { useResourceApp } from '../support/resource-app.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import type { TestApp } from '../support/test-app.js';
 
 const { Types } = mongoose.Schema;
 const UUID = '8f14e45f-ceea-4a7b-9d3c-1f0d3c2b1a00';
@@ -84,11 +83,7 @@ const resources = NAMES.flatMap((name) => [
   }),
 ]);
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createResourceApp(...resources);
-});
-afterAll(() => app.close());
+const app = useResourceApp(...resources);
 beforeEach(() => app.empty());
 
 describe.each(NAMES)('an isolation field of the type %s', (name) => {
@@ -97,7 +92,7 @@ describe.each(NAMES)('an isolation field of the type %s', (name) => {
 
   it('takes a claim of its own type, and refuses every other one in place of casting it', async () => {
     for (const account of CLAIMS) {
-      const token = await tokenOf(ACME, { account });
+      const token = tokenOf(ACME, { account });
       const fits = (claims as readonly unknown[]).includes(account);
       const created = await app.post(path, { text: 'x' }, { token });
       const found = await app.get(`${path}/count`, { token });
@@ -111,10 +106,9 @@ describe.each(NAMES)('an isolation field of the type %s', (name) => {
   });
 
   it('makes each value an account of its own', async () => {
-    for (const account of claims)
-      await app.post(path, { text: 'x' }, { token: await tokenOf(ACME, { account }) });
+    for (const account of claims) await app.post(path, { text: 'x' }, { token: tokenOf(ACME, { account }) });
     for (const account of claims) {
-      const { body } = await app.get(`${path}/count`, { token: await tokenOf(ACME, { account }) });
+      const { body } = await app.get(`${path}/count`, { token: tokenOf(ACME, { account }) });
       expect([account, body]).toEqual([account, { count: 1 }]);
     }
   });

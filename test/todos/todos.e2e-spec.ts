@@ -10,7 +10,7 @@ import {
   validTitles,
 } from '../support/crud-contract/field-cases.js';
 import { expectNotFound, expectProblem } from '../support/problems.js';
-import { createTestApp, type TestApp } from '../support/test-app.js';
+import { createTestApp, useTestApp } from '../support/test-app.js';
 
 const NOBODY = '0123456789abcdef01234567';
 const FULL = {
@@ -39,11 +39,7 @@ const DUE_DATES = {
 const FILTERS = ['_id', 'title', 'completed', 'dueAt', 'createdAt', 'updatedAt'];
 
 describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createTestApp({ env: { TODOS_API: form } });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ env: { TODOS_API: form } });
   beforeEach(() => app.empty());
 
   describeCrudContract('todos', {

@@ -2,9 +2,8 @@ import { Controller, Get, Headers } from '@nestjs/common';
 import type { Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
 import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { ACME, acme, globex, inSeconds, tokenOf } from '../../support/tenants.js';
 import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
-import { inSeconds } from '../../support/tokens.js';
 
 /** What the gate holds back, by the name that its client gives. */
 let waiting: { name: string; open: () => void }[] = [];
@@ -85,7 +84,6 @@ describe('a limit of requests per minute', () => {
 
   it('of a tenant does not affect others', async () => {
     await start({ RATE_LIMIT_TENANT: '2' });
-    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
     // Whose the first one is nobody knows before its token was verified.
     for (let i = 0; i < 3; i++) expect((await create(acme)).status).toBe(201);
     await expectRefused(await create(acme), 429, 'TOO_MANY_REQUESTS');
@@ -96,19 +94,18 @@ describe('a limit of requests per minute', () => {
   it('of a tenant is not spent by a token that has expired, on a public route either', async () => {
     await start({ RATE_LIMIT_TENANT: '3' });
     stopClock('Date');
-    const expiring = await tokenOf(ACME, { exp: inSeconds(60) });
+    const expiring = tokenOf(ACME, { exp: inSeconds(60) });
     expect((await create(expiring)).status).toBe(201);
     passTime(61_000);
     for (let i = 0; i < 10; i++) {
       expect((await send('/todos', { Authorization: `Bearer ${expiring}` })).status).toBe(200);
     }
-    const token = await tokenOf(ACME);
+    const token = tokenOf(ACME);
     for (let i = 0; i < 4; i++) expect((await create(token)).status).toBe(201);
   });
 
   it('of bad tokens refuses them unread, but no good tokens or requests without one', async () => {
     await start({ RATE_LIMIT_BAD_TOKENS: '3' });
-    const acme = await tokenOf(ACME);
     expect((await create(acme)).status).toBe(201);
     for (let i = 0; i < 3; i++) expect((await create(`${acme}${i}`)).status).toBe(401);
     await eventually(async () => expectRefused(await create(`${acme}x`), 429, 'TOO_MANY_REQUESTS'));
@@ -141,7 +138,7 @@ describe('a process at full capacity', () => {
     await startAt();
     const taken = Array.from({ length: 2 * FULL }, (_, i) => hold(String(i)));
     await eventually(() => expect(held()).toHaveLength(FULL));
-    const created = create(await tokenOf(ACME));
+    const created = create(tokenOf(ACME));
     const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
     expect((await created).status).toBe(201);
     expect(await statusesOf(taken)).toEqual(Array.from({ length: 2 * FULL }, () => 200));
@@ -159,7 +156,6 @@ describe('a process at full capacity', () => {
 
   it('gives a tenant no more than its share while there are others', async () => {
     await startAt();
-    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
     expect(await statusesOf([create(acme), create(globex)])).toEqual([201, 201]);
     const authorized = (token: string) => ({ Authorization: `Bearer ${token}` });
     const ofGlobex = [hold('globex', authorized(globex))];
@@ -179,7 +175,6 @@ describe('a process at full capacity', () => {
 
   it('leaves half of the places to tenants, however many addresses send without a token', async () => {
     await startAt({ TRUSTED_PROXIES: '127.0.0.1' });
-    const acme = await tokenOf(ACME);
     // Whose the first one is nobody knows before its token was verified.
     for (let i = 0; i < 2; i++) expect((await create(acme)).status).toBe(201);
     const from = Array.from({ length: 3 * FULL }, (_, i) => `192.0.2.${i}`);
@@ -195,7 +190,6 @@ describe('a process at full capacity', () => {
   it('lets a tenant wait for its own requests while there are places for others', async () => {
     await startAt({ MAX_WAIT_MS: '200' });
     const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
-    const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
     expect(await statusesOf([create(acme), create(globex)])).toEqual([201, 201]);
     const holdOne = () => hold('acme', { Authorization: `Bearer ${acme}` });
     const ofAcme = [holdOne(), holdOne()];

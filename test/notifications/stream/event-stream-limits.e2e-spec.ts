@@ -8,8 +8,7 @@ import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
 import { expectProblem } from '../../support/problems.js';
 import { appendIn, createStreamApp } from '../../support/stream-app.js';
 import type { TestApp } from '../../support/test-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { inSeconds } from '../../support/tokens.js';
+import { ACME, GLOBEX, inSeconds, tokenOf } from '../../support/tenants.js';
 
 const LONG = 'x'.repeat(300_000);
 

@@ -14,8 +14,7 @@ import {
 import { sendRaw } from '../../support/raw-http.js';
 import { appendIn, createStreamApp } from '../../support/stream-app.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { inSeconds } from '../../support/tokens.js';
+import { ACME, GLOBEX, inSeconds, tokenOf } from '../../support/tenants.js';
 
 const NOWHERE = 'evt_665f1c2ab7e3a90d4c8b4567';
 const UNKNOWN = {

@@ -30,7 +30,7 @@ export async function createWorlds(random: Random): Promise<Worlds> {
     await database.collection('installation').replaceOne(key, { value }, { upsert: true });
   }
   const [one, other] = apps;
-  for (const [tenant, sub] of people()) await populate(one, random, await tokenOf(tenant, { sub }));
+  for (const [tenant, sub] of people()) await populate(one, random, tokenOf(tenant, { sub }));
   const made = await contentsOf(one);
   const first = differing(random, made, touched(random, made));
   const second = differing(random, made, first);
