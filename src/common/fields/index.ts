@@ -6,6 +6,7 @@ export {
   isChecked,
   markChecked,
   type ReadOptions,
+  shorten,
 } from './input-reader.js';
 export {
   type DecimalOptions,
@@ -15,7 +16,6 @@ export {
   type NumberOptions,
   type WholeNumberOptions,
 } from './numbers.js';
-export { shorten } from './fault-list.js';
 export { type EnumValues, type FlagOptions, IsFlag, IsOneOf, type OneOfOptions } from './enums.js';
 export { type IdentifierOptions, IsIdentifier, IsReference, type ReferenceOptions } from './identifiers.js';
 export { IsListOf, IsNested, type ListOptions, type NestedOptions } from './nested.js';

@@ -1,10 +1,21 @@
 import type { Type } from '@nestjs/common';
-import { errorMessages, ValidationError } from '../errors/index.js';
-import { FaultList } from './fault-list.js';
+import { TransformationType } from 'class-transformer';
+import { validate, type ValidationError as FieldError } from 'class-validator';
+import { errorMessages, toPointer, ValidationError, type Violation } from '../errors/index.js';
+import { isObjectId } from '../ids/index.js';
 import { type FieldDescription, fieldsOf } from './fields.js';
-import { instantiate } from './instantiate.js';
-import { isPlainObject } from './plain-object.js';
-import { type ValueForm, verify } from './verify.js';
+import type { FieldKind } from './field-rule.js';
+import { isWellFormed } from './is-text.js';
+import { isPlainObject, plainLeaf } from './plain-object.js';
+import { type ReadClass, type ReadField, readClassOf } from './read-class.js';
+import { isTimestampDate, parseTimestamp, TIMESTAMP_SHAPE } from './timestamps.js';
+
+/** Maximum number of faults in one response. */
+const MAX_FAULTS = 50;
+/** Maximum length of a field name in a response. Unit: characters. */
+const MAX_NAME = 100;
+/** Maximum nesting of classes in a body, and of objects and lists in a value without a class. Unit: levels. */
+const MAX_DEPTH = 32;
 
 /** Options of an `InputReader`. */
 export interface InputReaderOptions {
@@ -67,30 +78,320 @@ export class InputReader<T extends object> {
    * @throws ValidationError that lists each fault with its JSON pointer, at most 50
    */
   async check(values: Partial<T>): Promise<void> {
-    const faults = new FaultList();
-    await verify(this.type, values, 'merged', faults);
-    faults.throwIfAny();
+    await this.readAs('merged', values);
   }
 
   private async readAs(
-    form: ValueForm,
+    form: 'whole' | 'patch' | 'merged',
     body: unknown,
     { extras = false }: ReadOptions = {},
   ): Promise<object> {
     if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
     const faults = new FaultList();
-    const value = instantiate(this.type, body, {
-      patch: form === 'patch',
+    const made: MadeObject[] = [];
+    const value = readObject(this.type, body, {
+      isPartial: form !== 'whole',
+      isMerged: form === 'merged',
       extras: extras ? this.extras : [],
       faults,
+      made,
       at: '',
       depth: 0,
     });
-    await verify(this.type, value, form, faults);
+    for (const error of await validate(value, VALIDATOR_OPTIONS)) addErrors(error, '', faults);
     faults.throwIfAny();
+    for (const { object, prototype } of made) Object.setPrototypeOf(object, prototype);
     return value;
   }
 }
+
+const VALIDATOR_OPTIONS = {
+  forbidUnknownValues: true,
+  stopAtFirstError: true,
+  validationError: { target: false, value: false },
+} as const;
+
+/** Collects the faults of a body by JSON pointer. */
+class FaultList {
+  private readonly faults: Violation[] = [];
+  private readonly pointers = new Set<string>();
+  private readonly unnoticed = new Map<string, string>();
+
+  add(pointer: string, detail: string): void {
+    if (this.isFull) return;
+    this.faults.push({ pointer, detail });
+    this.pointers.add(pointer);
+  }
+
+  /** Adds a fault of which the validators of the field may have a sentence of their own. */
+  addUnlessNoticed(pointer: string, detail: string): void {
+    this.unnoticed.set(pointer, detail);
+  }
+
+  /** Whether the list has a fault for exactly this value. */
+  has(pointer: string): boolean {
+    return this.pointers.has(pointer);
+  }
+
+  /** Whether further faults would not be listed. */
+  get isFull(): boolean {
+    return this.faults.length >= MAX_FAULTS;
+  }
+
+  /** @throws ValidationError that lists the faults, if there are any */
+  throwIfAny(): void {
+    for (const [pointer, detail] of this.unnoticed) if (!this.has(pointer)) this.add(pointer, detail);
+    const [first, ...others] = this.faults;
+    if (first) throw new ValidationError([first, ...others]);
+  }
+}
+
+/** An object of a value that is read: of a class that class-validator knows until it is checked. */
+interface MadeObject {
+  readonly object: object;
+  /** The one it has afterwards: that of its author's class, or a plain object's in a patch. */
+  readonly prototype: object;
+}
+
+/** How an object of a body is read, and its position. */
+interface ReadContext {
+  /** Whether members may be missing, as in a patch and in what one was merged into. */
+  readonly isPartial: boolean;
+  /** Whether it is a value of the store that a patch was merged into: read before, with other members beside. */
+  readonly isMerged: boolean;
+  /** Additional names that pass through unchecked. */
+  readonly extras: readonly string[];
+  readonly faults: FaultList;
+  readonly made: MadeObject[];
+  /** JSON pointer of the value. */
+  readonly at: string;
+  readonly depth: number;
+}
+
+/** Makes an object of a class whose validators class-validator runs, from an object of a body. Nothing is coerced. */
+function readObject(type: Type<object>, body: Record<string, unknown>, context: ReadContext): object {
+  const { isPartial, isMerged, extras, faults, made } = context;
+  const readClass = readClassOf(type, isPartial);
+  const object = isPartial || isMerged ? readClass.empty() : fresh(readClass, extras);
+  made.push({ object, prototype: isPartial ? Object.prototype : (type.prototype as object) });
+  // Not Object.entries, which takes four times as long for an object with many thousand members.
+  for (const name of Object.keys(body)) {
+    if (faults.isFull) break;
+    const value = body[name];
+    if (value === undefined) continue;
+    const field = readClass.fields.get(name);
+    if (field) readField(object, field, value, body, context);
+    else if (extras.includes(name)) put(object, name, value);
+    else if (!isMerged) {
+      const detail = errorMessages.unknownField(shorten(name), [...readClass.fields.keys()]);
+      faults.add(pointerTo(context.at, name), detail);
+    }
+  }
+  return object;
+}
+
+/** A new instance with the initial values of its fields, and nothing else. */
+function fresh({ type, fields }: ReadClass, extras: readonly string[]): object {
+  const instance = new type();
+  for (const [name, value] of Object.entries(instance)) {
+    const isKept = value !== undefined && (fields.has(name) || extras.includes(name));
+    if (!isKept) Reflect.deleteProperty(instance, name);
+  }
+  return instance;
+}
+
+/** Sets an own member, even if the prototype has a member of that name. */
+function put(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function readField(target: object, field: ReadField, raw: unknown, body: object, parent: ReadContext): void {
+  const { name } = field.source;
+  const context = { ...parent, at: pointerTo(parent.at, name) };
+  const value = raw === null ? null : transformed(field, raw, body, context);
+  const { faults, at } = context;
+  if (value === null) {
+    if (context.isMerged) return;
+    if (!context.isPartial) {
+      if (raw === null) faults.add(at, errorMessages.nullOnCreate(name));
+    } else if (field.source.required) faults.add(at, errorMessages.nullOnRequired(name));
+    else return put(target, name, null);
+  } else if (value !== undefined && !faults.has(at)) {
+    const fault = kindFault(field, value);
+    if (fault === undefined) return put(target, name, value);
+    // Validators that do not check the type may throw at a value of another one, and any at malformed text.
+    if (!field.checksType || fault === fieldMessages.malformedText(name)) faults.add(at, fault);
+    else {
+      faults.addUnlessNoticed(at, fault);
+      return put(target, name, value);
+    }
+  }
+  Reflect.deleteProperty(target, name);
+}
+
+function transformed(field: ReadField, raw: unknown, body: object, context: ReadContext): unknown {
+  const converted = convert(field, raw, context);
+  if (context.isMerged) return converted;
+  const { name: key } = field.source;
+  const type = TransformationType.PLAIN_TO_CLASS;
+  const value = field.transforms.reduce((current, transform) => {
+    try {
+      return transform({ value: current, key, obj: body, type, options: {} });
+    } catch {
+      // The value is not one that it was written for. The validator says what is wrong with it.
+      return current;
+    }
+  }, converted);
+  if (value === converted || value === undefined || value === null) return value;
+  return convert(field, value, { ...context, isMerged: true });
+}
+
+function convert(field: ReadField, raw: unknown, context: ReadContext): unknown {
+  const { list, schema } = field.source;
+  // Members of what a patch was merged into are whole.
+  const isPartial = context.isPartial && !context.isMerged;
+  if (!list || !Array.isArray(raw)) return list ? raw : convertEntry(field, raw, { ...context, isPartial });
+  // One entry too many is enough to reject the list: there may be hundreds of thousands.
+  const entries = raw.slice(0, (schema.maxItems ?? Infinity) + 1) as unknown[];
+  return Array.from(entries, (entry, index) =>
+    // A list is replaced as a whole: its entries are not patches.
+    convertEntry(field, entry, { ...context, isPartial: false, at: pointerTo(context.at, index) }),
+  );
+}
+
+function convertEntry({ source }: ReadField, raw: unknown, context: ReadContext): unknown {
+  const { kind, nested, name } = source;
+  if (kind === 'timestamp') return parseTimestamp(raw) ?? raw;
+  if (kind === 'other') {
+    if (!context.isMerged) openValueFaults(raw, context, name);
+    return raw;
+  }
+  if (!nested || !isPlainObject(raw)) return plainLeaf(source, raw);
+  if (context.depth < MAX_DEPTH) {
+    return readObject(nested, raw, { ...context, extras: [], depth: context.depth + 1 });
+  }
+  context.faults.add(context.at, fieldMessages.tooDeep(name));
+  return undefined;
+}
+
+/** Names with a special meaning for libraries that copy objects. */
+const HARMFUL = new Set(['__proto__', 'constructor', 'prototype']);
+
+/**
+ * Searches a value whose members no class declares for null, for values that the store or JSON cannot hold,
+ * and for harmful names, and checks its depth.
+ *
+ * @param name of the field, for sentences
+ */
+function openValueFaults(value: unknown, context: ReadContext, name: string, depth = 0): void {
+  const { faults, at } = context;
+  if (faults.isFull) return;
+  const isLost = typeof value === 'number' && !Number.isFinite(value);
+  if (isLost) return faults.add(at, fieldMessages.notFinite(name));
+  const isChanged = typeof value === 'string' && !isWellFormed(value);
+  if (isChanged) return faults.add(at, fieldMessages.malformedText(name));
+  if (typeof value !== 'object' || value === null) return;
+  if (depth >= MAX_DEPTH) return faults.add(at, fieldMessages.tooDeep(name));
+  if (Array.isArray(value)) {
+    Array.from(value as unknown[]).forEach((entry, index) => {
+      const inside = { ...context, isPartial: false, at: pointerTo(at, index) };
+      if (entry === null) faults.add(inside.at, fieldMessages.nullInList(name));
+      else openValueFaults(entry, inside, name, depth + 1);
+    });
+  } else if (isPlainObject(value)) {
+    for (const [member, child] of Object.entries(value)) {
+      const inside = { ...context, at: pointerTo(at, member) };
+      if (HARMFUL.has(member)) faults.add(inside.at, fieldMessages.harmfulName(member));
+      // A name in BSON ends there.
+      else if (member.includes('\0')) faults.add(at, fieldMessages.nulInName(name));
+      else if (!isWellFormed(member)) faults.add(at, fieldMessages.malformedText(name));
+      else if (child === null && !context.isPartial)
+        faults.add(inside.at, errorMessages.nullOnCreate(shorten(member)));
+      else openValueFaults(child, inside, name, depth + 1);
+    }
+  }
+}
+
+/** What the values of each kind are, for sentences, and whether a value is one. */
+const KINDS: Readonly<
+  Record<FieldKind, { shape: string; fits: (value: unknown, choices?: readonly unknown[]) => boolean }>
+> = {
+  text: { shape: 'a string', fits: (value) => typeof value === 'string' },
+  decimal: { shape: 'a decimal string', fits: (value) => typeof value === 'string' },
+  integer: { shape: 'a whole number', fits: Number.isInteger },
+  // JSON can write numbers that are too large for a double, such as 1e999.
+  number: { shape: 'a number', fits: Number.isFinite },
+  flag: { shape: 'true or false', fits: (value) => typeof value === 'boolean' },
+  timestamp: { shape: TIMESTAMP_SHAPE, fits: isTimestampDate },
+  identifier: { shape: 'an identifier of 24 hexadecimal digits', fits: isObjectId },
+  enum: { shape: 'one of ', fits: (value, choices) => choices?.includes(value) !== false },
+  nested: { shape: 'an object', fits: isPlainObject },
+  other: { shape: 'a value', fits: () => true },
+};
+
+/**
+ * A sentence about a value that is not of its field's kind; undefined if it is. Plain decorators accept such
+ * values: `@IsString({ each: true })` accepts a string for a list, and the store would then convert one to
+ * the other.
+ */
+function kindFault({ source }: ReadField, value: unknown): string | undefined {
+  const { name, list, kind, values, declaration } = source;
+  // A field decorator has its own sentence for everything that it rejects.
+  if (declaration) return undefined;
+  const entries: unknown[] = list && Array.isArray(value) ? value : [value];
+  const hasMalformedText = entries.some((entry) => typeof entry === 'string' && !isWellFormed(entry));
+  // Values without a class were checked when they were read.
+  if (hasMalformedText && kind !== 'other') return fieldMessages.malformedText(name);
+  const choices = kind === 'enum' ? values?.map((one) => JSON.stringify(one)).join(', ') : '';
+  const shape = KINDS[kind].shape + (choices ?? '');
+  const fits = (entry: unknown) => KINDS[kind].fits(entry, values);
+  if (!list) return fits(value) ? undefined : fieldMessages.wrongShape(name, shape);
+  if (!Array.isArray(value)) return fieldMessages.wrongShape(name, 'an array');
+  if (entries.some((entry) => entry === null || entry === undefined)) return fieldMessages.nullInList(name);
+  return entries.every(fits) ? undefined : fieldMessages.wrongShape(name, `an array, each entry ${shape}`);
+}
+
+/** Adds what validators reject, but for values that are left out because their fault is known. */
+function addErrors(
+  { property, constraints = {}, children = [] }: FieldError,
+  parent: string,
+  faults: FaultList,
+): void {
+  // An object whose class has no rules is reported without its own name.
+  const at = (property as string | undefined) === undefined ? parent : pointerTo(parent, property);
+  const [first] = Object.entries(constraints);
+  if (first && !faults.has(at)) {
+    const [name, detail] = first;
+    faults.add(
+      at,
+      name === 'unknownValue' ? fieldMessages.noFields : detail || fieldMessages.notValid(property),
+    );
+  }
+  for (const child of children) addErrors(child, at, faults);
+}
+
+/** Pointer to a member of an object or an entry of a list. */
+function pointerTo(parent: string, name: string | number): string {
+  return parent + toPointer([shorten(String(name))]);
+}
+
+/** A field name, cut to the length that a response may repeat. */
+export function shorten(name: string): string {
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+}
+
+/** Sentences about fields that no decorator's own sentence covers. */
+const fieldMessages = {
+  wrongShape: (name: string, shape: string) => `"${name}" must be ${shape}.`,
+  malformedText: (name: string) => `"${name}" must be well-formed Unicode, without lone surrogates.`,
+  notFinite: (name: string) => `"${name}" must not hold a number beyond the range of a double.`,
+  nulInName: (name: string) => `"${name}" must not hold a name with the character U+0000.`,
+  nullInList: (name: string) => `"${name}" must not hold null.`,
+  harmfulName: (name: string) => `"${name}" cannot be the name of a field.`,
+  tooDeep: (name: string) => `"${name}" is nested too deeply.`,
+  notValid: (name: string) => `"${name}" is not valid.`,
+  noFields: 'The object has no fields that could be checked.',
+};
 
 /**
  * Bodies that a reader has checked, and need not be checked again. A copy is another object and is checked

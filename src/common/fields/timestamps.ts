@@ -1,5 +1,8 @@
-import { TIMESTAMP_SHAPE } from './fault-list.js';
 import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+
+/** RFC 3339 as a field's sentence describes it. */
+export const TIMESTAMP_SHAPE =
+  'an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z';
 
 /** Options of `IsTimestamp`. */
 export interface TimestampOptions extends Omit<ScalarOptions<string>, 'default'> {
