@@ -9,9 +9,7 @@ export {
   readBody,
   streamBody,
 } from './body.js';
-export type { Reservation } from './byte-budget.js';
-export * from './client-limits.js';
-export { FairQueue, type FairQueueOptions, type QueueRefusal } from './fair-queue.js';
+export { clientOf, FairShare, isTenant, ownerAt, type QueuedPlace, type ShareLimits } from './fair-share.js';
 export { checkHarmless, nextTimeSlice, parseJson } from './json-body.js';
 export * from './negotiation.js';
 export * from './route-options.js';
@@ -22,5 +20,4 @@ export {
   StrictQueryInterceptor,
   TakesQuery,
 } from './strict-query.js';
-export { type Place, type TransferLimits, Transfers } from './transfers.js';
-export * from './turns.js';
+export { type PagePlace, type Place, type TransferLimits, Transfers } from './transfers.js';

@@ -1,15 +1,14 @@
+import type { ServerResponse } from 'node:http';
 import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
-import { ByteBudget } from './byte-budget.js';
-import { FairSlots, type SlotLimits, type SlotOwner, slotOwnerOf } from './client-limits.js';
-import { FairQueue } from './fair-queue.js';
+import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
+import { FairShare, ownerOf, type QueuedPlace, type ShareLimits } from './fair-share.js';
 
 /** Limits of answers that are made while they are sent; a client is a tenant or, without a token, an address. */
 export interface TransferLimits {
   /** Whole lists. @default { maxInAll: 64, maxPerClient: 16 } */
-  readonly lists: SlotLimits;
+  readonly lists: ShareLimits;
   /** Imports. @default { maxInAll: 16, maxPerClient: 4 } */
-  readonly imports: SlotLimits;
+  readonly imports: ShareLimits;
 }
 
 const LIMITS: TransferLimits = {
@@ -17,15 +16,30 @@ const LIMITS: TransferLimits = {
   imports: { maxInAll: 16, maxPerClient: 4 },
 };
 
-/** How many parts of lists are made at a time: while one waits for the database, another one is written. */
-const PARTS = { maxRunningRequests: 2, maxWaitMs: Infinity };
-
+/** How many parts of long answers are made at a time: while one waits for the database, another one is written. */
+const PARTS = { maxInAll: 2 };
 /** Time after which a part, such as one from a slow source, no longer blocks others. Unit: milliseconds. */
 const MAX_PART_MS = 50;
+
+/** A piece of the memory for large pages. Unit: bytes. */
+const PIECE = 262_144;
+/** The memory for large pages: 128 MiB, half of it for one client. Unit: pieces; milliseconds. */
+const MEMORY = { maxInAll: 512, maxPerClient: 256, maxWaitMs: 3_500 };
+/** How long a client may take nothing of its page while others wait for the memory. Unit: milliseconds. */
+const PATIENCE_MS = 2_000;
+/** How often that is looked at. Unit: milliseconds. */
+const CHECK_MS = 250;
+
+/** Where load is not limited, how many items of batches are carried out at a time. */
+const ITEMS = { maxInAll: 32 };
 
 declare module '../platform/index.js' {
   interface Platform {
     readonly transfers: Transfers;
+  }
+  interface RequestState {
+    /** The place of the request among the running ones; null before and after, and where load is not limited. */
+    load?: { place: QueuedPlace; deadline: NodeJS.Timeout } | null;
   }
 }
 
@@ -33,23 +47,47 @@ declare module '../platform/index.js' {
 export interface Place {
   /** Makes a part of the answer when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;
-  /** Aborted with an OverloadedError if the place goes to a client that has fewer. */
+  /** Aborted with an OverloadedError if the place goes to another client. */
   readonly lost: AbortSignal;
   /** Releases the place. Only the first call has an effect. */
   leave(): void;
 }
 
-/** The long answers of this process. They take turns, so that other requests need not wait for them. */
-export class Transfers {
-  /** Memory for answers that are held as a whole while they are sent. */
-  readonly budget = new ByteBudget();
-  private readonly slots: Readonly<Record<keyof TransferLimits, FairSlots>>;
-  private readonly parts = new FairQueue(PARTS, false);
+/** The memory of a page, which may be large. */
+export interface PagePlace extends Place {
+  /** Adjusts it to the real size of the page. Unit: bytes. */
+  resize(bytes: number): void;
+}
 
-  constructor(limits: Partial<TransferLimits> = {}) {
-    const slotsOf = (kind: keyof TransferLimits) =>
-      new FairSlots({ ...LIMITS, ...limits }[kind], (max) => new TooManyStreamsError(kind, max));
-    this.slots = { lists: slotsOf('lists'), imports: slotsOf('imports') };
+/** A page that is being sent. */
+interface Reader {
+  /** Since when its client takes nothing; undefined while a part is made. Unit: milliseconds. */
+  since?: number;
+  readonly giveUp: () => void;
+}
+
+/** A request with many items, and its answer. */
+export interface BatchRequest {
+  readonly request: HttpRequest;
+  readonly reply: HttpResponse;
+}
+
+/** The long answers, large pages and batches of this process. They take turns, so that other requests need not wait for them. */
+export class Transfers {
+  private readonly streams: Readonly<Record<keyof TransferLimits, FairShare>>;
+  private readonly parts = new FairShare(PARTS);
+  private readonly memory = new FairShare(MEMORY);
+  /** The pages that have memory. */
+  private readonly readers = new Set<Reader>();
+  private checking?: { readonly timer: NodeJS.Timeout; readonly since: number };
+
+  /** @param requests the places of requests, which the items of batches take, too */
+  constructor(
+    limits: Partial<TransferLimits> = {},
+    private readonly requests = new FairShare(ITEMS),
+  ) {
+    const { lists, imports } = { ...LIMITS, ...limits };
+    this.streams = { lists: new FairShare(lists), imports: new FairShare(imports) };
   }
 
   /**
@@ -59,26 +97,109 @@ export class Transfers {
    */
   place(kind: keyof TransferLimits, request: HttpRequest): Place {
     const lost = new AbortController();
-    const giveUp = () => lost.abort(new OverloadedError());
-    const owner = slotOwnerOf(request);
-    const leave = this.slots[kind].take(owner, giveUp);
-    return { turn: (make) => this.turn(owner, make), lost: lost.signal, leave };
+    const leave = this.streams[kind].hold(
+      ownerOf(request),
+      () => lost.abort(new OverloadedError()),
+      (max) => new TooManyStreamsError(kind, max),
+    );
+    return { turn: (make) => this.turn(request, make), lost: lost.signal, leave };
   }
 
-  /** A place for a page; their number is not limited. */
+  /** A place for a page that needs no memory of its own; their number is not limited. */
   pagePlace(request: HttpRequest): Place {
-    const owner = slotOwnerOf(request);
     return {
-      turn: (make) => this.turn(owner, make),
+      turn: (make) => this.turn(request, make),
       lost: new AbortController().signal,
       leave: () => undefined,
     };
   }
 
-  private async turn<T>(owner: SlotOwner, make: () => Promise<T>): Promise<T> {
-    const place = this.parts.placeFor(owner);
+  /**
+   * Waits for the memory of a large page. Meanwhile, others take the place of its request. While others wait, a
+   * client that takes nothing of its page loses its memory.
+   *
+   * @throws OverloadedError, TooManyRequestsError if it would not be free in time, or the client goes away
+   */
+  async largePage({ request, reply }: BatchRequest, bytes: number): Promise<PagePlace> {
+    const owner = ownerOf(request);
+    const size = Math.ceil(bytes / PIECE);
+    const place = this.memory.placeFor(owner, size);
+    if (this.memory.isFree(owner, size)) place.take(() => undefined);
+    else {
+      const refusal = this.memory.refusal(owner);
+      if (refusal) throw refusal;
+      const comeBack = stepAside(request, rawOf(reply));
+      const turn = untilTurn(place, rawOf(reply));
+      this.checking ??= {
+        timer: setInterval(() => this.endIdleReaders(), CHECK_MS).unref(),
+        since: performance.now(),
+      };
+      await turn;
+      await comeBack().catch((error: unknown) => {
+        place.leave();
+        throw error;
+      });
+    }
+    const lost = new AbortController();
+    const reader: Reader = { giveUp: () => lost.abort(new OverloadedError()) };
+    this.readers.add(reader);
+    return {
+      turn: async (make) => {
+        reader.since = undefined;
+        try {
+          return await this.turn(request, make);
+        } finally {
+          reader.since = performance.now();
+        }
+      },
+      lost: lost.signal,
+      resize: (real) => place.resize(real <= PIECE ? 0 : Math.ceil(real / PIECE)),
+      leave: () => {
+        this.readers.delete(reader);
+        place.leave();
+      },
+    };
+  }
+
+  /**
+   * Carries out the items of a batch, which begin in their order. The batch waits for one place, as a request of its client
+   * does, unless it still has that of its own request. While its client's share has more places, items are carried out
+   * in them at the same time. All of them are given back at the end.
+   *
+   * @returns the results, in the order of the items
+   * @throws OverloadedError if the client goes away before its turn
+   */
+  async carryOut<Item, Result>(
+    { request, reply }: BatchRequest,
+    items: readonly Item[],
+    carryOut: (item: Item) => Result | Promise<Result>,
+  ): Promise<Result[]> {
+    const owner = ownerOf(request);
+    const first = request.load ? undefined : this.requests.placeFor(owner);
+    if (first) await untilTurn(first, rawOf(reply));
+    const rest = items.entries();
+    const results: Result[] = [];
+    const work = async (place?: QueuedPlace) => {
+      try {
+        for (const [i, item] of rest) results[i] = await carryOut(item);
+      } finally {
+        place?.leave();
+      }
+    };
+    const works = [work(first)];
+    while (works.length < items.length) {
+      const place = this.requests.placeBeside(owner);
+      if (!place) break;
+      works.push(work(place));
+    }
+    await Promise.all(works);
+    return results;
+  }
+
+  private async turn<T>(request: HttpRequest, make: () => Promise<T>): Promise<T> {
+    const place = this.parts.placeFor(ownerOf(request));
     await new Promise<void>((resolve) => place.take(resolve));
-    const end = () => setImmediate(place.leave);
+    const end = () => setImmediate(() => place.leave());
     const timer = setTimeout(end, MAX_PART_MS);
     try {
       return await make();
@@ -87,4 +208,45 @@ export class Transfers {
       end();
     }
   }
+
+  private endIdleReaders(): void {
+    if (!this.checking) return;
+    const before = performance.now() - PATIENCE_MS;
+    // Nobody had to hurry before others waited.
+    if (this.checking.since < before)
+      for (const { since = Infinity, giveUp } of this.readers) if (since < before) giveUp();
+    if (this.memory.waiting > 0) return;
+    clearInterval(this.checking.timer);
+    this.checking = undefined;
+  }
+}
+
+/** Gives up the place of a request while it waits for something else; returns a function that waits for it again. */
+function stepAside(request: HttpRequest, raw: ServerResponse): () => Promise<void> {
+  const { load } = request;
+  load?.place.leave();
+  return async () => {
+    // Unless the request has been given up.
+    if (load && load === request.load) await untilTurn(load.place, raw);
+  };
+}
+
+/**
+ * Waits for a place.
+ *
+ * @throws OverloadedError if the response is closed before
+ */
+function untilTurn(place: QueuedPlace, raw: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => {
+      place.leave();
+      reject(new OverloadedError());
+    };
+    if (raw.destroyed || raw.writableEnded) return giveUp();
+    raw.once('close', giveUp);
+    place.take(() => {
+      raw.off('close', giveUp);
+      resolve();
+    });
+  });
 }

@@ -10,16 +10,9 @@ import {
 import type { Socket } from 'node:net';
 import { devNull } from 'node:os';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  errorMessages,
-  FrameworkError,
-  OUTAGE,
-  OverloadedError,
-  PROBLEM_CONTENT_TYPE,
-  toProblem,
-} from '../errors/index.js';
+import { errorMessages, FrameworkError, OUTAGE, PROBLEM_CONTENT_TYPE, toProblem } from '../errors/index.js';
 import { whenClosed } from '../platform/index.js';
-import { FairSlots, hasBody, slotOwner } from '../http/index.js';
+import { FairShare, hasBody, ownerAt } from '../http/index.js';
 import { SECURITY_HEADERS } from './responses.js';
 
 /** How many connections there may be, and how long a client may take before its connection is closed. */
@@ -65,11 +58,9 @@ const MAX_RESERVED = 3 / 4;
 export function boundConnections(server: Server, maxConnections: number): void {
   const descriptors = maxDescriptors();
   const room = descriptors - Math.min(RESERVE, Math.floor(descriptors * MAX_RESERVED));
-  const limits = { maxInAll: Math.min(maxConnections, room), maxPerClient: Infinity };
-  const slots = new FairSlots(limits, () => new OverloadedError());
+  const share = new FairShare({ maxInAll: Math.min(maxConnections, room) });
   server.on('connection', (socket: Socket) => {
-    const owner = slotOwner(socket.remoteAddress ?? '');
-    const leave = slots.takeAnyway(owner, () => void socket.destroy());
+    const leave = share.holdAnyway(ownerAt(socket.remoteAddress), () => void socket.destroy());
     socket.once('close', leave);
   });
 }

@@ -81,7 +81,7 @@ export async function createCrudApp(
     bodyParser: false,
     abortOnError: false,
   });
-  await configureApp(app, settings);
+  await configureApp(app, settings, limits);
   if (docs) useExplorer(app, docs);
   return app;
 }
@@ -95,7 +95,11 @@ function defined<T extends object>(options: T): T {
  * Sets up everything that all features share: security headers, CORS, load limits, figures,
  * and errors.
  */
-async function configureApp(app: NestFastifyApplication, settings: AppSettings): Promise<void> {
+async function configureApp(
+  app: NestFastifyApplication,
+  settings: AppSettings,
+  limits?: Partial<TransferLimits>,
+): Promise<void> {
   useSecurityHeaders(app.getHttpAdapter().getInstance());
   if (settings.corsOrigins.length > 0) {
     await app.register(fastifyCors, {
@@ -112,7 +116,7 @@ async function configureApp(app: NestFastifyApplication, settings: AppSettings):
   }
   // After CORS, so that pages can read rejections, too.
   const fastify = app.getHttpAdapter().getInstance();
-  const turns = await useLoadControl(fastify, settings);
-  useRequestMetrics(fastify, app.get(Metrics, { strict: false }), turns);
+  const requests = await useLoadControl(fastify, settings, limits);
+  useRequestMetrics(fastify, app.get(Metrics, { strict: false }), requests);
   app.useGlobalFilters(new ProblemFilter());
 }

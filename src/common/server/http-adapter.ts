@@ -15,7 +15,6 @@ import {
   pathOf,
 } from '../errors/index.js';
 import type { RequestLine } from '../platform/index.js';
-import { type TransferLimits, Transfers } from '../http/index.js';
 import { useBodyParsing, useBodyTimeout } from './body-parsing.js';
 import {
   boundConnections,
@@ -37,7 +36,7 @@ interface HttpOptions {
   /** Proxies whose `X-Forwarded-For` is trusted: addresses or ranges of addresses. */
   trustedProxies: string[];
   logger: FastifyBaseLogger;
-  limits?: Partial<ConnectionLimits & TransferLimits>;
+  limits?: Partial<ConnectionLimits>;
 }
 
 /** How long a connection stays open after an answer while the server closes. Unit: milliseconds. */
@@ -101,7 +100,6 @@ export function createHttpAdapter({
   useStagedClose(fastify);
   useCacheControl(fastify);
   useCompression(fastify);
-  fastify.decorate('transfers', new Transfers(limits));
   // If an answer ends after the others were closed, its connection would delay the shutdown as long as its
   // client keeps it.
   fastify.addHook('preClose', (done) => {
@@ -170,8 +168,6 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The error of a request whose method or path has no route. */
     pathErrorOf: (request: RequestLine) => DomainError;
-    /** The long responses of this process. */
-    transfers: Transfers;
   }
 }
 

@@ -32,7 +32,7 @@ export async function carryOut(
   };
   for (const run of runsOf(operations, independence(items.controller, service))) {
     await nextTimeSlice();
-    const answered = await items.request.platform.carryOutInTurn(items, run, one);
+    const answered = await items.request.platform.transfers.carryOut(items, run, one);
     isLost ||= answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE');
     results.push(...answered.map((result) => items.sent(result)));
   }

@@ -71,9 +71,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const rest = { ...(count !== undefined && { count }), ...cursors };
     const isLarge = isLargePage(request);
     const results = await showAll(records, context);
-    const place = request.platform.transfers.pagePlace(request);
-    if (type === NDJSON_TYPE) return file(each(results), type, NDJSON, place);
-    return isLarge ? file(each(results), type, pageOf(rest), place) : { results, ...rest };
+    if (type === LIST_TYPES[0] && !isLarge) return { results, ...rest };
+    const place = (isLarge && request.pagePlace) || request.platform.transfers.pagePlace(request);
+    return file(each(results), type, type === NDJSON_TYPE ? NDJSON : pageOf(rest), place);
   },
   count: (count) => ({ count }),
   get: async (record, context) => {

@@ -1,4 +1,4 @@
-import { type Reservation, stepAside } from '../../http/index.js';
+import type { PagePlace } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, rawOf, whenClosed } from '../../platform/index.js';
 import { bytesOf, followSize } from '../store/ordered-reads.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -12,8 +12,8 @@ const FIRST_GUESS = 65_536;
 
 declare module '../../platform/index.js' {
   interface RequestState {
-    /** Memory reserved for the requested page, if it may be large. */
-    pageReservation?: Reservation;
+    /** The memory of the requested page, if it may be large. */
+    pagePlace?: PagePlace;
     /** Size of the page's records. Unit: bytes. */
     pageBytes?: number;
   }
@@ -26,7 +26,7 @@ const sizes = new WeakMap<CrudDefinition, number>();
  * Waits until there is memory for the requested page; the memory is released when the answer has been sent.
  * While a request waits, others take its place.
  *
- * @throws OverloadedError if no memory becomes free in time
+ * @throws OverloadedError, TooManyRequestsError if no memory becomes free in time
  */
 export async function reservePage(
   request: HttpRequest,
@@ -36,20 +36,17 @@ export async function reservePage(
 ): Promise<void> {
   const bytes = limit * (sizes.get(definition) ?? FIRST_GUESS);
   if (bytes <= SMALL) return;
-  const { budget } = request.platform.transfers;
-  const comeBack = budget.isFree(request, bytes) ? undefined : stepAside(request);
-  const reservation = await budget.reserve(request, bytes);
-  if (rawOf(reply).destroyed) reservation.release();
-  whenClosed(rawOf(reply), () => reservation.release());
-  request.pageReservation = reservation;
-  await comeBack?.();
+  const place = await request.platform.transfers.largePage({ request, reply }, bytes);
+  if (rawOf(reply).destroyed) place.leave();
+  whenClosed(rawOf(reply), () => place.leave());
+  request.pagePlace = place;
 }
 
 /** Records how much memory a page really takes. */
 export function notePage({ request, definition }: AnswerContext, records: readonly object[]): void {
   const bytes = records.reduce((sum, record) => sum + bytesOf(record), 0);
   request.pageBytes = bytes;
-  request.pageReservation?.resize(bytes <= SMALL ? 0 : bytes);
+  request.pagePlace?.resize(bytes);
   // The size of partial records tells nothing about whole ones.
   if (records.length === 0 || request.crudQuery?.fields) return;
   sizes.set(definition, followSize(sizes.get(definition), bytes / records.length));

@@ -27,7 +27,6 @@ export function useFastify(fastify: FastifyInstance, parts: PlatformParts, close
   fastify.addHook('preClose', (done) => done(void close()));
   const platform: Platform = {
     ...parts,
-    ...(isOurs && { carryOutInTurn: fastify.carryOutInTurn }),
     transfers: isOurs ? fastify.transfers : new Transfers(),
     pathErrorOf: isOurs ? fastify.pathErrorOf : () => new PathNotFoundError(false),
     elapsedMs: (response) => (response as FastifyReply).elapsedTime,

@@ -6,17 +6,13 @@ import {
   type ModuleRef,
 } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { type CarryOutInTurn, carryOutTogether } from '../../http/index.js';
 import { BODY_LIMIT, type Platform } from '../../platform/index.js';
 import { useExpress } from './express.js';
 import { useFastify } from './fastify.js';
 import { SubRequests } from './sub-requests.js';
 
 /** What the platform does not decide. */
-export type PlatformParts = Pick<
-  Platform,
-  'hasGlobalEnhancers' | 'carryOutInTurn' | 'bodyLimit' | 'closing' | 'subRequests'
->;
+export type PlatformParts = Pick<Platform, 'hasGlobalEnhancers' | 'bodyLimit' | 'closing' | 'subRequests'>;
 
 /**
  * Prepares the server of an application for resources, before its routes exist.
@@ -42,7 +38,6 @@ export function usePlatform(adapter: AbstractHttpAdapter, moduleRef: ModuleRef):
     closing: closing.signal,
     subRequests: new SubRequests(moduleRef),
     hasGlobalEnhancers,
-    carryOutInTurn: fewAtATime(),
     bodyLimit: bodyLimitOf({ httpAdapter: adapter }),
   };
   if (type === 'express') useExpress(adapter.getInstance(), parts);
@@ -60,17 +55,4 @@ export function bodyLimitOf({ httpAdapter }: Partial<HttpAdapterHost>): number {
 /** The global guards, interceptors and filters of the application, for which Nest has no other public place. */
 export function configOf(moduleRef: ModuleRef): ApplicationConfig {
   return moduleRef['container'].applicationConfig ?? new ApplicationConfig();
-}
-
-/** Number of items that all batches together carry out at a time, beside one of each, where load is not limited. */
-const TOGETHER = 8;
-
-function fewAtATime(): CarryOutInTurn {
-  let free = TOGETHER;
-  const take = () => {
-    if (free === 0) return undefined;
-    free -= 1;
-    return { leave: () => void (free += 1) };
-  };
-  return (_batch, items, carryOut) => carryOutTogether(items, carryOut, undefined, take);
 }

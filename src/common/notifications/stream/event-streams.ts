@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Batches } from '../../database/index.js';
 import { ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
-import { FairSlots } from '../../http/index.js';
+import { FairShare } from '../../http/index.js';
 import { EventLog, type EventRecord } from '../log/event-log.js';
 import { EventFeed } from './event-feed.js';
 import { inTurns, openingFrame } from './event-frames.js';
@@ -33,7 +33,7 @@ export interface StreamRequest {
 export class EventStreams implements OnModuleInit {
   private readonly streams = new Set<EventStream>();
   /** Includes streams that are being opened. */
-  private readonly slots: FairSlots;
+  private readonly slots: FairShare;
   private readonly expiries = new ExpirySchedule();
   private heartbeat?: NodeJS.Timeout;
   private closing = false;
@@ -51,8 +51,7 @@ export class EventStreams implements OnModuleInit {
     private readonly adapterHost: HttpAdapterHost,
     @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
   ) {
-    const limits = { maxInAll: options.maxInAll, maxPerClient: options.maxPerTenant };
-    this.slots = new FairSlots(limits, (max) => new TooManyStreamsError('events', max));
+    this.slots = new FairShare({ maxInAll: options.maxInAll, maxPerClient: options.maxPerTenant });
   }
 
   /** The server waits for its connections when it closes, so streams have to end before. */
@@ -76,7 +75,11 @@ export class EventStreams implements OnModuleInit {
     const { tenant, expires } = request;
     const response = reply.raw;
     if (this.closing) throw new ShuttingDownError();
-    const leaveSlot = this.slots.take({ group: tenant, client: tenant }, () => response.destroy());
+    const leaveSlot = this.slots.hold(
+      { group: tenant, client: tenant },
+      () => response.destroy(),
+      (max) => new TooManyStreamsError('events', max),
+    );
     // Also emitted after an error response.
     response.once('close', leaveSlot);
     const start = await this.startOf(request);
