@@ -1,5 +1,5 @@
 import { Param } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import {
   AuditEntry,
@@ -7,54 +7,28 @@ import {
   CrudAction,
   CrudController,
   CrudModule,
-  crudOptions,
   UpdatedResult,
 } from '../../src/common/crud/index.js';
-import { IsReference, IsText, schemaOf } from '../../src/common/fields/index.js';
+import { IsReference, schemaOf } from '../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
+import { resource, feature } from './resource.js';
 
-export class LetterInput {
-  @IsText({ max: 100 }) text!: string;
-}
+const OF_TENANT = {
+  kept: { tenant: Prop({ type: Types.ObjectId }) },
+  isolationFields: { all: { tenant: currentTenant } },
+};
 
-@Schema({ timestamps: true })
-export class Letter extends LetterInput {
-  @Prop({ type: String, select: false }) secret?: string;
-  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
-}
-
-class StampInput {
-  @IsReference(() => Letter) letter!: string;
-}
-
-@Schema({ timestamps: true })
-class Stamp extends StampInput {
-  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
-}
-
-class NoteInput {
-  @IsText({ max: 100 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Note extends NoteInput {
-  @Prop({ type: Date }) deletedAt?: Date;
-  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
-}
-
-const OF_TENANT = { all: { tenant: currentTenant } };
-
-const letters = crudOptions({
-  entity: Letter,
-  input: LetterInput,
+/** Audited letters with a hidden field. */
+export const letters = resource({
   name: 'letters',
-  schema: schemaOf(Letter).index({ tenant: 1, text: 1 }, { unique: true }),
-  isolationFields: OF_TENANT,
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, secret: Prop({ type: String, select: false }) },
   hooks: { beforeCreate: ({ record }) => void (record.secret = 'of a hook') },
   bulk: true,
   import: true,
   audit: { keptDays: 30 },
 });
+letters.schema = schemaOf(letters.entity).index({ tenant: 1, text: 1 }, { unique: true });
 
 class LettersController extends CrudController(letters) {
   @CrudAction(letters, {
@@ -74,19 +48,17 @@ class LettersController extends CrudController(letters) {
 /** Audited letters with a hidden field, stamps that a letter takes with it, notes with an archive, and a resource that shows the audit records. */
 export const AUDITED = [
   CrudModule.forFeature(letters, { controller: LettersController }),
-  CrudModule.forFeature({
-    entity: Stamp,
-    input: StampInput,
+  feature({
     name: 'stamps',
-    isolationFields: OF_TENANT,
-    references: { letter: { to: Letter, check: false, onDelete: 'cascade' } },
+    fields: { letter: IsReference(() => letters.entity) },
+    ...OF_TENANT,
+    references: { letter: { to: letters.entity, check: false, onDelete: 'cascade' } },
     audit: true,
   }),
-  CrudModule.forFeature({
-    entity: Note,
-    input: NoteInput,
+  feature({
     name: 'notes',
-    isolationFields: OF_TENANT,
+    ...OF_TENANT,
+    kept: { ...OF_TENANT.kept, deletedAt: Prop({ type: Date }) },
     archive: { field: 'deletedAt' },
     audit: true,
   }),
@@ -95,7 +67,7 @@ export const AUDITED = [
     input: AuditEntryInput,
     name: 'audits',
     disable: ['create', 'update', 'del'],
-    isolationFields: OF_TENANT,
+    isolationFields: OF_TENANT.isolationFields,
     query: { filter: ['resource', 'record', 'outcome'] },
   }),
 ];

@@ -1,74 +1,83 @@
 import { Injectable } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudModule, type CrudReference, type Presented } from '../../src/common/crud/index.js';
+import { CrudModule, type CrudReference } from '../../src/common/crud/index.js';
 import { IsIdentifier, IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
-import { claim, currentTenant, routeParam, type TenantContext } from '../../src/common/tenancy/index.js';
+import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
 import { createResourceApp } from './resource-app.js';
+import { resource, type Outline } from './resource.js';
 
 export class NameInput {
   @IsText({ max: 1_000 }) name!: string;
 }
 
-class Owned extends NameInput {
-  @IsIdentifier() tenant!: string;
-}
+const optional = { optional: true };
+const kept = { tenant: IsIdentifier() };
+const ofTenant = { tenant: currentTenant };
+const written = { create: ofTenant, update: ofTenant, del: ofTenant };
+const named = (outline: Outline) => resource({ fields: NameInput, ...outline });
 
 /** Of one tenant, and hidden in part. */
-@Schema({ timestamps: true })
-class Team extends Owned {
-  @Prop({ select: false, default: 'secret' }) password?: string;
-}
-
+const teams = named({
+  name: 'teams',
+  kept: { ...kept, password: Prop({ type: String, select: false, default: 'secret' }) },
+  isolationFields: { all: ofTenant },
+});
 /** Public unless it is archived, and shown otherwise to its own tenant. */
-@Schema({ timestamps: true })
-class Article extends Owned {
-  @IsTimestamp({ optional: true }) deletedAt?: Date;
-}
-
+const articles = named({
+  name: 'articles',
+  kept: { ...kept, deletedAt: IsTimestamp(optional) },
+  isolationFields: written,
+  visible: { deletedAt: null },
+  output: ({ _id, name, tenant }, caller) => ({ _id, name, mine: caller.tenant === tenant }) as object,
+});
 /** Of one person. */
-@Schema({ timestamps: true })
-class Diary extends NameInput {
-  @Prop() owner!: string;
-}
-
-@Schema({ timestamps: true })
-class Section extends Owned {}
-
+const diaries = named({
+  name: 'diaries',
+  kept: { owner: Prop({ type: String }) },
+  isolationFields: { all: { owner: claim('sub') } },
+});
+const sections = named({ name: 'sections', kept, isolationFields: { all: ofTenant } });
 /** Everybody's who may read the section that it is below of. */
-@Schema({ timestamps: true })
-class Leaf extends NameInput {
-  @Prop() realm!: string;
-  @IsReference(() => Section) section!: string;
+const leaves = named({
+  name: 'leaves',
+  path: 'sections/:sectionId/leaves',
+  parent: { entity: sections.entity, param: 'sectionId', field: 'section' },
+  kept: { realm: Prop({ type: String }), section: IsReference(() => sections.entity) },
+  isolationFields: { all: { realm: claim('realm') } },
+  references: { section: { to: sections.entity } },
+});
+const shops = named({
+  name: 'shops',
+  path: 'regions/:region/shops',
+  kept: { region: Prop({ type: String }) },
+  isolationFields: { all: { region: routeParam('region') } },
+});
+
+@Injectable()
+class NobodyGuard {
+  canActivate(): boolean {
+    return false;
+  }
 }
 
-@Schema({ timestamps: true })
-class Shop extends NameInput {
-  @Prop() region!: string;
-}
-
-@Schema({ timestamps: true })
-class Memo extends NameInput {}
-
-@Schema({ timestamps: true })
-class Draft extends NameInput {}
+const memos = named({ name: 'memos', routes: { get: { guards: [NobodyGuard] } } });
+const drafts = named({ name: 'drafts', disable: ['get'] });
 
 class LineInput {
-  @IsReference(() => Article, { optional: true }) article?: string;
+  @IsReference(() => articles.entity, optional) article?: string;
   @IsText({ max: 20 }) note!: string;
 }
 
-const optional = { optional: true };
-
 class ItemInput extends NameInput {
-  @IsReference(() => Team, optional) team?: string;
-  @IsListOf(IsReference(() => Article), { max: 1_000, optional: true }) articles?: string[];
-  @IsListOf(() => LineInput, { max: 9, optional: true }) lines?: LineInput[];
-  @IsReference(() => Diary, optional) diary?: string;
-  @IsReference(() => Leaf, optional) leaf?: string;
-  @IsReference(() => Shop, optional) shop?: string;
-  @IsReference(() => Memo, optional) memo?: string;
-  @IsReference(() => Draft, optional) draft?: string;
+  @IsReference(() => teams.entity, optional) team?: string;
+  @IsListOf(IsReference(() => articles.entity), { max: 1_000, ...optional }) articles?: string[];
+  @IsListOf(() => LineInput, { max: 9, ...optional }) lines?: LineInput[];
+  @IsReference(() => diaries.entity, optional) diary?: string;
+  @IsReference(() => leaves.entity, optional) leaf?: string;
+  @IsReference(() => shops.entity, optional) shop?: string;
+  @IsReference(() => memos.entity, optional) memo?: string;
+  @IsReference(() => drafts.entity, optional) draft?: string;
   @IsReference(() => Item, optional) next?: string;
 }
 
@@ -84,93 +93,34 @@ class Task extends ItemInput {
   @IsIdentifier() tenant!: string;
 }
 
-@Injectable()
-class NobodyGuard {
-  canActivate(): boolean {
-    return false;
-  }
-}
-
 // Unchecked, so that the tests can refer to anything.
 const unchecked = (to: CrudReference['to']): CrudReference => ({ to, check: false });
 const references = {
-  team: unchecked(Team),
-  articles: unchecked(Article),
-  'lines.article': unchecked(Article),
-  diary: unchecked(Diary),
-  leaf: unchecked(Leaf),
-  shop: unchecked(Shop),
-  memo: unchecked(Memo),
-  draft: unchecked(Draft),
+  team: unchecked(teams.entity),
+  articles: unchecked(articles.entity),
+  'lines.article': unchecked(articles.entity),
+  diary: unchecked(diaries.entity),
+  leaf: unchecked(leaves.entity),
+  shop: unchecked(shops.entity),
+  memo: unchecked(memos.entity),
+  draft: unchecked(drafts.entity),
   next: unchecked(Item),
 };
 /** The paths that items and tasks can have expanded, as an error lists them. */
 export const PATHS = Object.keys(references).join(', ');
-const ofTenant = { tenant: currentTenant };
-const written = { create: ofTenant, update: ofTenant, del: ofTenant };
 
 /** Starts a service in which items and tasks refer to records that callers may read, or not, for every reason there is. */
 export const createReferringApp = () =>
   createResourceApp(
-    CrudModule.forFeature({
-      entity: Team,
-      input: NameInput,
-      name: 'teams',
-      isolationFields: { all: ofTenant },
-    }),
-    CrudModule.forFeature({
-      entity: Article,
-      input: NameInput,
-      name: 'articles',
-      isolationFields: written,
-      visible: { deletedAt: null },
-      output: ({ _id, name, tenant }: Presented<Article>, caller: TenantContext) => ({
-        _id,
-        name,
-        mine: caller.tenant === tenant,
-      }),
-    }),
-    CrudModule.forFeature({
-      entity: Diary,
-      input: NameInput,
-      name: 'diaries',
-      isolationFields: { all: { owner: claim('sub') } },
-    }),
-    CrudModule.forFeature({
-      entity: Section,
-      input: NameInput,
-      name: 'sections',
-      isolationFields: { all: ofTenant },
-    }),
-    CrudModule.forFeature({
-      entity: Leaf,
-      input: NameInput,
-      name: 'leaves',
-      path: 'sections/:sectionId/leaves',
-      parent: { entity: Section, param: 'sectionId', field: 'section' },
-      isolationFields: { all: { realm: claim('realm') } },
-      references: { section: { to: Section } },
-    }),
-    CrudModule.forFeature({
-      entity: Shop,
-      input: NameInput,
-      name: 'shops',
-      path: 'regions/:region/shops',
-      isolationFields: { all: { region: routeParam('region') } },
-    }),
-    CrudModule.forFeature({
-      entity: Memo,
-      input: NameInput,
-      name: 'memos',
-      routes: { get: { guards: [NobodyGuard] } },
-    }),
-    CrudModule.forFeature({ entity: Draft, input: NameInput, name: 'drafts', disable: ['get'] }),
+    ...[teams, articles, diaries, sections, leaves, shops, memos, drafts].map((options) =>
+      CrudModule.forFeature(options),
+    ),
     CrudModule.forFeature({
       entity: Item,
       input: ItemInput,
       name: 'items',
       isolationFields: written,
-      references: { ...references, reviewer: unchecked(Team) },
+      references: { ...references, reviewer: unchecked(teams.entity) },
     }),
     CrudModule.forFeature({
       entity: Task,

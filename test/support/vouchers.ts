@@ -1,87 +1,48 @@
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { type CrudHooks, CrudModule, type CrudOptions, crudOptions } from '../../src/common/crud/index.js';
+import { type CrudHooks, CrudModule } from '../../src/common/crud/index.js';
 import { IsReference, IsText } from '../../src/common/fields/index.js';
 import { currentTenant } from '../../src/common/tenancy/index.js';
-
-class ShopInput {
-  @IsText({ min: 1, max: 20 }) name!: string;
-}
-
-/** What vouchers are for. */
-@Schema({ timestamps: true })
-class Shop extends ShopInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-}
-
-/** The body of a voucher. */
-export class VoucherInput {
-  @Prop({ unique: true }) @IsText({ min: 1, max: 20, example: 'SPRING' }) code!: string;
-  @Prop({ unique: true, sparse: true }) @IsText({ max: 20, optional: true }) serial?: string;
-  @IsReference(() => Shop, { optional: true }) shop?: string;
-}
-
-/** A record with values that no two live ones share. */
-@Schema({ timestamps: true })
-export class Voucher extends VoucherInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-  @Prop({ type: Date }) endedAt?: Date;
-}
-
-class StampInput {
-  @IsText({ min: 1, max: 20 }) text!: string;
-}
-
-/** A record below a voucher. */
-@Schema({ timestamps: true })
-class Stamp extends StampInput {
-  @Prop({ type: Types.ObjectId, required: true }) voucher!: Types.ObjectId;
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-}
-
-class SaleInput {
-  @IsReference(() => Voucher) voucher!: string;
-}
-
-/** A record that refers to a voucher, and cannot do without it. */
-@Schema({ timestamps: true })
-class Sale extends SaleInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-}
+import { resource, feature, type Made } from './resource.js';
 
 const isolationFields = { all: { tenant: currentTenant } };
+const kept = { tenant: Prop({ type: Types.ObjectId, required: true }) };
+const short = IsText({ min: 1, max: 20 });
 
-/** Options of the vouchers, with hooks of a test's own. */
-export function voucherOptions(
-  hooks: CrudHooks<Voucher, VoucherInput> = {},
-): CrudOptions<Voucher, VoucherInput> {
-  return crudOptions({
-    entity: Voucher,
-    input: VoucherInput,
-    name: 'vouchers',
-    isolationFields,
-    archive: { field: 'endedAt' },
-    references: { shop: { to: Shop, onDelete: 'restrict' } },
-    hooks,
-  });
-}
+/** What vouchers are for. */
+const shops = resource({ name: 'shops', fields: { name: short }, kept, isolationFields });
 
-/** The resources below and around the vouchers. */
+/** Options of records with values that no two live ones share, with hooks of a test's own. */
+const vouchers = resource({
+  name: 'vouchers',
+  fields: {
+    code: [Prop({ type: String, unique: true }), IsText({ min: 1, max: 20, example: 'SPRING' })],
+    serial: [Prop({ type: String, unique: true, sparse: true }), IsText({ max: 20, optional: true })],
+    shop: IsReference(() => shops.entity, { optional: true }),
+  },
+  kept: { ...kept, endedAt: Prop({ type: Date }) },
+  isolationFields,
+  archive: { field: 'endedAt' },
+  references: { shop: { to: shops.entity, onDelete: 'restrict' } },
+});
+export const voucherOptions = (hooks: CrudHooks<Made, Made> = {}) => ({ ...vouchers, hooks });
+
+/** The resources of what is below a voucher, of what refers to one, and of what one refers to. */
 export const relatives = [
-  CrudModule.forFeature({ entity: Shop, input: ShopInput, name: 'shops', isolationFields }),
-  CrudModule.forFeature({
-    entity: Stamp,
-    input: StampInput,
+  CrudModule.forFeature(shops),
+  feature({
     name: 'stamps',
     path: 'vouchers/:voucherId/stamps',
-    parent: { entity: Voucher, param: 'voucherId', field: 'voucher' },
+    parent: { entity: vouchers.entity, param: 'voucherId', field: 'voucher' },
+    fields: { text: short },
+    kept: { ...kept, voucher: Prop({ type: Types.ObjectId, required: true }) },
     isolationFields,
   }),
-  CrudModule.forFeature({
-    entity: Sale,
-    input: SaleInput,
+  feature({
     name: 'sales',
+    fields: { voucher: IsReference(() => vouchers.entity) },
+    kept,
     isolationFields,
-    references: { voucher: { to: Voucher, onDelete: 'cascade' } },
+    references: { voucher: { to: vouchers.entity, onDelete: 'cascade' } },
   }),
 ];

@@ -2,12 +2,13 @@
 import { mongo, Types } from 'mongoose';
 import { type CrudService, getCrudServiceToken } from '../../../src/common/crud/index.js';
 import { scopeOf } from '../../../src/common/tenancy/index.js';
-import { AUDITED, Letter, type LetterInput } from '../../support/audited-letters.js';
+import { AUDITED, letters } from '../../support/audited-letters.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
+import type { Made } from '../../support/resource.js';
 
 const token = await tokenOf(ACME, { sub: 'ann' });
 
@@ -158,7 +159,7 @@ describe('the audit records of a resource', () => {
   });
 
   it('cover writes in code, without a request', async () => {
-    const service = app.app.get<CrudService<Letter, LetterInput>>(getCrudServiceToken(Letter), {
+    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(letters.entity), {
       strict: false,
     });
     await service.create(scopeOf({ tenant: ACME }), { text: 'By a job' });

@@ -1,45 +1,31 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
-import { ApiProperty } from '@nestjs/swagger';
 import { Types } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
+import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
 import { plansOf, type QueryPlan } from '../../support/query-plans.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp, useApp } from '../../support/test-app.js';
+import { feature } from '../../support/resource.js';
 
 const token = await tokenOf(ACME);
 
-class LetterInput {
-  @Prop({ type: String, required: true }) @IsText({ min: 1, max: 100, example: 'Dear Ada' }) title!: string;
-}
-
-/** Isolated in every action, reads included. */
-@Schema({ timestamps: true })
-class Letter extends LetterInput {
-  @Prop({ type: Types.ObjectId, required: true }) @ApiProperty({ type: String }) tenant!: Types.ObjectId;
-}
-
-/** Public to read; counted per tenant. */
-@Schema({ timestamps: true })
-class Parcel extends LetterInput {
-  @Prop({ type: Types.ObjectId, required: true }) @ApiProperty({ type: String }) tenant!: Types.ObjectId;
-}
-
 const tenant = { tenant: currentTenant };
-const letters = CrudModule.forFeature({
-  entity: Letter,
-  input: LetterInput,
+const titled = {
+  fields: { title: IsText({ min: 1, max: 100, example: 'Dear Ada' }) },
+  kept: { tenant: IsIdentifier() },
+};
+/** Isolated in every action, reads included. */
+const letters = feature({
   name: 'letters',
+  ...titled,
   query: { filter: ['title'], sort: ['title', ['-title', '-updatedAt']] },
-  isolationFields: { get: tenant, count: tenant, create: tenant, update: tenant, del: tenant },
+  isolationFields: { all: tenant },
 });
-const parcels = CrudModule.forFeature({
-  entity: Parcel,
-  input: LetterInput,
+/** Public to read; counted per tenant. */
+const parcels = feature({
   name: 'parcels',
+  ...titled,
   isolationFields: { count: tenant, create: tenant },
 });
 

@@ -10,10 +10,11 @@ import {
   expectUnauthenticated,
 } from '../../support/problems.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { createResourceApp, resourceRoot } from '../../support/resource-app.js';
+import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
 import { acme, globex } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
-import { relatives, type Voucher, type VoucherInput, voucherOptions } from '../../support/vouchers.js';
+import { createTestApp } from '../../support/test-app.js';
+import { relatives, voucherOptions } from '../../support/vouchers.js';
+import type { Made } from '../../support/resource.js';
 
 const { mongo } = mongoose;
 const PATH = '/vouchers';
@@ -22,22 +23,22 @@ const NOBODY = '0123456789abcdef01234567';
 /** What both hooks of an update are told. */
 interface Told {
   action: string;
-  record: { endedAt?: unknown };
-  previous: { endedAt?: unknown };
+  record: Made;
+  previous: Made;
 }
 
 /** The hooks of the test that runs. */
-let hooks: CrudHooks<Voucher, VoucherInput> = {};
-let app: TestApp;
-beforeAll(async () => {
-  const options = voucherOptions({
-    beforeUpdate: (context) => hooks.beforeUpdate?.(context),
-    afterUpdate: (context) => hooks.afterUpdate?.(context),
-    beforeDel: (context) => hooks.beforeDel?.(context),
-  });
-  app = await createResourceApp(CrudModule.forFeature(options), ...relatives);
-});
-afterAll(() => app.close());
+let hooks: CrudHooks<Made, Made> = {};
+const app = useResourceApp(
+  CrudModule.forFeature(
+    voucherOptions({
+      beforeUpdate: (context) => hooks.beforeUpdate?.(context),
+      afterUpdate: (context) => hooks.afterUpdate?.(context),
+      beforeDel: (context) => hooks.beforeDel?.(context),
+    }),
+  ),
+  ...relatives,
+);
 beforeEach(async () => {
   hooks = {};
   await app.empty();
