@@ -1,11 +1,6 @@
-export * from './request.errors.js';
-export * from './domain.error.js';
 export * from './error-messages.js';
-export * from './to-domain-error.js';
-export * from './feature.error.js';
-export * from './load.errors.js';
+export * from './errors.js';
 export * from './log-text.js';
-export * from './problem.dto.js';
-export * from './problem.filter.js';
-export * from './record.errors.js';
-export type { ExampleContext } from './problem-examples.js';
+export * from './problem-docs.js';
+export * from './problems.js';
+export { pathOf } from '../platform/index.js';

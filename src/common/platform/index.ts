@@ -57,6 +57,15 @@ declare module 'fastify' {
   interface FastifyRequest extends RequestState {}
 }
 
+/**
+ * The path of a request's URL, without its query. Errors, links and the log omit the query because it may be
+ * secret.
+ */
+export function pathOf({ url }: Pick<RequestLine, 'url'>): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
+}
+
 /** The identifier of a request in the log: that of Fastify, of a logger, or a new one. */
 export function idOf(request: HttpRequest): string {
   const known = request as { id?: unknown };

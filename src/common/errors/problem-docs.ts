@@ -1,0 +1,203 @@
+import { STATUS_CODES } from 'node:http';
+import { applyDecorators, HttpException } from '@nestjs/common';
+import {
+  ApiExtraModels,
+  ApiProperty,
+  ApiPropertyOptional,
+  ApiResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
+import * as errors from './errors.js';
+import { FeatureError, type Problem, PROBLEM_CONTENT_TYPE, toProblem } from './problems.js';
+
+/** One fault of a request, as the explorer shows it. */
+class ProblemViolation {
+  @ApiPropertyOptional({ description: 'JSON Pointer (RFC 6901) to the fault in the body', example: '/title' })
+  pointer?: string;
+
+  @ApiPropertyOptional({ description: 'Name of the query or path parameter at fault', example: 'limit' })
+  parameter?: string;
+
+  @ApiProperty({ description: 'What is wrong and what would be right' })
+  detail!: string;
+}
+
+/** The body of every error, as the explorer shows it. */
+class ProblemBody {
+  @ApiProperty({ format: 'uri', example: 'urn:problem:validation-failed' })
+  type!: string;
+
+  @ApiProperty({ example: 'Validation failed' })
+  title!: string;
+
+  @ApiProperty({ type: 'integer', example: 400 })
+  status!: number;
+
+  @ApiProperty({ description: 'What went wrong and what to do' })
+  detail!: string;
+
+  @ApiProperty({ description: 'Path of the request' })
+  instance!: string;
+
+  @ApiProperty({
+    description:
+      'Stable word for programs. The service has ' +
+      `${Object.keys(ERROR_TABLE).join(', ')}; a resource may have others of its own.`,
+    pattern: '^[A-Z][A-Z0-9_]*$',
+    example: 'VALIDATION_FAILED',
+  })
+  code!: string;
+
+  @ApiProperty({ description: 'The same text as `detail`' })
+  message!: string;
+
+  @ApiProperty({ description: 'Identifies the request in the log' })
+  requestId!: string;
+
+  @ApiPropertyOptional({ type: [ProblemViolation] })
+  errors?: ProblemViolation[];
+}
+
+/** The result of a line of a stream, if it is an error. */
+class LineProblemBody extends ProblemBody {
+  @ApiProperty({ type: 'integer', minimum: 1, description: 'Number of the line, from 1', example: 1 })
+  line!: number;
+}
+
+/** The class and schema of the error of a line. */
+export const LINE_PROBLEM = LineProblemBody;
+
+/** Reference to the schema of every error body. */
+export const PROBLEM_SCHEMA = { $ref: getSchemaPath(ProblemBody) };
+
+/** Errors of every handler whose requests are rejected under load. */
+export const LOAD_ERRORS = [
+  'TOO_MANY_REQUESTS',
+  'OVERLOADED',
+  'DEADLINE_EXCEEDED',
+] as const satisfies readonly ErrorCode[];
+
+/** Headers that accompany a status. */
+const PROBLEM_HEADERS: Readonly<
+  Record<number, Record<string, { description: string; schema: { type: 'string' } }>>
+> = {
+  401: { 'WWW-Authenticate': { description: 'How to authenticate (RFC 6750)', schema: { type: 'string' } } },
+  409: {
+    'Retry-After': {
+      description: 'Of a request in flight: when to try again. Unit: seconds',
+      schema: { type: 'string' },
+    },
+  },
+  429: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
+  503: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
+};
+
+/**
+ * Documents the errors of a handler, one response per status, with an example of each. A number is the status
+ * of one of your own exceptions, such as 402 for a `PaymentRequired`.
+ */
+export function ApiProblems(...problems: (ErrorCode | number)[]): MethodDecorator {
+  return ApiProblemsOf({}, ...problems);
+}
+
+/** The same, with examples that name a resource. */
+export function ApiProblemsOf(context: ExampleContext, ...problems: (ErrorCode | number)[]): MethodDecorator {
+  const rows = problems.map((problem) => ({
+    ...nameOfProblem(problem),
+    value: problemExample(problem, context),
+  }));
+  const statuses = [...new Set(rows.map(({ status }) => status))].sort();
+  return applyDecorators(
+    ApiExtraModels(ProblemBody),
+    ...statuses.map((status) => {
+      const same = rows.filter((row) => row.status === status);
+      const examples = Object.fromEntries(
+        same.map(({ name, title, value }) => [name, { summary: title, value }]),
+      );
+      return ApiResponse({
+        status,
+        description: [...new Set(same.map(({ title }) => title))].join(', or '),
+        headers: PROBLEM_HEADERS[status],
+        content: { [PROBLEM_CONTENT_TYPE]: { schema: PROBLEM_SCHEMA, examples } },
+      });
+    }),
+  );
+}
+
+/** Route details for its examples. */
+export interface ExampleContext {
+  /** Name of the record for clients. @default "Record" */
+  label?: string;
+  /** The content types of the body. @default JSON */
+  contentTypes?: readonly string[];
+  /** Name of the path parameter that contains an identifier. @default "id" */
+  idName?: string;
+}
+
+const REQUEST_ID = '4b5a9a5e-0d0c-4f0e-9a53-4c1f6d1f2b7e';
+
+/** One realistic error of each code. */
+const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) => errors.DomainError>> = {
+  MALFORMED_REQUEST: () => new errors.MalformedRequestError(errorMessages.malformedJson),
+  VALIDATION_FAILED: () =>
+    new errors.ValidationError([
+      { parameter: 'colour', detail: errorMessages.unknownParameter('colour', []) },
+    ]),
+  INVALID_ID: ({ idName }) => new errors.InvalidIdError(idName),
+  UNKNOWN_EVENT: () => new errors.UnknownEventError(),
+  UNAUTHENTICATED: () => new errors.UnauthenticatedError(),
+  INVALID_TOKEN: () => new errors.InvalidTokenError('ERR_JWT_EXPIRED'),
+  INSUFFICIENT_SCOPE: () => new errors.InsufficientScopeError('posts'),
+  TENANT_REQUIRED: () => new errors.TenantRequiredError('tenant'),
+  CLAIM_REQUIRED: () => new errors.ClaimRequiredError('sub'),
+  RECORD_NOT_FOUND: ({ label }) => new errors.RecordNotFoundError(label),
+  PATH_NOT_FOUND: () => new errors.PathNotFoundError(),
+  METHOD_NOT_ALLOWED: () => new errors.MethodNotAllowedError('DELETE', ['GET', 'HEAD', 'POST']),
+  REQUEST_TIMEOUT: () => new errors.FrameworkError('REQUEST_TIMEOUT', errorMessages.requestTimeout),
+  STILL_REFERENCED: ({ label }) => new errors.StillReferencedError(label.toLowerCase(), 'other records'),
+  WRITE_CONFLICT: () => new errors.WriteConflictError(),
+  IDEMPOTENCY_KEY_IN_USE: () => new errors.IdempotencyKeyInUseError(),
+  DUPLICATE_VALUE: () => new errors.DuplicateValueError(['name']),
+  TOO_MANY_SUBSCRIPTIONS: () => new errors.TooManySubscriptionsError(100),
+  PRECONDITION_FAILED: () => new errors.PreconditionFailedError(),
+  BODY_TOO_LARGE: () => new errors.BodyTooLargeError(1_048_576),
+  URI_TOO_LONG: () => new errors.FrameworkError('URI_TOO_LONG', errorMessages.uriTooLong),
+  UNSUPPORTED_MEDIA_TYPE: ({ contentTypes }) => new errors.UnsupportedMediaTypeError(contentTypes),
+  EXPECTATION_FAILED: () => new errors.FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed),
+  IDEMPOTENCY_KEY_REUSED: () => new errors.IdempotencyKeyReusedError(),
+  TOO_MANY_REQUESTS: () => new errors.TooManyRequestsError('tenant', 30),
+  TOO_MANY_STREAMS: () => new errors.TooManyStreamsError('events', 10),
+  HEADERS_TOO_LARGE: () => new errors.FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge),
+  INTERNAL_ERROR: () => new errors.FrameworkError('INTERNAL_ERROR', errorMessages.internalError),
+  AUTHENTICATION_UNAVAILABLE: () => new errors.AuthenticationUnavailableError(),
+  DEADLINE_EXCEEDED: () => new errors.DeadlineExceededError(),
+  DATABASE_UNAVAILABLE: () => new errors.DatabaseUnavailableError(),
+  INDEX_UNAVAILABLE: () => new errors.IndexUnavailableError(),
+  OVERLOADED: () => new errors.OverloadedError(),
+  QUERY_TOO_SLOW: () => new errors.QueryTooSlowError(),
+  SHUTTING_DOWN: () => new errors.ShuttingDownError(),
+};
+
+/**
+ * The body of an error as an example in the document. Its `instance` is empty until the document is put
+ * together, since the path is not known before.
+ *
+ * @param problem a code of the service, or the status of one of your own exceptions
+ */
+function problemExample(
+  problem: ErrorCode | number,
+  { label = 'Record', contentTypes = ['application/json'], idName = 'id' }: ExampleContext,
+): Problem {
+  const error =
+    typeof problem === 'number'
+      ? new FeatureError(new HttpException(STATUS_CODES[problem] ?? 'Error', problem))
+      : EXAMPLES[problem]({ label, contentTypes, idName });
+  return toProblem(error, { path: '', id: REQUEST_ID });
+}
+
+/** The name and summary of an example. */
+function nameOfProblem(problem: ErrorCode | number): { status: number; title: string; name: string } {
+  if (typeof problem !== 'number') return { ...ERROR_TABLE[problem], name: problem };
+  return { status: problem, title: STATUS_CODES[problem] ?? 'Error', name: problemExample(problem, {}).code };
+}

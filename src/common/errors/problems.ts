@@ -1,0 +1,309 @@
+import { STATUS_CODES } from 'node:http';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import {
+  BODY_LIMIT,
+  type HttpRequest,
+  type HttpResponse,
+  idOf,
+  isSent,
+  pathOf,
+  rawOf,
+} from '../platform/index.js';
+import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
+import {
+  BodyTooLargeError,
+  DomainError,
+  FrameworkError,
+  InvalidTokenError,
+  OverloadedError,
+  PathNotFoundError,
+  type ProblemCode,
+  type RequestLimit,
+  ServerRefusalError,
+  ShuttingDownError,
+  TooManyRequestsError,
+  toPointer,
+  type Violation,
+} from './errors.js';
+import { OUTAGE, reasonOf } from './log-text.js';
+
+declare module '../platform/index.js' {
+  interface RequestState {
+    /** Why the request was rejected, for the log. */
+    problem?: { code: ProblemCode; limit?: RequestLimit; reason?: string };
+  }
+}
+
+/** Turns any thrown error into `application/problem+json` (RFC 9457), and logs the service's own faults. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Problem');
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    sendProblem(thrown, http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>(), this.logger);
+  }
+}
+
+/** Answers a request with the problem that was thrown; for errors that arise outside Nest's handlers. */
+export function sendProblem(
+  thrown: unknown,
+  request: HttpRequest,
+  reply: HttpResponse,
+  logger: Pick<Logger, 'error'>,
+): void {
+  const { status, headers, body } = problemAnswer(thrown, request, logger);
+  if (isSent(reply)) {
+    const raw = rawOf(reply);
+    // A complete answer has already replaced this one, when the request was given up.
+    if (!raw.writableEnded) raw.destroy();
+    return;
+  }
+  reply.status(status);
+  for (const [name, value] of Object.entries(headers)) reply.header(name, value);
+  reply.send(body);
+}
+
+/** An error as it is sent. */
+export interface ProblemAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** The response that {@link sendProblem} sends, for code that replaces a response that is being sent. */
+export function problemAnswer(
+  thrown: unknown,
+  request: HttpRequest,
+  logger: Pick<Logger, 'error'>,
+): ProblemAnswer {
+  const error = toDomainError(thrown, request.platform ?? { bodyLimit: BODY_LIMIT });
+  const { status } = error;
+  request.problem = {
+    code: error.code,
+    ...(error instanceof TooManyRequestsError && { limit: error.limit }),
+    ...(error instanceof InvalidTokenError && { reason: error.reason }),
+  };
+  if (status >= 500 && !isRefusal(error) && !rawOf(request).socket.destroyed) {
+    logger.error({ requestId: idOf(request), code: error.code, ...causeOf(error) }, error.detail);
+  }
+  const problem = toProblem(error, { path: pathOf(request), id: idOf(request) });
+  return {
+    status,
+    headers: { ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE, 'Cache-Control': 'no-store' },
+    // As bytes: Fastify adds a charset to a string, a parameter that the media type does not have.
+    body: Buffer.from(JSON.stringify(problem)),
+  };
+}
+
+/** Whether nothing failed: the request's log line says why it was rejected. */
+function isRefusal(error: DomainError): boolean {
+  return error instanceof OverloadedError || error instanceof ShuttingDownError;
+}
+
+/** Full details for a fault of the service itself, and the reason of a failing dependency. */
+function causeOf({ status, cause }: DomainError): object {
+  if (status === 500) return { error: cause };
+  return { ...OUTAGE, reason: cause === undefined ? undefined : reasonOf(cause) };
+}
+
+/** Media type of every error body (RFC 9457). */
+export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
+
+/** The body of every error: the members of RFC 9457, section 3.1, and four additional ones (section 3.2). */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  /** The stable upper-case word of the error. */
+  code: ProblemCode;
+  /** The same text as `detail`. */
+  message: string;
+  /** Identifies the request in the log. */
+  requestId: string;
+  /** Each fault of the request, if known. */
+  errors?: readonly Violation[];
+}
+
+/** Builds the body of an error for one request. */
+export function toProblem(error: DomainError, request: { path: string; id: string }): Problem {
+  return {
+    type: `urn:problem:${error.code.toLowerCase().replaceAll('_', '-')}`,
+    title: error.title,
+    status: error.status,
+    detail: error.detail,
+    instance: request.path,
+    code: error.code,
+    message: error.detail,
+    requestId: request.id,
+    ...(error.errors && { errors: error.errors }),
+  };
+}
+
+/** Whether a value names an error for the documentation: a code of the table, or a status of your own. */
+export function isProblem(value: unknown): value is ErrorCode | number {
+  if (typeof value === 'number') return Number.isInteger(value) && value >= 400 && value <= 599;
+  return typeof value === 'string' && Object.hasOwn(ERROR_TABLE, value);
+}
+
+/**
+ * Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/), as rows of the
+ * error table.
+ */
+const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_BAD_URL: ['MALFORMED_REQUEST', errorMessages.malformedUrl],
+  FST_ERR_MAX_PARAM_LENGTH: ['URI_TOO_LONG', errorMessages.uriTooLong],
+};
+
+/**
+ * Turns anything that was thrown into an error that a client may see. A Nest exception keeps its status and
+ * text. An unknown error becomes an internal error without any of the original text, which stays in `cause`
+ * for the log.
+ *
+ * @param bodyLimit maximum size of the route's body. Unit: bytes.
+ */
+export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: number }): DomainError {
+  if (thrown instanceof DomainError) return thrown;
+  if (thrown instanceof HttpException && isErrorStatus(thrown.getStatus())) return new FeatureError(thrown);
+  const known = FASTIFY_ERRORS[fastifyCode(thrown)];
+  if (known) return new FrameworkError(...known, { cause: thrown });
+  const status = serverStatusOf(thrown);
+  // The explorer's file server forbids paths that lead out of its folder. For clients, they do not exist.
+  if (status === 404 || status === 403) return new PathNotFoundError();
+  if (status === 413) return new BodyTooLargeError(bodyLimit);
+  if (status !== undefined && status >= 400 && status < 500) {
+    const code = codeOfStatus(status) ?? 'MALFORMED_REQUEST';
+    return new FrameworkError(code, errorMessages.malformedRequest, { cause: thrown });
+  }
+  return new FrameworkError('INTERNAL_ERROR', errorMessages.internalError, { cause: thrown });
+}
+
+/** Whether a status is an error status (RFC 9110, section 15). */
+function isErrorStatus(status: unknown): boolean {
+  return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
+}
+
+function fastifyCode(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+}
+
+/** The status that Fastify or one of its plugins gave the error, if any. */
+function serverStatusOf(thrown: unknown): number | undefined {
+  if (thrown instanceof ServerRefusalError) return thrown.statusCode;
+  const fromFastify =
+    fastifyCode(thrown).startsWith('FST_') && (thrown as { statusCode?: number }).statusCode;
+  return fromFastify || undefined;
+}
+
+function codeOfStatus(status: number): ErrorCode | undefined {
+  return (Object.keys(ERROR_TABLE) as ErrorCode[]).find((code) => ERROR_TABLE[code].status === status);
+}
+
+/** The stable word of an error, as in `code`. */
+const CODE = /^[A-Z][A-Z0-9_]*$/;
+
+/** Maximum number of messages in one response. */
+const MAX_MESSAGES = 50;
+
+/** How long a client should wait after a 503 that does not say so itself. Unit: seconds. */
+const RETRY_AFTER_503 = 5;
+
+/** A Nest exception that your own code threw. Clients see its status and text. */
+export class FeatureError extends DomainError {
+  readonly code: ProblemCode;
+  override readonly errors: readonly Violation[] | undefined;
+  override readonly headers: Readonly<Record<string, string>>;
+  private readonly httpStatus: number;
+
+  constructor(exception: HttpException) {
+    const response = exception.getResponse();
+    const status = exception.getStatus();
+    const errors = messagesOf(response).map(toViolation);
+    const [first] = errors;
+    super(first ? errorMessages.validationFailed(errors.length, first.detail) : textOf(response, status), {
+      cause: exception,
+    });
+    this.httpStatus = status;
+    this.errors = first && errors;
+    this.code = first && status === 400 ? 'VALIDATION_FAILED' : codeOf(exception);
+    this.headers = headersOf(response, status);
+  }
+
+  override get status(): number {
+    return this.httpStatus;
+  }
+
+  override get title(): string {
+    return this.code === 'VALIDATION_FAILED' ? super.title : titleOf(this.httpStatus);
+  }
+}
+
+/** A `ValidationPipe` lists all its faults in `message`; every other exception has one text. */
+function messagesOf(response: string | object): string[] {
+  const message: unknown = memberOf(response, 'message');
+  return Array.isArray(message) ? message.slice(0, MAX_MESSAGES).map(String) : [];
+}
+
+/** An `Error` in place of a body is a cause, whose text may come from anywhere. */
+function textOf(response: string | object, status: number): string {
+  if (typeof response === 'string') return response || titleOf(status);
+  const texts = [memberOf(response, 'detail'), memberOf(response, 'message')];
+  return texts.find((text): text is string => typeof text === 'string' && text !== '') ?? titleOf(status);
+}
+
+function codeOf(exception: HttpException): ProblemCode {
+  const named: unknown = memberOf(exception.getResponse(), 'code');
+  if (typeof named === 'string' && CODE.test(named)) return named;
+  const { name } = exception.constructor;
+  const ofClass = name === 'HttpException' ? '' : toCode(name.replace(/(Exception|Error)$/, ''));
+  return CODE.test(ofClass) ? ofClass : toCode(titleOf(exception.getStatus()));
+}
+
+/** "NotFound" and "Not Found" are NOT_FOUND, "I'm a Teapot" is IM_A_TEAPOT. */
+function toCode(words: string): string {
+  return words
+    .replaceAll("'", '')
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, '_')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase();
+}
+
+function titleOf(status: number): string {
+  return STATUS_CODES[status] ?? `Status ${status}`;
+}
+
+function headersOf(response: string | object, status: number): Record<string, string> {
+  // RFC 9110, section 15.5.2: a 401 must say how to authenticate.
+  if (status === 401) return { 'WWW-Authenticate': 'Bearer' };
+  if (status !== 429 && status !== 503) return {};
+  const said = Number(memberOf(response, 'retryAfter') ?? Number.NaN);
+  if (said >= 0 && said < Infinity) return { 'Retry-After': String(Math.ceil(said)) };
+  return status === 503 ? { 'Retry-After': String(RETRY_AFTER_503) } : {};
+}
+
+/** In JavaScript, an exception may have no body, whatever its type says. */
+function memberOf(response: unknown, name: string): unknown {
+  if (typeof response !== 'object' || response === null || response instanceof Error) return undefined;
+  return (response as Record<string, unknown>)[name];
+}
+
+/**
+ * The beginning of a class-validator message: parent names with dots, as Nest's ValidationPipe prepends them,
+ * some words, and the field's name. `items.0.each value in tags must be a string` is about `items.0.tags`.
+ */
+const MESSAGE =
+  /^((?:[\w$-]+\.)*)(?:each value in )?(?:nested )?(?:property )?(?:"([^"]+)"|([\w$-]+)) (?:must|should|is not)\b/;
+
+/**
+ * One message of a ValidationPipe as a fault of the field that it names, or of the whole body if it names
+ * none.
+ */
+function toViolation(message: string): Violation {
+  const [, parents = '', quoted, plain = ''] = MESSAGE.exec(message) ?? [];
+  const segments = [...parents.split('.').filter(Boolean), ...((quoted ?? plain) ? [quoted ?? plain] : [])];
+  // A custom sentence may begin with a capital: "You must accept the terms".
+  const isPath = quoted !== undefined || !/^[A-Z]/.test(segments[0] ?? '');
+  return { pointer: isPath ? toPointer(segments) : '', detail: message };
+}
