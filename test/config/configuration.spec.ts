@@ -1,54 +1,21 @@
 /** @slow */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jwtVerify } from 'jose';
 import { APP_DEFAULTS } from '../../src/common/server/index.js';
+import { ConfigurationError } from '../../src/config/configuration.error.js';
 import { readEnvironment, type Variables } from '../../src/config/index.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
-import { buildService, ServiceProcess } from '../support/service-process.js';
+import { useServices } from '../support/service-process.js';
 import { ACME, TEST_SECRET } from '../support/tenants.js';
 
 const MONGODB_URI = 'mongodb://127.0.0.1:27017/app';
 const JWKS_URL = 'https://issuer.example.com/keys';
+const PRODUCTION = { NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET };
 
 describe('the environment', () => {
   it('has the documented defaults', () => {
     expect(readEnvironment({})).toMatchObject(APP_DEFAULTS);
-  });
-
-  it('has a default for everything', () => {
-    expect(readEnvironment({})).toEqual({
-      nodeEnv: 'development',
-      port: 3000,
-      host: '127.0.0.1',
-      mongodbUri: undefined,
-      mongodbAllowPlain: false,
-      dataDir: './data',
-      jwtSecret: undefined,
-      jwtJwksUrl: undefined,
-      jwtIssuer: undefined,
-      jwtAudience: undefined,
-      jwtTenantClaim: 'tenant',
-      todosApi: 'generated',
-      worker: 'inline',
-      workerPort: undefined,
-      webhookAllowPrivate: false,
-      corsOrigins: [],
-      logLevel: 'info',
-      bodyLimit: 1_048_576,
-      trustedProxies: [],
-      maxRunningRequests: 128,
-      maxWaitMs: 750,
-      maxEventLoopDelayMs: 2_000,
-      rateLimitTenant: 600_000,
-      rateLimitAddress: 600_000,
-      rateLimitBadTokens: 600,
-      hookWarnMs: 50,
-      docs: 'on',
-      metrics: 'on',
-      metricsToken: undefined,
-    });
   });
 
   it.each<[Variables, object]>([
@@ -57,7 +24,7 @@ describe('the environment', () => {
     [{ HOST: '0.0.0.0' }, { host: '0.0.0.0' }],
     [{ MONGODB_URI: 'mongodb+srv://db.example.com/app' }, { mongodbUri: 'mongodb+srv://db.example.com/app' }],
     [{ DATA_DIR: '/var/lib/service' }, { dataDir: '/var/lib/service' }],
-    [{ NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET }, { nodeEnv: 'production' }],
+    [PRODUCTION, { nodeEnv: 'production' }],
     [{ NODE_ENV: 'production', MONGODB_URI, JWT_JWKS_URL: JWKS_URL }, { jwtJwksUrl: new URL(JWKS_URL) }],
     [{ JWT_SECRET: TEST_SECRET }, { jwtSecret: TEST_SECRET }],
     [{ JWT_ISSUER: 'https://issuer.example.com' }, { jwtIssuer: 'https://issuer.example.com' }],
@@ -91,68 +58,39 @@ describe('the environment', () => {
       'mongodb+srv://db.example.com/app',
       'mongodb://localhost,[::1]:27018/app',
       'mongodb://%2Ftmp%2Fmongodb-27017.sock/app',
-    ].map((uri): [Variables, object] => [
-      { NODE_ENV: 'production', MONGODB_URI: uri, JWT_SECRET: TEST_SECRET },
-      { mongodbUri: uri },
-    ]),
+    ].map((uri): [Variables, object] => [{ ...PRODUCTION, MONGODB_URI: uri }, { mongodbUri: uri }]),
     [
-      {
-        NODE_ENV: 'production',
-        MONGODB_URI: 'mongodb://db.internal/app',
-        MONGODB_ALLOW_PLAIN: 'true',
-        JWT_SECRET: TEST_SECRET,
-      },
+      { ...PRODUCTION, MONGODB_URI: 'mongodb://db.internal/app', MONGODB_ALLOW_PLAIN: 'true' },
       { mongodbAllowPlain: true },
     ],
   ])('takes %j', (variables, expected) => {
     expect(readEnvironment(variables)).toMatchObject(expected);
   });
-});
-
-describe('a process', () => {
-  let folder: string;
-  beforeAll(() => buildService(), 60_000);
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'service-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const wholeNumber = (from: number, to: number) => `must be a whole number from ${from} to ${to}.`;
   const oneOf = (...values: string[]) => `must be one of ${values.join(', ')}.`;
+  const NAMED = 'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos.';
+  const READABLE = 'must be a URI that the MongoDB driver can read:';
+  const CHECKED =
+    'must not turn the check of certificates off in production; name the authority with tlsCAFile.';
 
-  it.each<[string, Variables, string]>([
-    ['PORT', { PORT: '65536' }, wholeNumber(0, 65_535)],
-    ['PORT', { PORT: '80.5' }, wholeNumber(0, 65_535)],
-    ['MONGODB_URI', { MONGODB_URI: 'postgres://db' }, 'must be a mongodb:// or mongodb+srv:// URI.'],
+  it.each<[name: string, value: string | Variables, detail: string]>([
+    ['PORT', '65536', wholeNumber(0, 65_535)],
+    ['PORT', '80.5', wholeNumber(0, 65_535)],
+    ['MONGODB_URI', 'postgres://db', 'must be a mongodb:// or mongodb+srv:// URI.'],
+    ['MONGODB_URI', 'mongodb://127.0.0.1:27017', NAMED],
+    ['MONGODB_URI', 'mongodb://user:secret@a,b/?replicaSet=rs0', NAMED],
+    ['MONGODB_URI', 'mongodb+srv://db.example.com/', NAMED],
     [
       'MONGODB_URI',
-      { MONGODB_URI: 'mongodb://127.0.0.1:27017' },
-      'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos.',
+      'mongodb://db/?maxPoolSize=many',
+      `${READABLE} Expected maxPoolSize to be stringified int value, got: many.`,
     ],
+    ['MONGODB_URI', 'mongodb://user:secret@db:none/app', `${READABLE} Unable to parse db:none with URL.`],
+    ['NODE_ENV', 'prod', oneOf('development', 'production', 'test')],
     [
       'MONGODB_URI',
-      { MONGODB_URI: 'mongodb://user:secret@a,b/?replicaSet=rs0' },
-      'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos.',
-    ],
-    [
-      'MONGODB_URI',
-      { MONGODB_URI: 'mongodb+srv://db.example.com/' },
-      'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos.',
-    ],
-    [
-      'MONGODB_URI',
-      { MONGODB_URI: 'mongodb://db/?maxPoolSize=many' },
-      'must be a URI that the MongoDB driver can read: Expected maxPoolSize to be stringified int value, got: many.',
-    ],
-    [
-      'MONGODB_URI',
-      { MONGODB_URI: 'mongodb://user:secret@db:none/app' },
-      'must be a URI that the MongoDB driver can read: Unable to parse db:none with URL.',
-    ],
-    ['NODE_ENV', { NODE_ENV: 'prod' }, oneOf('development', 'production', 'test')],
-    [
-      'MONGODB_URI',
-      { NODE_ENV: 'production', MONGODB_URI: '', JWT_SECRET: TEST_SECRET },
+      { ...PRODUCTION, MONGODB_URI: '' },
       'is required in production: a mongodb:// or mongodb+srv:// URI.',
     ],
     [
@@ -160,108 +98,111 @@ describe('a process', () => {
       { NODE_ENV: 'production' },
       'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes.',
     ],
-    ['JWT_SECRET', { JWT_SECRET: 'short' }, 'must have at least 32 bytes.'],
-    ['JWT_JWKS_URL', { JWT_JWKS_URL: 'file:///etc/keys' }, 'must be an http:// or https:// URL.'],
+    ['JWT_SECRET', 'short', 'must have at least 32 bytes.'],
+    ['JWT_JWKS_URL', 'file:///etc/keys', 'must be an http:// or https:// URL.'],
     [
       'JWT_JWKS_URL',
       { JWT_JWKS_URL: JWKS_URL, JWT_SECRET: TEST_SECRET },
       'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them.',
     ],
-    [
-      'JWT_SCOPE',
-      { JWT_SCOPE: 'read write' },
-      'must be one scope, without spaces, quotation marks and backslashes.',
-    ],
-    ['TODOS_API', { TODOS_API: 'both' }, oneOf('generated', 'handwritten')],
+    ['JWT_SCOPE', 'read write', 'must be one scope, without spaces, quotation marks and backslashes.'],
+    ['TODOS_API', 'both', oneOf('generated', 'handwritten')],
     [
       'WEB_CONCURRENCY',
-      { WEB_CONCURRENCY: '2' },
+      '2',
       'no longer starts several processes. Set it to 1, and start several services behind a load balancer, each with its own PORT.',
     ],
-    ['WORKER', { WORKER: 'on' }, oneOf('inline', 'off')],
-    ['WORKER_PORT', { WORKER_PORT: 'yes' }, wholeNumber(0, 65_535)],
-    ['METRICS', { METRICS: 'yes' }, oneOf('on', 'off')],
-    ['METRICS_TOKEN', { METRICS_TOKEN: 'x'.repeat(31) }, 'must have at least 32 bytes.'],
+    ['WORKER', 'on', oneOf('inline', 'off')],
+    ['WORKER_PORT', 'yes', wholeNumber(0, 65_535)],
+    ['METRICS', 'yes', oneOf('on', 'off')],
+    ['METRICS_TOKEN', 'x'.repeat(31), 'must have at least 32 bytes.'],
     [
       'METRICS_TOKEN',
-      { METRICS_TOKEN: `${'x'.repeat(32)} x` },
+      `${'x'.repeat(32)} x`,
       'must have letters, digits and - . _ ~ + / only, with = at its end alone.',
     ],
-    ['WEBHOOK_ALLOW_PRIVATE', { WEBHOOK_ALLOW_PRIVATE: 'yes' }, oneOf('true', 'false')],
+    ['WEBHOOK_ALLOW_PRIVATE', 'yes', oneOf('true', 'false')],
     [
       'WEBHOOK_ALLOW_PRIVATE',
-      { NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET, WEBHOOK_ALLOW_PRIVATE: 'true' },
+      { ...PRODUCTION, WEBHOOK_ALLOW_PRIVATE: 'true' },
       'cannot be true in production: webhooks would reach the private network. Unset it.',
     ],
     [
       'MONGODB_URI',
-      {
-        NODE_ENV: 'production',
-        MONGODB_URI: 'mongodb://localhost,db.example.com/app',
-        JWT_SECRET: TEST_SECRET,
-      },
+      { ...PRODUCTION, MONGODB_URI: 'mongodb://localhost,db.example.com/app' },
       'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without.',
     ],
     ...['tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'].map(
       (option): [string, Variables, string] => [
         'MONGODB_URI',
-        {
-          NODE_ENV: 'production',
-          MONGODB_URI: `mongodb://db.example.com/app?tls=true&${option}=true`,
-          JWT_SECRET: TEST_SECRET,
-        },
-        'must not turn the check of certificates off in production; name the authority with tlsCAFile.',
+        { ...PRODUCTION, MONGODB_URI: `mongodb://db.example.com/app?tls=true&${option}=true` },
+        CHECKED,
       ],
     ),
     [
       'CORS_ORIGINS',
-      { CORS_ORIGINS: 'http://localhost:5173, https://a.example.com/' },
+      'http://localhost:5173, https://a.example.com/',
       'has "https://a.example.com/", which is more than an origin or written otherwise than browsers send it. Write https://a.example.com.',
     ],
     [
       'CORS_ORIGINS',
-      { CORS_ORIGINS: 'localhost:5173' },
+      'localhost:5173',
       'has "localhost:5173", which is not an origin such as https://app.example.com.',
     ],
     [
       'CORS_ORIGINS',
-      { CORS_ORIGINS: '*' },
+      '*',
       'has "*", which would open the API to every page. List the origins, such as https://app.example.com.',
     ],
-    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')],
-    ['BODY_LIMIT', { BODY_LIMIT: '1MB' }, wholeNumber(1, 1_073_741_824)],
-    ['HOOK_WARN_MS', { HOOK_WARN_MS: '-1' }, wholeNumber(0, 600_000)],
+    ['LOG_LEVEL', 'loud', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')],
+    ['BODY_LIMIT', '1MB', wholeNumber(1, 1_073_741_824)],
+    ['HOOK_WARN_MS', '-1', wholeNumber(0, 600_000)],
     [
       'TRUSTED_PROXIES',
-      { TRUSTED_PROXIES: '10.0.0.0/8, proxy.internal' },
+      '10.0.0.0/8, proxy.internal',
       'has "proxy.internal", which is neither an address nor a range such as 10.0.0.0/8.',
     ],
-    ['MAX_RUNNING_REQUESTS', { MAX_RUNNING_REQUESTS: '1' }, wholeNumber(8, 100_000)],
-    ['RATE_LIMIT_TENANT', { RATE_LIMIT_TENANT: 'none' }, wholeNumber(0, 1_000_000_000)],
-  ])('does not start with a wrong %s: %j', async (name, variables, detail) => {
-    const ended = await ServiceProcess.spawn({ MONGODB_URI, DATA_DIR: folder, ...variables }).ended();
-    expect(ended).toEqual({ code: 1, stdout: '', stderr: `${name} ${detail}\n` });
+    ['MAX_RUNNING_REQUESTS', '1', wholeNumber(8, 100_000)],
+    ['RATE_LIMIT_TENANT', 'none', wholeNumber(0, 1_000_000_000)],
+  ])('rejects a wrong %s: %j', (name, value, detail) => {
+    const variables = typeof value === 'string' ? { [name]: value } : value;
+    const read = () => readEnvironment({ MONGODB_URI, ...variables });
+    expect(read).toThrow(ConfigurationError);
+    expect(read).toThrow(new Error(`${name} ${detail}`));
+  });
+});
+
+describe('a process', () => {
+  const services = useServices();
+
+  it('does not start with a wrong setting, and says in one line which', async () => {
+    const ended = await services.spawn({ MONGODB_URI, DATA_DIR: services.folder, PORT: '65536' }).ended();
+    expect(ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'PORT must be a whole number from 0 to 65535.\n',
+    });
   });
 
   it('does not start if DATA_DIR cannot be a folder', async () => {
-    const file = join(folder, 'file');
+    const file = join(services.folder, 'file');
     writeFileSync(file, '');
-    const { code, stderr } = await ServiceProcess.spawn({ MONGODB_URI, DATA_DIR: file }).ended();
+    const { code, stderr } = await services.spawn({ MONGODB_URI, DATA_DIR: file }).ended();
     expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
   });
 
   it('does not start if it cannot listen', async () => {
     const env = { MONGODB_URI: freshDatabaseUri(), JWT_SECRET: TEST_SECRET, PORT: '0', HOST: '192.0.2.1' };
-    const { code, stderr } = await ServiceProcess.spawn(env).ended();
+    const { code, stderr } = await services.spawn(env).ended();
     const detail = 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.';
     expect([code, stderr]).toEqual([1, `${detail}\n`]);
   });
 
   it('creates its development secret once, readable only by its owner, and shares it with the token command', async () => {
     const token = () =>
-      ServiceProcess.spawn({ DATA_DIR: folder }, ['dist/token.js', '--tenant', ACME]).ended();
+      services.spawn({ DATA_DIR: services.folder }, ['dist/token.js', '--tenant', ACME]).ended();
     const first = await token();
-    const file = join(folder, 'jwt-secret');
+    const file = join(services.folder, 'jwt-secret');
     const secret = readFileSync(file, 'utf8');
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -272,33 +213,31 @@ describe('a process', () => {
       const { payload } = await jwtVerify(stdout.trim(), new TextEncoder().encode(secret));
       expect(payload.tenant).toBe(ACME);
     }
-    const service = ServiceProcess.spawn({ MONGODB_URI: freshDatabaseUri(), DATA_DIR: folder, PORT: '0' });
+    const service = services.spawn({ MONGODB_URI: freshDatabaseUri(), DATA_DIR: services.folder, PORT: '0' });
     const response = await fetch(`${await service.url()}/posts/api/${ACME}`, {
       method: 'DELETE',
       headers: { Authorization: `Bearer ${first.stdout.trim()}` },
     });
     expect([response.status, await response.json()]).toEqual([200, { archived: true }]);
-    service.signal('SIGKILL');
   });
 
   it('makes a token of a person, whom it names', async () => {
     const args = ['dist/token.js', '--tenant', ACME, '--sub', 'ada'];
-    const { stdout } = await ServiceProcess.spawn({ JWT_SECRET: TEST_SECRET }, args).ended();
+    const { stdout } = await services.spawn({ JWT_SECRET: TEST_SECRET }, args).ended();
     const { payload } = await jwtVerify(stdout.trim(), new TextEncoder().encode(TEST_SECRET));
     expect(payload).toMatchObject({ tenant: ACME, sub: 'ada' });
   });
 
   it('explains the token command', async () => {
-    const { code, stdout, stderr } = await ServiceProcess.spawn({}, ['dist/token.js', '--help']).ended();
+    const { code, stdout, stderr } = await services.spawn({}, ['dist/token.js', '--help']).ended();
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: npm run token -- --tenant/);
   });
 
   it('refuses to make tokens in production, or without a tenant', async () => {
     const run = (args: string[], env: Variables) =>
-      ServiceProcess.spawn({ DATA_DIR: folder, ...env }, ['dist/token.js', ...args]).ended();
-    const production = { NODE_ENV: 'production', MONGODB_URI, JWT_SECRET: TEST_SECRET };
-    expect(await run(['--tenant', ACME], production)).toMatchObject({
+      services.spawn({ DATA_DIR: services.folder, ...env }, ['dist/token.js', ...args]).ended();
+    expect(await run(['--tenant', ACME], PRODUCTION)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/^JWT_SECRET only signs tokens in development/),

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { Controller, Get, Header, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Header, Param, StreamableFile } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import { Compressed, CrudModule } from '../../src/common/crud/index.js';
 import { IsText } from '../../src/common/fields/index.js';
 import { eventually } from '../support/eventually.js';
-import { createResourceApp } from '../support/resource-app.js';
-import { ACME, tokenOf } from '../support/tenants.js';
+import { useResourceApp } from '../support/resource-app.js';
+import { acme } from '../support/tenants.js';
 import { type TestApp, useTestApp } from '../support/test-app.js';
 
 type Headers = Record<string, string>;
@@ -34,13 +34,8 @@ const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync };
 describe.each(['generated', 'handwritten'])('answers of the service, %s', (form) => {
   const app = useTestApp({ env: { TODOS_API: form } });
   beforeAll(async () => {
-    const records = Array.from({ length: 500 }, (_, i) => ({
-      title: `Todo ${i}`,
-      completed: false,
-      createdAt: new Date(0),
-      updatedAt: new Date(0),
-      __v: 0,
-    }));
+    const record = { completed: false, createdAt: new Date(0), updatedAt: new Date(0), __v: 0 };
+    const records = Array.from({ length: 500 }, (_, i) => ({ title: `Todo ${i}`, ...record }));
     await app.database.collection('todos').insertMany(records);
   });
 
@@ -72,11 +67,9 @@ describe.each(['generated', 'handwritten'])('answers of the service, %s', (form)
 
   it('leave the others as they are: records, counts, small lists, writes and errors', async () => {
     const headers = { 'Accept-Encoding': 'br, gzip' };
-    const description = 'x'.repeat(5_000);
-    const todo = { title: 'Tea', description };
-    const created = await app.post('/todos', todo, {
-      headers: { ...headers, Prefer: 'return=representation' },
-    });
+    const todo = { title: 'Tea', description: 'x'.repeat(5_000) };
+    const whole = { headers: { ...headers, Prefer: 'return=representation' } };
+    const created = await app.post('/todos', todo, whole);
     const id = (created.body as { _id: string })._id;
     expect([created.status, created.headers.get('content-encoding')]).toEqual([201, null]);
     for (const path of [`/todos/${id}`, '/health/live', '/metrics', '/todos?limit=0']) {
@@ -89,8 +82,7 @@ describe.each(['generated', 'handwritten'])('answers of the service, %s', (form)
       undefined,
       expect.stringContaining('Accept-Encoding'),
     ]);
-    const token = tokenOf(ACME);
-    const live = await open(app, '/events', { ...headers, Authorization: `Bearer ${token}` });
+    const live = await open(app, '/events', { ...headers, Authorization: `Bearer ${acme}` });
     expect([live.statusCode, live.headers['content-encoding']]).toEqual([200, undefined]);
     live.destroy();
   });
@@ -142,53 +134,34 @@ class Source extends Readable {
   }
 }
 
+/** When the source of each stream fails, and when it hangs. */
+const SOURCES = { whole: [], broken: [20], failed: [0], hanging: [Infinity, 1] } as const;
+
 @Controller('streams')
 class StreamsController {
-  @Get()
-  @Compressed()
-  stream(): StreamableFile {
-    return new StreamableFile(new Source());
-  }
-
-  @Get('broken')
-  @Compressed()
-  broken(): StreamableFile {
-    return new StreamableFile(new Source(20));
-  }
-
-  @Get('hanging')
-  @Compressed()
-  hanging(): StreamableFile {
-    return new StreamableFile(new Source(Infinity, 1));
-  }
-
-  @Get('failed')
-  @Compressed()
-  failed(): StreamableFile {
-    return new StreamableFile(new Source(0));
-  }
-
   @Get('tagged')
   @Compressed()
   @Header('ETag', '"1"')
   tagged(): string {
     return 'x'.repeat(2_000);
   }
+
+  @Get(':kind')
+  @Compressed()
+  stream(@Param('kind') kind: keyof typeof SOURCES): StreamableFile {
+    return new StreamableFile(new Source(...SOURCES[kind]));
+  }
 }
 
 class StreamsModule {}
 
 describe('compressed streams', () => {
-  let app: TestApp;
+  const app = useResourceApp({ module: StreamsModule, controllers: [StreamsController] });
   const opened: IncomingMessage[] = [];
-  beforeAll(async () => {
-    app = await createResourceApp({ module: StreamsModule, controllers: [StreamsController] });
-  });
   beforeEach(() => void sources.splice(0));
   afterEach(() => opened.splice(0).forEach((response) => response.destroy()));
-  afterAll(() => app.close());
 
-  async function stall(coding = 'br', path = '/streams'): Promise<IncomingMessage> {
+  async function stall(coding = 'br', path = '/streams/whole'): Promise<IncomingMessage> {
     const response = await open(app, path, { 'Accept-Encoding': coding });
     opened.push(response);
     return response;
@@ -243,24 +216,23 @@ describe('compressed streams', () => {
 });
 
 class SheetInput {
-  @IsText({ max: 20_000 })
-  text!: string;
+  @IsText({ max: 20_000 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Sheet extends SheetInput {}
 
-it('a list is not compressed if its route opts out', async () => {
+describe('a list whose route opts out', () => {
   const routes = { list: { decorators: [Compressed(false)] } };
-  const sheets = { entity: Sheet, input: SheetInput, name: 'sheets', routes };
-  const app = await createResourceApp(CrudModule.forFeature(sheets));
-  try {
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Sheet, input: SheetInput, name: 'sheets', routes }),
+  );
+
+  it('is not compressed', async () => {
     await app.post('/sheets', { text: 'x'.repeat(10_000) });
     for (const path of ['/sheets', '/sheets?limit=10']) {
       const { headers } = await received(app, path, { 'Accept-Encoding': 'br' });
       expect([headers.vary, headers['content-encoding']]).toEqual(['Accept', undefined]);
     }
-  } finally {
-    await app.close();
-  }
+  });
 });

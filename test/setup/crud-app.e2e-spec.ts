@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import {
   type DynamicModule,
   Injectable,
@@ -22,6 +21,7 @@ import {
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { ACME, TEST_SECRET, tokenOf } from '../support/tenants.js';
+import { collecting } from '../support/test-app.js';
 
 class NoteInput {
   @IsText({ min: 1, max: 500 }) text!: string;
@@ -122,15 +122,7 @@ describe('CrudModule.forRootAsync', () => {
 describe('warnings about tokens', () => {
   it('name the options', async () => {
     const lines: Record<string, unknown>[] = [];
-    const log = createLog(
-      'warn',
-      new Writable({
-        write(chunk: Buffer, _encoding, done) {
-          for (const line of chunk.toString().trim().split('\n')) lines.push(JSON.parse(line) as never);
-          done();
-        },
-      }),
-    );
+    const log = createLog('warn', collecting(lines));
     const tokens = { jwksUrl: new URL('http://login.example.com/jwks.json') };
     const imports = [CrudModule.forRoot({ database: { uri: freshDatabaseUri() }, tokens })];
     const app = await createCrudApp({ module: ShopModule, imports }, { log });

@@ -196,7 +196,8 @@ export function useApp(start: () => Promise<TestApp>): TestApp {
 /** `createTestApp()` for the tests around. */
 export const useTestApp = (options?: TestAppOptions) => useApp(() => createTestApp(options));
 
-function collecting(lines: Record<string, unknown>[]): Writable {
+/** Takes the lines of a log, parsed. */
+export function collecting(lines: Record<string, unknown>[]): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       for (const line of chunk.toString().split('\n').filter(Boolean)) lines.push(JSON.parse(line) as never);

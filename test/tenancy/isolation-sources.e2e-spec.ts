@@ -19,22 +19,18 @@ import {
   type TenantScope,
   unrestrictedScope,
 } from '../../src/common/tenancy/index.js';
-import { createResourceApp, useResourceApp } from '../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { useResourceApp } from '../support/resource-app.js';
+import { ACME, acme, GLOBEX, globex, tokenOf } from '../support/tenants.js';
 import type { TestApp } from '../support/test-app.js';
 
 class TaskInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Task extends TaskInput {
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
-
-  @Prop({ type: String })
-  owner?: string;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
+  @Prop({ type: String }) owner?: string;
 }
 
 const tenant = { tenant: currentTenant };
@@ -55,14 +51,9 @@ const stored = async (app: TestApp, name: string) =>
 
 describe('two isolation fields: one for all actions, and one for some', () => {
   const app = useResourceApp(CrudModule.forFeature(tasks));
-  let ann: string;
-  let bob: string;
-  let eve: string;
-  beforeAll(async () => {
-    ann = tokenOf(ACME, { sub: 'ann' });
-    bob = tokenOf(ACME, { sub: 'bob' });
-    eve = tokenOf(GLOBEX, { sub: 'ann' });
-  });
+  const ann = tokenOf(ACME, { sub: 'ann' });
+  const bob = tokenOf(ACME, { sub: 'bob' });
+  const eve = tokenOf(GLOBEX, { sub: 'ann' });
   beforeEach(() => app.empty());
 
   const create = async (token: string) =>
@@ -139,40 +130,26 @@ describe('two isolation fields: one for all actions, and one for some', () => {
   });
 });
 
-class Sub {
-  @IsText({ max: 80 })
-  text!: string;
-}
-
 @Schema({ timestamps: true })
-class Reply extends Sub {
-  @Prop({ type: Types.ObjectId, required: true })
-  task!: Types.ObjectId;
-
-  @Prop({ type: Types.ObjectId, required: true })
-  tenant!: Types.ObjectId;
+class Reply extends TaskInput {
+  @Prop({ type: Types.ObjectId, required: true }) task!: Types.ObjectId;
+  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
 }
 
 describe("a parent's parameter is an isolation field like the others", () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
-  beforeAll(async () => {
-    const replies = crudOptions({
-      entity: Reply,
-      input: Sub,
-      name: 'replies',
-      path: 'tasks/:taskId/replies',
-      parent: { entity: Task, param: 'taskId', field: 'task' },
-      isolationFields: { all: tenant },
-    });
-    app = await createResourceApp(
-      CrudModule.forFeature({ ...tasks, isolationFields: { all: tenant } }),
-      CrudModule.forFeature(replies),
-    );
-    [acme, globex] = [tokenOf(ACME), tokenOf(GLOBEX)];
+  const ofTenant = { isolationFields: { all: tenant } };
+  const replies = crudOptions({
+    ...ofTenant,
+    entity: Reply,
+    input: TaskInput,
+    name: 'replies',
+    path: 'tasks/:taskId/replies',
+    parent: { entity: Task, param: 'taskId', field: 'task' },
   });
-  afterAll(() => app.close());
+  const app = useResourceApp(
+    CrudModule.forFeature({ ...tasks, ...ofTenant }),
+    CrudModule.forFeature(replies),
+  );
 
   it('hides the replies of other parents and of other tenants', async () => {
     const task = async (token: string) =>
@@ -180,11 +157,8 @@ describe("a parent's parameter is an isolation field like the others", () => {
     const [one, other, foreign] = [await task(acme), await task(acme), await task(globex)];
     const { body } = await app.post(`/tasks/${one}/replies`, { text: 'r' }, { token: acme });
     const at = (parent: string) => `/tasks/${parent}/replies/${body._id}`;
-    expect((await app.get(at(one), { token: acme })).body).toMatchObject({
-      text: 'r',
-      task: one,
-      tenant: ACME,
-    });
+    const shown = (await app.get(at(one), { token: acme })).body as object;
+    expect(shown).toMatchObject({ text: 'r', task: one, tenant: ACME });
     for (const [parent, token] of [
       [other, acme],
       [foreign, acme],
@@ -244,22 +218,19 @@ describe.each([
   ],
   ['beforeCreate', hooked({ beforeCreate: ({ record }) => void Object.assign(record, moved) }), 500],
 ] as const)('%s that tries to change the isolation field', (_by, feature, created) => {
+  const app = useResourceApp(feature);
+
   it('moves no record', async () => {
-    const app = await createResourceApp(feature);
-    try {
-      const token = tokenOf(ACME, { sub: 'ann' });
-      const { status, body } = await app.post('/tasks', { text: 'old' }, { token });
-      expect(status).toBe(created);
-      const record = { text: 'old', tenant: ACME, owner: 'ann' };
-      expect(await stored(app, 'tasks')).toEqual(created === 201 ? [record] : []);
-      if (created !== 201) return;
-      const response = await app.patch(`/tasks/${body._id}`, { text: 'new' }, { token });
-      expect([response.status, response.body.code]).toEqual([500, 'INTERNAL_ERROR']);
-      expect(response.text).not.toMatch(/tenant|owner/);
-      expect(await stored(app, 'tasks')).toEqual([record]);
-    } finally {
-      await app.close();
-    }
+    const token = tokenOf(ACME, { sub: 'ann' });
+    const { status, body } = await app.post('/tasks', { text: 'old' }, { token });
+    expect(status).toBe(created);
+    const record = { text: 'old', tenant: ACME, owner: 'ann' };
+    expect(await stored(app, 'tasks')).toEqual(created === 201 ? [record] : []);
+    if (created !== 201) return;
+    const response = await app.patch(`/tasks/${body._id}`, { text: 'new' }, { token });
+    expect([response.status, response.body.code]).toEqual([500, 'INTERNAL_ERROR']);
+    expect(response.text).not.toMatch(/tenant|owner/);
+    expect(await stored(app, 'tasks')).toEqual([record]);
   });
 });
 

@@ -3,8 +3,8 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import { type IssuerKey, issuerKey, issuerToken, KeyServer } from '../support/key-server.js';
 import { expectInvalidToken, expectNoTenant, expectProblem } from '../support/problems.js';
-import { ACME, GLOBEX, forgedToken, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse, useApp } from '../support/test-app.js';
+import { ACME, acme, forgedToken, GLOBEX, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
+import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';
 const POST = { title: 'Release notes' };
@@ -112,22 +112,26 @@ describe('tokens of a key set', () => {
   });
 });
 
-describe('an unavailable key set', () => {
-  let app: TestApp;
-  let server: KeyServer;
-  let key: IssuerKey;
-
-  beforeAll(async () => {
-    key = await issuerKey('ES256');
-  });
+/** A key set of one key, and a service that asks for it, for each test. */
+function useKeySet() {
+  const set = {} as { app: TestApp; server: KeyServer; key: IssuerKey; token: string };
   beforeEach(async () => {
-    server = await KeyServer.start([key]);
-    app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+    const key = await issuerKey('ES256');
+    const server = await KeyServer.start([key]);
+    const app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
+    Object.assign(set, { app, server, key, token: await issuerToken(key) });
   });
   afterEach(async () => {
-    await app.close();
-    await server.stop();
+    await set.app.close();
+    await set.server.stop();
   });
+  return set;
+}
+
+type Fault = (server: KeyServer) => void | Promise<void>;
+
+describe('an unavailable key set', () => {
+  const set = useKeySet();
 
   function expectUnavailable(response: TestResponse): void {
     const detail = 'The keys that verify tokens cannot be fetched. Try again later.';
@@ -136,93 +140,79 @@ describe('an unavailable key set', () => {
     expect(response.headers.get('www-authenticate')).toBeNull();
   }
 
-  it.each<[string, () => void | Promise<void>]>([
-    ['nobody listens', () => server.stop()],
-    ['the server fails', () => server.answer(500, 'broken')],
-    ['the server knows no such path', () => server.answer(404, '{}')],
-    ['the answer is not JSON', () => server.answer(200, '<html>')],
-    ['the answer is no key set', () => server.answer(200, '{"keys":"none"}')],
-    ['the server hangs', () => server.hang()],
+  it.each<[string, Fault]>([
+    ['nobody listens', (server) => server.stop()],
+    ['the server fails', (server) => server.answer(500, 'broken')],
+    ['the server knows no such path', (server) => server.answer(404, '{}')],
+    ['the answer is not JSON', (server) => server.answer(200, '<html>')],
+    ['the answer is no key set', (server) => server.answer(200, '{"keys":"none"}')],
+    ['the server hangs', (server) => server.hang()],
   ])('is a 503 of its own, and reads go on: %s', async (_name, breakIt) => {
-    await breakIt();
-    expectUnavailable(await write(app, await issuerToken(key)));
-    expect((await app.get(PATH)).body).toEqual([]);
-    expect((await app.get('/health/live')).status).toBe(200);
+    await breakIt(set.server);
+    expectUnavailable(await write(set.app, set.token));
+    expect((await set.app.get(PATH)).body).toEqual([]);
+    expect((await set.app.get('/health/live')).status).toBe(200);
   });
 
   it('is still a 401 if no token is sent', async () => {
-    server.answer(500, 'broken');
-    expect((await app.post(PATH, POST)).status).toBe(401);
+    set.server.answer(500, 'broken');
+    expect((await set.app.post(PATH, POST)).status).toBe(401);
   });
 
   it('is used as soon as it is back', async () => {
-    server.answer(500, 'broken');
-    expectUnavailable(await write(app, await issuerToken(key)));
-    server.serve([key]);
-    expect((await write(app, await issuerToken(key))).status).toBe(201);
+    set.server.answer(500, 'broken');
+    expectUnavailable(await write(set.app, set.token));
+    set.server.serve([set.key]);
+    expect((await write(set.app, set.token)).status).toBe(201);
   });
 });
 
 describe('a fetched key set', () => {
   const MINUTES = 60_000;
   const { now } = Date;
-  let app: TestApp;
-  let server: KeyServer;
-  let key: IssuerKey;
-  let token: string;
-
-  beforeEach(async () => {
-    key = await issuerKey('ES256');
-    token = await issuerToken(key);
-    server = await KeyServer.start([key]);
-    app = await createTestApp({ env: { JWT_JWKS_URL: server.url } });
-    expect((await write(app, token)).status).toBe(201);
-  });
-  afterEach(async () => {
-    Date.now = now;
-    await app.close();
-    await server.stop();
-  });
+  const set = useKeySet();
+  beforeEach(async () => expect((await write(set.app, set.token)).status).toBe(201));
+  afterEach(() => void (Date.now = now));
 
   function later(ms: number): void {
     const before = Date.now;
     Date.now = () => before() + ms;
   }
 
-  it.each<[string, () => void | Promise<void>]>([
-    ['nobody listens', () => server.stop()],
-    ['the server fails', () => server.answer(500, 'broken')],
-    ['the answer is larger than 1 MB', () => server.answer(200, `{"keys":[]}${' '.repeat(1_100_000)}`)],
-    ['the server hangs', () => server.hang()],
+  it.each<[string, Fault]>([
+    ['nobody listens', (server) => server.stop()],
+    ['the server fails', (server) => server.answer(500, 'broken')],
+    ['the answer is larger than 1 MB', (server) => server.answer(200, `{"keys":[]}${' '.repeat(1_100_000)}`)],
+    ['the server hangs', (server) => server.hang()],
   ])('is used for a day while it cannot be had anew: %s', async (_name, breakIt) => {
-    await breakIt();
+    await breakIt(set.server);
     later(11 * MINUTES);
-    for (let i = 0; i < 3; i++) expect((await write(app, token)).status).toBe(201);
+    for (let i = 0; i < 3; i++) expect((await write(set.app, set.token)).status).toBe(201);
     later(23 * 60 * MINUTES);
-    expect((await write(app, token)).status).toBe(201);
+    expect((await write(set.app, set.token)).status).toBe(201);
     later(2 * 60 * MINUTES);
-    expect((await write(app, token)).status).toBe(503);
+    expect((await write(set.app, set.token)).status).toBe(503);
   });
 
   it('is fetched again after ten minutes, so that a withdrawn key is refused', async () => {
-    server.serve([await issuerKey('ES256', 'next')]);
-    expect((await write(app, token)).status).toBe(201);
+    set.server.serve([await issuerKey('ES256', 'next')]);
+    expect((await write(set.app, set.token)).status).toBe(201);
     later(11 * MINUTES);
-    expectInvalidToken(await write(app, token), PATH);
+    expectInvalidToken(await write(set.app, set.token), PATH);
   });
 
   it('is fetched again at once for an unknown key, but not for each token', async () => {
     const next = await issuerKey('ES256', 'next');
-    server.serve([next]);
+    set.server.serve([next]);
     later(2_000);
-    expect((await write(app, await issuerToken(next))).status).toBe(201);
-    const fetched = server.asked.length;
+    expect((await write(set.app, await issuerToken(next))).status).toBe(201);
+    const fetched = set.server.asked.length;
     const made = await Promise.all(
       Array.from({ length: 20 }, (_, i) => issuerToken(next, {}, { kid: `made-up-${i}` })),
     );
-    const refused = await Promise.all(made.map((one) => write(app, one)));
+    const refused = await Promise.all(made.map((one) => write(set.app, one)));
     for (const response of refused) expectInvalidToken(response, PATH);
-    expect(server.asked.length).toBeLessThan(fetched + made.length);
+    expect(set.server.asked.length).toBeLessThan(fetched + made.length);
   });
 });
 
@@ -254,11 +244,9 @@ describe('a key set with a key that is too weak', () => {
 describe('a configured issuer, audience and claim', () => {
   const CLAIM = 'https://example.com/tenant';
   const GOOD = { iss: 'https://issuer.example', aud: 'posts-and-todos', tenant: GLOBEX, [CLAIM]: ACME };
-  const app = useApp(() =>
-    createTestApp({
-      env: { JWT_ISSUER: GOOD.iss, JWT_AUDIENCE: GOOD.aud, JWT_TENANT_CLAIM: CLAIM },
-    }),
-  );
+  const app = useTestApp({
+    env: { JWT_ISSUER: GOOD.iss, JWT_AUDIENCE: GOOD.aud, JWT_TENANT_CLAIM: CLAIM },
+  });
   beforeEach(() => app.empty());
 
   it.each<[string, object]>([
@@ -294,12 +282,11 @@ describe('a configured issuer, audience and claim', () => {
   );
 });
 
-it('a claim named like a member of every object is only the claim', async () => {
-  const app = await createTestApp({ env: { JWT_TENANT_CLAIM: 'constructor' } });
-  try {
-    expectNoTenant('constructor')(await write(app, tokenOf(ACME)), PATH);
+describe('a claim named like a member of every object', () => {
+  const app = useTestApp({ env: { JWT_TENANT_CLAIM: 'constructor' } });
+
+  it('is only the claim', async () => {
+    expectNoTenant('constructor')(await write(app, acme), PATH);
     expect((await write(app, tokenOf(GLOBEX, { constructor: ACME }))).status).toBe(201);
-  } finally {
-    await app.close();
-  }
+  });
 });

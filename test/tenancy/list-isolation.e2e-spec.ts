@@ -8,34 +8,24 @@ import { useResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 
 class MessageInput {
-  @IsText({ max: 80 })
-  text!: string;
-
-  @IsTextList({ maxEntries: 9, entry: { max: 20 }, optional: true })
-  participants?: string[];
-
-  @IsTextList({ maxEntries: 9, entry: { max: 20 }, optional: true })
-  tags?: string[];
+  @IsText({ max: 80 }) text!: string;
+  @IsTextList({ maxEntries: 9, entry: { max: 20 }, optional: true }) participants?: string[];
+  @IsTextList({ maxEntries: 9, entry: { max: 20 }, optional: true }) tags?: string[];
 }
 
 @Schema({ timestamps: true })
 class Message extends MessageInput {
-  @Prop({ type: Date })
-  deletedAt?: Date;
+  @Prop({ type: Date }) deletedAt?: Date;
 }
 
 class PlanInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Plan extends PlanInput {
-  @Prop({ type: [Types.ObjectId] })
-  tenants?: Types.ObjectId[];
-
-  @Prop({ type: [String] })
-  people?: string[];
+  @Prop({ type: [Types.ObjectId] }) tenants?: Types.ObjectId[];
+  @Prop({ type: [String] }) people?: string[];
 }
 
 const messages = crudOptions({
@@ -68,16 +58,9 @@ const plans = crudOptions({
 
 describe('isolation by a list', () => {
   const app = useResourceApp(CrudModule.forFeature(messages), CrudModule.forFeature(plans));
-  let ada: string;
-  let bob: string;
-  let eve: string;
-  beforeAll(async () => {
-    [ada, bob, eve] = (await Promise.all(['ada', 'bob', 'eve'].map((sub) => tokenOf(ACME, { sub })))) as [
-      string,
-      string,
-      string,
-    ];
-  });
+  const ada = tokenOf(ACME, { sub: 'ada' });
+  const bob = tokenOf(ACME, { sub: 'bob' });
+  const eve = tokenOf(ACME, { sub: 'eve' });
   beforeEach(() => app.empty());
 
   const create = async (body: object, token = ada, path = '/messages') => {
@@ -172,9 +155,8 @@ describe('isolation by a list', () => {
     });
     const made = await service.create(scopeOf({ participants: 'eve' }), { text: 'in code' });
     expect(await textsOf('', eve)).toEqual(['in code']);
-    await expect(service.get(scopeOf({ participants: 'bob' }), made._id)).rejects.toThrow(
-      'Message not found',
-    );
+    const hidden = service.get(scopeOf({ participants: 'bob' }), made._id);
+    await expect(hidden).rejects.toThrow('Message not found');
   });
 
   it('holds for two lists, and hooks may add to them but not move a record', async () => {
@@ -182,9 +164,8 @@ describe('isolation by a list', () => {
     const own = await create({ text: 'own' }, ada, '/plans');
     const status = async (id: string, token: string) => (await app.get(`/plans/${id}`, { token })).status;
     const elsewhere = tokenOf(GLOBEX, { sub: 'ada' });
-    expect([await status(shared, ada), await status(shared, bob), await status(own, bob)]).toEqual([
-      200, 200, 404,
-    ]);
+    expect([await status(shared, ada), await status(shared, bob)]).toEqual([200, 200]);
+    expect(await status(own, bob)).toBe(404);
     expect(await status(own, elsewhere)).toBe(404);
     expect((await app.get('/plans?q=own', { token: ada })).body).toMatchObject([{ _id: own }]);
     expect((await app.post('/plans', { text: 'moved' }, { token: ada })).status).toBe(500);

@@ -5,19 +5,16 @@ import { CrudModule } from '../../src/common/crud/index.js';
 import { IsText } from '../../src/common/fields/index.js';
 import { CurrentScope, TenantInterceptor, type TenantScope } from '../../src/common/tenancy/index.js';
 import { ISOLATION } from '../../src/common/tenancy/isolation-source.js';
-import { createResourceApp } from '../support/resource-app.js';
-import { ACME, tokenOf } from '../support/tenants.js';
-import { useApp } from '../support/test-app.js';
+import { useResourceApp } from '../support/resource-app.js';
+import { acme } from '../support/tenants.js';
 
 class MemoInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Memo extends MemoInput {
-  @Prop({ type: String })
-  owner?: string;
+  @Prop({ type: String }) owner?: string;
 }
 
 let ran = 0;
@@ -47,20 +44,12 @@ class HalfController {
 class MistakenModule {}
 
 describe('a mistake in isolation', () => {
-  const app = useApp(() =>
-    createResourceApp(
-      { module: MistakenModule, controllers: [BareController, HalfController] },
-      CrudModule.forFeature({
-        entity: Memo,
-        input: MemoInput,
-        name: 'memos',
-        isolationFields: { all: { owner: () => undefined } },
-      }),
-    ),
+  const isolationFields = { all: { owner: () => undefined } };
+  const app = useResourceApp(
+    { module: MistakenModule, controllers: [BareController, HalfController] },
+    CrudModule.forFeature({ entity: Memo, input: MemoInput, name: 'memos', isolationFields }),
   );
-  beforeEach(() => {
-    ran = 0;
-  });
+  beforeEach(() => void (ran = 0));
 
   it.each(['bare', 'half'])('runs no handler: /%s', async (path) => {
     // No document has these routes.
@@ -70,12 +59,11 @@ describe('a mistake in isolation', () => {
   });
 
   it('reaches no record if a source has no value', async () => {
-    const token = tokenOf(ACME);
     await app.database.collection('memos').insertOne({ text: 'A', createdAt: new Date(0) });
     for (const response of [
-      await app.get('/memos', { token }),
-      await app.get('/memos/count', { token }),
-      await app.post('/memos', { text: 'B' }, { token }),
+      await app.get('/memos', { token: acme }),
+      await app.get('/memos/count', { token: acme }),
+      await app.post('/memos', { text: 'B' }, { token: acme }),
     ]) {
       expect([response.status, response.body.code]).toEqual([401, 'UNAUTHENTICATED']);
     }

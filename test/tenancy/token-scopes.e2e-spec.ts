@@ -1,7 +1,7 @@
 import { ExamplesModule } from '../../examples/examples.module.js';
 import { expectProblem } from '../support/problems.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, useTestApp } from '../support/test-app.js';
+import { type TestApp, useTestApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';
 
@@ -44,11 +44,12 @@ describe('a configured scope', () => {
   });
 });
 
-it('a configured scope also applies to the examples', async () => {
-  const app = await createTestApp({ env: { JWT_SCOPE: 'shop' }, root: ExamplesModule.forRoot });
-  const count = async (claims: object) =>
-    app.get('/categories/count', { token: tokenOf(ACME, { ...claims }) });
-  expect(await count({})).toMatchObject({ status: 403, body: { code: 'INSUFFICIENT_SCOPE' } });
-  expect((await count({ scope: 'shop' })).status).toBe(200);
-  await app.close();
+describe('a configured scope of the examples', () => {
+  const app = useTestApp({ env: { JWT_SCOPE: 'shop' }, root: ExamplesModule.forRoot });
+
+  it('applies to them, too', async () => {
+    const count = (claims: object) => app.get('/categories/count', { token: tokenOf(ACME, { ...claims }) });
+    expect(await count({})).toMatchObject({ status: 403, body: { code: 'INSUFFICIENT_SCOPE' } });
+    expect((await count({ scope: 'shop' })).status).toBe(200);
+  });
 });

@@ -33,9 +33,17 @@ const hold = (name: string, headers: Record<string, string> = {}) =>
   send('/gate', { 'X-Name': name, ...headers });
 const held = () => waiting.map(({ name }) => name);
 
+const authorized = (token: string) => ({ Authorization: `Bearer ${token}` });
+
 async function create(token: string): Promise<Response> {
-  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
+  const headers = { 'Content-Type': 'application/json', ...authorized(token) };
   return fetch(`${app.url}/posts/api`, { method: 'POST', headers, body: '{"title":"Release notes"}' });
+}
+
+/** Opens the gate for everybody, again and again, until the responses are there; their statuses. */
+async function opened(responses: Promise<Response>[]): Promise<number[]> {
+  const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
+  return statusesOf(responses).finally(() => clearInterval(opening));
 }
 
 async function statusesOf(responses: Promise<Response>[]): Promise<number[]> {
@@ -68,18 +76,18 @@ describe('a limit of requests per minute', () => {
     );
   });
 
-  it('applies to the client behind a trusted proxy, and ignores any other claimed address', async () => {
-    await start({ RATE_LIMIT_ADDRESS: '1', TRUSTED_PROXIES: '127.0.0.1' });
-    const from = (addresses: string) => send('/todos', { 'X-Forwarded-For': addresses });
-    expect((await from('192.0.2.1')).status).toBe(200);
-    expect((await from('192.0.2.2')).status).toBe(200);
-    expect((await from('192.0.2.3, 192.0.2.2')).status).toBe(429);
-  });
-
-  it('is not changed by a client that names another address', async () => {
-    await start({ RATE_LIMIT_ADDRESS: '1' });
-    expect((await send('/todos', { 'X-Forwarded-For': '192.0.2.1' })).status).toBe(200);
-    expect((await send('/todos', { 'X-Forwarded-For': '192.0.2.2' })).status).toBe(429);
+  const TRUSTED = { TRUSTED_PROXIES: '127.0.0.1' };
+  it.each<[string, Variables, Record<string, number>]>([
+    [
+      'applies to the client behind a trusted proxy, and ignores any other claimed address',
+      TRUSTED,
+      { '192.0.2.1': 200, '192.0.2.2': 200, '192.0.2.3, 192.0.2.2': 429 },
+    ],
+    ['is not changed by a client that names another address', {}, { '192.0.2.1': 200, '192.0.2.2': 429 }],
+  ])('%s', async (_title, env, statuses) => {
+    await start({ RATE_LIMIT_ADDRESS: '1', ...env });
+    for (const [addresses, status] of Object.entries(statuses))
+      expect((await send('/todos', { 'X-Forwarded-For': addresses })).status).toBe(status);
   });
 
   it('of a tenant does not affect others', async () => {
@@ -98,10 +106,9 @@ describe('a limit of requests per minute', () => {
     expect((await create(expiring)).status).toBe(201);
     passTime(61_000);
     for (let i = 0; i < 10; i++) {
-      expect((await send('/todos', { Authorization: `Bearer ${expiring}` })).status).toBe(200);
+      expect((await send('/todos', authorized(expiring))).status).toBe(200);
     }
-    const token = tokenOf(ACME);
-    for (let i = 0; i < 4; i++) expect((await create(token)).status).toBe(201);
+    for (let i = 0; i < 4; i++) expect((await create(tokenOf(ACME))).status).toBe(201);
   });
 
   it('of bad tokens refuses them unread, but no good tokens or requests without one', async () => {
@@ -138,11 +145,7 @@ describe('a process at full capacity', () => {
     await startAt();
     const taken = Array.from({ length: 2 * FULL }, (_, i) => hold(String(i)));
     await eventually(() => expect(held()).toHaveLength(FULL));
-    const created = create(tokenOf(ACME));
-    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
-    expect((await created).status).toBe(201);
-    expect(await statusesOf(taken)).toEqual(Array.from({ length: 2 * FULL }, () => 200));
-    clearInterval(opening);
+    expect(await opened([create(acme), ...taken])).toEqual([201, ...taken.map(() => 200)]);
   });
 
   it.each(['/todos/', '/posts/api/', '/todos/not-an-id', '/nowhere', '/todos?stray=1'])(
@@ -157,7 +160,6 @@ describe('a process at full capacity', () => {
   it('gives a tenant no more than its share while there are others', async () => {
     await startAt();
     expect(await statusesOf([create(acme), create(globex)])).toEqual([201, 201]);
-    const authorized = (token: string) => ({ Authorization: `Bearer ${token}` });
     const ofGlobex = [hold('globex', authorized(globex))];
     await eventually(() => expect(held()).toEqual(['globex']));
     const ofAcme = Array.from({ length: 3 * FULL }, () => hold('acme', authorized(acme)));
@@ -168,9 +170,7 @@ describe('a process at full capacity', () => {
       expect((await send('/todos?limit=1', authorized(globex))).status).toBe(200);
     }
     expect(held().filter((name) => name === 'acme').length).toBeLessThan(FULL);
-    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
-    expect(new Set(await statusesOf([...ofGlobex, ...ofAcme]))).toEqual(new Set([200]));
-    clearInterval(opening);
+    expect(new Set(await opened([...ofGlobex, ...ofAcme]))).toEqual(new Set([200]));
   });
 
   it('leaves half of the places to tenants, however many addresses send without a token', async () => {
@@ -182,23 +182,19 @@ describe('a process at full capacity', () => {
     await eventually(() => expect(held()).toContain('address'));
     for (let i = 0; i < FULL; i++) expect((await create(acme)).status).toBe(201);
     expect(held().length).toBeLessThanOrEqual(FULL / 2);
-    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
-    expect(new Set(await statusesOf(ofAddresses))).toEqual(new Set([200]));
-    clearInterval(opening);
+    expect(new Set(await opened(ofAddresses))).toEqual(new Set([200]));
   });
 
   it('lets a tenant wait for its own requests while there are places for others', async () => {
     await startAt({ MAX_WAIT_MS: '200' });
     const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     expect(await statusesOf([create(acme), create(globex)])).toEqual([201, 201]);
-    const holdOne = () => hold('acme', { Authorization: `Bearer ${acme}` });
+    const holdOne = () => hold('acme', authorized(acme));
     const ofAcme = [holdOne(), holdOne()];
     await eventually(() => expect(held()).toEqual(['acme']));
     now.mockReturnValue(performance.now() + 300);
     ofAcme.push(holdOne(), holdOne());
-    const opening = setInterval(() => waiting.forEach(({ open }) => open()), 1);
-    expect(await statusesOf(ofAcme)).toEqual([200, 200, 200, 200]);
-    clearInterval(opening);
+    expect(await opened(ofAcme)).toEqual([200, 200, 200, 200]);
   });
 
   it('answers within five seconds, whatever a handler does', async () => {

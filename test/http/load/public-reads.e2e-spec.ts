@@ -3,7 +3,7 @@ import { Session } from 'node:inspector/promises';
 import type { FastifyInstance } from 'fastify';
 import { Gauge } from 'prom-client';
 import { Metrics } from '../../../src/common/metrics/index.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 /** How many requests are measured together. */
 const TIMES = 10;
@@ -41,23 +41,16 @@ function readsOf(fastify: FastifyInstance): string[] {
 }
 
 describe('public reads', () => {
-  let app: TestApp;
+  const app = useTestApp({ env: { WORKER: 'off' } });
   let fastify: FastifyInstance;
   let files: string[];
   let id: string;
   const session = new Session();
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { WORKER: 'off' } });
     fastify = app.app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
-    const now = new Date(0);
-    const records = Array.from({ length: RECORDS }, (_, i) => ({
-      title: `Todo ${i}`,
-      completed: false,
-      createdAt: now,
-      updatedAt: now,
-      __v: 0,
-    }));
+    const record = { completed: false, createdAt: new Date(0), updatedAt: new Date(0), __v: 0 };
+    const records = Array.from({ length: RECORDS }, (_, i) => ({ title: `Todo ${i}`, ...record }));
     const { insertedIds } = await app.database.collection('todos').insertMany(records);
     id = String(insertedIds[0]);
     const page = (await fastify.inject('/docs')).body;
@@ -66,10 +59,7 @@ describe('public reads', () => {
     await session.post('Profiler.enable');
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
   });
-  afterAll(async () => {
-    session.disconnect();
-    await app.close();
-  });
+  afterAll(() => session.disconnect());
 
   const ask = (url: string) => fastify.inject({ url, headers: { 'Accept-Encoding': 'br' } });
 
@@ -157,12 +147,8 @@ describe('public reads', () => {
     metrics.sharedMs = 0;
     await fastify.inject('/metrics');
     let rendered = 0;
-    new Gauge({
-      name: 'rendered',
-      help: 'Of this test.',
-      registers: [metrics.registry],
-      collect: () => void rendered++,
-    });
+    const collect = () => void rendered++;
+    new Gauge({ name: 'rendered', help: 'Of this test.', registers: [metrics.registry], collect });
     const first = metrics.render();
     metrics.sharedMs = Infinity;
     await first;
