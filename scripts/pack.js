@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
-import { readArguments } from './support/arguments.js';
+import { fail, readArguments } from './support/arguments.js';
 
 /**
  * Builds the packages of the generator, for other applications, and of the embedded database:
@@ -76,14 +76,7 @@ function declare() {
   });
   const { diagnostics } = program.emit();
   if (diagnostics.length > 0) {
-    process.stderr.write(
-      ts.formatDiagnostics(diagnostics, {
-        getCanonicalFileName: (name) => name,
-        getCurrentDirectory: () => process.cwd(),
-        getNewLine: () => '\n',
-      }),
-    );
-    process.exit(1);
+    fail(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')).join('\n'));
   }
   return program
     .getSourceFiles()

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
@@ -21,8 +20,7 @@ says how it measures. For Linux; elsewhere, CPU and memory are unknown.
   --seconds 3             how long each measurement takes, after a warm-up of 0.3 times that
   --connections 1,64      numbers of connections; each sends its next request after an answer
   --operations get,list   some of get, list, patch and create
-  --todos 100000          number of todos in the database
-  --json FILE             writes all figures to a file`;
+  --todos 100000          number of todos in the database`;
 
 const text = (value) => ({ type: 'string', default: value });
 const { values } = readArguments(USAGE, {
@@ -31,7 +29,6 @@ const { values } = readArguments(USAGE, {
   connections: text('1,64'),
   operations: text(Object.keys(OPERATIONS).join()),
   todos: text('100000'),
-  json: { type: 'string' },
 });
 const repeats = positive('repeats', values.repeats, { integer: true });
 const measuredMs = positive('seconds', values.seconds) * 1_000;
@@ -58,7 +55,8 @@ const installation = new Installation();
 const database = await openDatabase(installation);
 const servers = {};
 try {
-  const service = await installation.startService('inline', SERVICE);
+  const startService = () => installation.startService('inline', SERVICE);
+  const service = await startService();
   console.error(`Storing ${todos} todos in ${database.name}`);
   const ids = await database.fill(service.url, todos);
   await stopProcess(service);
@@ -82,10 +80,6 @@ try {
   if (servers.handwritten) await stopProcess(servers.handwritten);
   await database.close();
   await installation.remove();
-}
-
-function startService() {
-  return installation.startService('inline', SERVICE);
 }
 
 async function handwritten() {
@@ -162,8 +156,6 @@ function report(cells, memory) {
     console.log(
       `\n${name}: ready after ${digits(readyMs)} ms; ${digits(fresh)} MiB, ${digits(loaded)} after the load`,
     );
-  if (values.json)
-    writeFileSync(values.json, `${JSON.stringify({ machine, cells, memory }, undefined, 2)}\n`);
 }
 
 /** Three significant digits. */

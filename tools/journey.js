@@ -1,8 +1,6 @@
 /**
  * Counts the files of which a function runs while the built service carries out a request, and fails if they are
  * more than budgets.json says.
- *
- *   npm run build && node tools/journey.js
  */
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -50,7 +48,7 @@ await untilReady(service, async () => (await fetch(`${url}/health/ready`)).ok);
 
 const authorization = `Bearer ${installation.token(tenantOf(1))}`;
 const { _id } = await (await send('POST', '/todos', { title: 'one' })).json();
-let revision = Number((await send('GET', `/todos/${_id}`)).headers.get('etag').slice(1, -1));
+let revision = 0;
 const requests = {
   'POST /posts/api': () => send('POST', '/posts/api', { title: 'Tea', content: 'x', tags: ['a'] }),
   'GET /todos': () => send('GET', '/todos?limit=20'),

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** How long a process may take to become ready on a busy machine. Unit: milliseconds. */
@@ -35,7 +34,6 @@ export function startProcess(program, args, options) {
  * its address.
  *
  * @param port a free one by default
- * @param args of Node.js
  * @param waiting the options of {@link untilReady}
  */
 export function startService(env, options) {
@@ -47,11 +45,11 @@ export function startWorker(env, options) {
   return start('dist/bundle/worker.js', 'WORKER_PORT', env, options);
 }
 
-async function start(file, portVariable, env, { port, args = [], stdio, ...waiting } = {}) {
+async function start(file, portVariable, env, { port, ...waiting } = {}) {
   port ??= await freePort();
-  const child = startProcess(process.execPath, [...args, file], {
+  const child = startProcess(process.execPath, [file], {
     env: { ...env, HOST: '127.0.0.1', [portVariable]: String(port) },
-    stdio: stdio ?? ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
   const url = `http://127.0.0.1:${port}`;
   await untilReady(child, () => isServing(url), waiting);
@@ -79,22 +77,6 @@ export async function untilReady(child, isReady, { limitMs = READY_MS, pollMs = 
   }
   await killProcess(child);
   throw new Error(`${child.spawnargs.join(' ')} did not become ready`);
-}
-
-/**
- * Starts any server, and resolves with its process and the text that `ready` first captures in its output.
- *
- * @throws Error if it ends before
- */
-export async function startServer(args, env, ready) {
-  const child = startProcess(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const said = ready.exec(line)?.[1];
-    if (said === undefined) continue;
-    child.stdout.resume();
-    return { child, said };
-  }
-  throw new Error(`${args.join(' ')} does not start`);
 }
 
 /**

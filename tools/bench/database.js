@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import mongoose from 'mongoose';
-import { startServer, stopProcess } from '../../scripts/support/processes.js';
+import { startProcess, stopProcess, untilReady } from '../../scripts/support/processes.js';
 import { cpuOf } from '../support/usage.js';
 
 /** As durable as the service, which sets this itself. */
@@ -11,12 +12,15 @@ const BATCH = 10_000;
 /** The database of both servers: the MongoDB of an installation, or its embedded database in a process of its own. */
 export async function openDatabase(installation) {
   let server;
-  let uri = installation.uri && `${installation.uri}${installation.uri.includes('?') ? '&' : '?'}${DURABLE}`;
-  if (!uri) {
-    const args = ['libs/embedded-mongodb/dist/cli.js', '--dir', join(installation.folder, 'mongodb')];
+  let { uri } = installation;
+  if (uri) uri += `${uri.includes('?') ? '&' : '?'}${DURABLE}`;
+  else {
     // The service finds the server that serves its folder.
-    server = await startServer(args, process.env, /^(mongodb:\S+)/);
-    uri = `${server.said}posts-and-todos`;
+    const dir = join(installation.folder, 'mongodb');
+    const args = ['libs/embedded-mongodb/dist/cli.js', '--dir', dir];
+    server = startProcess(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+    uri = `mongodb://${encodeURIComponent(join(dir, 'run/mongodb.sock'))}/posts-and-todos`;
+    await untilReady(server, async () => existsSync(join(dir, 'run/mongodb.sock')));
   }
   const client = await new mongoose.mongo.MongoClient(uri).connect();
   const todos = client.db().collection('todos');
@@ -27,7 +31,7 @@ export async function openDatabase(installation) {
     todos,
     /** CPU time so far. Unit: milliseconds. */
     async cpuMs() {
-      if (server) return cpuOf(server.child);
+      if (server) return cpuOf(server);
       const { extra_info: used } = await admin.command({ serverStatus: 1 });
       return (Number(used.user_time_us) + Number(used.system_time_us)) / 1_000;
     },
@@ -50,7 +54,7 @@ export async function openDatabase(installation) {
     },
     async close() {
       await client.close();
-      if (server) await stopProcess(server.child);
+      if (server) await stopProcess(server);
     },
   };
 }

@@ -12,15 +12,9 @@ import * as schemas from './schemas.js';
 // The driver of Mongoose, and nothing else of it.
 const { MongoClient, ObjectId } = mongoose.mongo;
 const NEWEST_FIRST = { createdAt: -1, _id: -1 };
-/**
- * The service stores the words of its search in the same records. This server has no search, and does not
- * read them.
- */
+/** The service stores the words of its search in the same records; this server does not read them. */
 const PROJECTION = { _words: 0 };
-/**
- * Time limit of the server, which is long: on few cores, 64 concurrent counts of a large collection take
- * seconds.
- */
+/** A long time limit: on few cores, 64 concurrent counts of a large collection take seconds. */
 const LIMITS = { maxTimeMS: 20_000 };
 
 const client = new MongoClient(process.env.MONGODB_URI, { socketTimeoutMS: 30_000 });
@@ -139,15 +133,17 @@ function linksOf(offset, limit, count) {
 }
 
 function problem(request, reply, status, code, detail, errors) {
-  return reply.code(status).header('Content-Type', 'application/problem+json').send({
+  const { url: instance, id: requestId } = request;
+  const body = {
     type: 'about:blank',
     title: code,
     status,
     detail,
     message: detail,
     code,
-    instance: request.url,
-    requestId: request.id,
+    instance,
+    requestId,
     errors,
-  });
+  };
+  return reply.code(status).header('Content-Type', 'application/problem+json').send(body);
 }

@@ -16,13 +16,16 @@ const MAX_RSS_MIB = 400;
 const MOST_CREATING = 64;
 /** How long an attacker waits before it connects again. Unit: milliseconds. */
 const AGAIN_MS = 250;
-const MIB = 1_048_576;
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
+const NDJSON_TYPE = 'Content-Type: application/x-ndjson\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
-const LINES =
-  `${JSON.stringify({ title: 'Water the plants', description: 'Those on the balcony.' })}\n`.repeat(200);
-const BOMB = gzipSync(Buffer.alloc(256 * MIB, ' '));
+const LENGTH = 'Content-Length: 100000\r\n';
+const LINES = `{ "title": "Water the plants", "description": "Those on the balcony." }\n`.repeat(200);
+const LARGE = 'x'.repeat(65_536);
+const ONE_BYTE = '1\r\n \r\n'.repeat(10_000);
+const NESTED = `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+const BOMB = gzipSync(Buffer.alloc(256 * 1_048_576, ' '));
 const CREATE = requestOf('POST', '/todos', { body: { title: 'Water the plants' } });
 
 /**
@@ -30,40 +33,14 @@ const CREATE = requestOf('POST', '/todos', { body: { title: 'Water the plants' }
  * connects again. Those that do not read leave the answer in their buffer.
  */
 const ATTACKS = {
-  imports: {
-    count: 64,
-    head: head('POST /todos/import', `Content-Type: application/x-ndjson\r\n${CHUNKED}`),
-    part: chunk(LINES),
-  },
-  'endless bodies': {
-    count: 64,
-    head: head('POST /todos', CHUNKED + JSON_TYPE),
-    part: chunk('x'.repeat(65_536)),
-  },
-  'bodies that a path does not take': {
-    count: 64,
-    head: head('POST /nothing', CHUNKED),
-    part: chunk('x'.repeat(65_536)),
-  },
-  'chunks of one byte': {
-    count: 16,
-    head: head('POST /todos', CHUNKED + JSON_TYPE),
-    part: '1\r\n \r\n'.repeat(10_000),
-  },
+  imports: { count: 64, head: head('POST /todos/import', CHUNKED + NDJSON_TYPE), part: chunk(LINES) },
+  'endless bodies': { count: 64, head: head('POST /todos', CHUNKED + JSON_TYPE), part: chunk(LARGE) },
+  'bodies to no path': { count: 64, head: head('POST /nothing', CHUNKED), part: chunk(LARGE) },
+  'chunks of a byte': { count: 16, head: head('POST /todos', CHUNKED + JSON_TYPE), part: ONE_BYTE },
   'gzip bombs': { count: 16, head: whole(BOMB, 'Content-Encoding: gzip\r\n') },
-  'nested brackets': { count: 16, head: whole(`{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`) },
-  'slow heads': {
-    count: 1_000,
-    head: 'GET /todos HTTP/1.1\r\nHost: drill\r\n',
-    part: 'X-Slow: x\r\n',
-    everyMs: 1_000,
-  },
-  'slow bodies': {
-    count: 1_000,
-    head: `${head('POST /todos', `${JSON_TYPE}Content-Length: 100000\r\n`)}{`,
-    part: ' ',
-    everyMs: 1_000,
-  },
+  'nested brackets': { count: 16, head: whole(NESTED) },
+  'slow heads': { count: 1_000, head: 'GET /todos HTTP/1.1\r\n', part: 'X-Slow: x\r\n', everyMs: 1_000 },
+  'slow bodies': { count: 1_000, head: head('POST /todos', LENGTH + JSON_TYPE), part: ' ', everyMs: 1_000 },
   'whole lists that nobody reads': { count: 200, head: head('GET /todos'), reads: false },
   'pages of 1,000 clients': { count: 1_000, head: head('GET /todos?limit=100', 'Connection: close\r\n') },
 };

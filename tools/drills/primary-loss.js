@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Connection, requestOf } from '../support/connection.js';
 import { Installation, tenantOf } from '../support/installation.js';
 import { Mongod, ReplicaSet } from '../support/mongod.js';
 
@@ -73,13 +72,11 @@ class Clients {
   broken = 0;
   failedAt = [];
   isStopped = false;
+  lastCreated = performance.now();
+  gapMs = 0;
 
   constructor(installation) {
-    this.url = installation.url;
-    this.token = installation.token(tenantOf(1));
-    this.lastCreated = performance.now();
-    this.gapMs = 0;
-    this.working = Promise.all(Array.from({ length: CLIENTS }, (_, number) => this.work(number)));
+    this.working = Promise.all(Array.from({ length: CLIENTS }, (_, n) => this.work(installation, n)));
   }
 
   async stop() {
@@ -87,9 +84,7 @@ class Clients {
     await this.working;
   }
 
-  /**
-   * How long requests failed because of an event, how many failed, and the longest time without a success.
-   */
+  /** How long requests failed because of an event, how many failed, and the longest time without a success. */
   async windowOf(event) {
     await this.more();
     this.failedAt = [];
@@ -106,34 +101,20 @@ class Clients {
     while (this.created.size < enough) await pause(10);
   }
 
-  async work(number) {
-    let connection = new Connection(this.url);
+  async work(installation, number) {
     for (let count = 0; !this.isStopped; count++) {
-      const body = { title: `Post ${number}-${count}` };
       try {
-        const { status, text } = await connection.send(
-          requestOf('POST', '/posts/api', { token: this.token, body }),
-        );
-        if (status === 201) this.note(JSON.parse(text)._id);
-        else await this.fail();
-      } catch {
-        this.broken += 1;
-        connection = new Connection(this.url);
-        await this.fail();
+        const post = await installation.post('/posts/api', tenantOf(1), { title: `Post ${number}-${count}` });
+        this.created.add(post._id);
+        this.gapMs = Math.max(this.gapMs, performance.now() - this.lastCreated);
+        this.lastCreated = performance.now();
+      } catch (error) {
+        // What fetch throws is a connection that broke, and not an answer.
+        this.broken += Number(error instanceof TypeError);
+        this.failedAt.push(performance.now());
+        await pause(RETRY_MS);
       }
     }
-    connection.close();
-  }
-
-  note(id) {
-    this.created.add(id);
-    this.gapMs = Math.max(this.gapMs, performance.now() - this.lastCreated);
-    this.lastCreated = performance.now();
-  }
-
-  async fail() {
-    this.failedAt.push(performance.now());
-    await pause(RETRY_MS);
   }
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -101,22 +102,14 @@ class Client {
     }
   }
 
-  send() {
-    return new Promise((resolve, reject) => {
-      const sent = request(this.url + (this.writes ? '/posts/api' : '/todos?limit=10'), {
-        method: this.writes ? 'POST' : 'GET',
-        agent: this.agent,
-        headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' },
-      });
-      sent.on('error', reject).on('response', (answer) => {
-        let text = '';
-        answer.setEncoding('utf8').on('data', (part) => (text += part));
-        answer.on('error', reject).on('end', () => {
-          resolve({ status: answer.statusCode, headers: answer.headers, text });
-        });
-      });
-      sent.end(this.writes ? JSON.stringify({ title: 'Release notes' }) : undefined);
-    });
+  async send() {
+    const [method, path] = this.writes ? ['POST', '/posts/api'] : ['GET', '/todos?limit=10'];
+    const headers = { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' };
+    const sent = request(this.url + path, { method, agent: this.agent, headers });
+    sent.end(this.writes ? JSON.stringify({ title: 'Release notes' }) : undefined);
+    const [answer] = await once(sent, 'response');
+    const text = (await answer.setEncoding('utf8').toArray()).join('');
+    return { status: answer.statusCode, headers: answer.headers, text };
   }
 }
 

@@ -18,15 +18,10 @@ const GROUPS = 17;
 const CLIENTS = 3;
 /** Maximum number of keys without an answer; while a process starts, more of them would only queue up. */
 const MAX_PENDING = 51;
-/**
- * A process is killed after a random number of answers below this, and a random moment later (milliseconds).
- */
+/** A process is killed after a random number of answers below this, and a random moment later (milliseconds). */
 const LIFE_ANSWERS = 60;
 const LIFE_MS = 30;
-/**
- * How long a group waits for its key before it continues with the next one; the key stays in use. Unit:
- * milliseconds.
- */
+/** How long a group waits for its key before it continues with the next one. Unit: milliseconds. */
 const PATIENCE_MS = 200;
 /** Time after which the key of a dead process must be free. Unit: milliseconds. */
 const FREE_MS = 10_000;
@@ -105,9 +100,7 @@ async function attempt(number) {
   return answer;
 }
 
-/**
- * Whether a process under load, or in trouble, has rejected the request, which decides nothing about its key.
- */
+/** Whether a process under load, or in trouble, has rejected the request, which decides nothing about its key. */
 function isRefusal({ status }) {
   return status === 429 || status >= 500;
 }
@@ -156,25 +149,16 @@ async function group() {
   }
 }
 
-/** Number of records with each title. */
-async function recordsByTitle() {
-  const titles = new Map();
-  for (const path of ['/todos', '/posts/api']) {
-    for (const { title } of await (await fetch(installation.url + path)).json()) {
-      titles.set(title, (titles.get(title) ?? 0) + 1);
-    }
-  }
-  return titles;
-}
-
-function checkRecords(titles) {
+/** Checks that each key that was answered has its one record, or none if its request is invalid. */
+async function checkRecords() {
+  const lists = ['/todos', '/posts/api'].map(async (path) => (await fetch(installation.url + path)).json());
+  const titles = (await Promise.all(lists)).flat().map(({ title }) => title);
+  const count = (title) => titles.filter((one) => one === title).length;
   for (const [number, shown] of told) {
-    const [status] = JSON.parse(shown);
     const wanted = number % KINDS.length === KINDS.length - 1 ? [400, 0] : [201, 1];
-    const got = [status, titles.get(`record ${number}`) ?? 0];
-    if (String(got) !== String(wanted)) {
+    const got = [JSON.parse(shown)[0], count(`record ${number}`)];
+    if (String(got) !== String(wanted))
       run.fault(`key ${number}: status and records are ${got}, not ${wanted}`);
-    }
   }
 }
 
@@ -192,7 +176,7 @@ try {
   await run.repeat(kill, () => `${told.size} keys answered`);
   await Promise.all([...groups, ...pending]);
   for (const number of told.keys()) await insist(number);
-  checkRecords(await recordsByTitle());
+  await checkRecords();
 } finally {
   await killProcess(service);
   await installation.remove();

@@ -1,8 +1,4 @@
-/**
- * Installs the packages of `npm run pack` beside Nest 11, and runs the contract of a resource there.
- *
- *   npm run pack && node tools/nest-11/run.js
- */
+/** Installs the packages of `npm run pack` beside Nest 11, and runs the contract of a resource there. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

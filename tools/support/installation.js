@@ -40,14 +40,14 @@ export class Installation {
   async startService(worker, variables, options) {
     this.port ??= await freePort();
     const env = { ...this.env(), WORKER: worker, ...variables };
-    const service = await startService(env, { args: profiled(), port: this.port, ...options });
+    const service = await startService(env, { port: this.port, ...options });
     this.processes.push(service);
     this.url = service.url;
     return service;
   }
 
   async startWorker() {
-    const worker = await startWorker(this.env(), { args: profiled() });
+    const worker = await startWorker(this.env());
     this.processes.push(worker);
     return worker;
   }
@@ -94,10 +94,6 @@ export class Installation {
     const input = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ tenant, exp: Math.floor(Date.now() / 1_000) + 7_200 })}`;
     return `${input}.${createHmac('sha256', this.secret).update(input).digest('base64url')}`;
   }
-}
-
-function profiled() {
-  return process.env.PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${process.env.PROFILE}`] : [];
 }
 
 /** A tenant by its number. */

@@ -33,7 +33,7 @@ export class KillRun {
   async repeat(kill, progress) {
     while (this.kills < this.planned) {
       await kill();
-      if (++this.kills % TOLD_EVERY === 0) console.log(`${this.kills} kills, ${await progress()}`);
+      if (++this.kills % TOLD_EVERY === 0) console.log(`${this.kills} kills, ${progress()}`);
     }
     this.isOver = true;
   }

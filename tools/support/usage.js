@@ -3,38 +3,22 @@ import { existsSync, readFileSync } from 'node:fs';
 /** Unit of times in /proc. Unit: milliseconds. */
 const CLOCK_TICK = 10;
 
-/** Whether the system provides figures about other processes (Linux). */
-const knowsProcesses = existsSync('/proc/self/stat');
-
-/**
- * CPU time of a process, including its threads and child processes. Unit: milliseconds.
- *
- * @returns undefined if the system does not provide it
- */
+/** CPU time of a process with its threads and children, or NaN where there is no /proc. Unit: milliseconds. */
 export function cpuOf({ pid }) {
-  if (!knowsProcesses || pid === undefined) return undefined;
-  const times = family(pid).map((one) => {
+  return sumOf(pid, (one) => {
     // The name of a process is in parentheses, and may contain spaces.
     const fields = readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1].split(' ');
     return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK;
   });
-  return times.reduce((sum, time) => sum + time, 0);
 }
 
-/**
- * Resident memory of a process and its child processes. Unit: MiB.
- *
- * @returns undefined if the system does not provide it
- */
+/** Resident memory of a process with its children, or NaN where there is no /proc. Unit: MiB. */
 export function rssOf({ pid }) {
-  if (!knowsProcesses || pid === undefined) return undefined;
-  return family(pid).reduce((sum, one) => sum + statusOf(one, 'VmRSS'), 0);
+  return sumOf(pid, (one) => /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1] / 1_024);
 }
 
-/** A size in the status of a process. Unit: MiB. */
-function statusOf(pid, field) {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1_024;
+function sumOf(pid, figureOf) {
+  return existsSync('/proc/self/stat') ? family(pid).reduce((sum, one) => sum + figureOf(one), 0) : NaN;
 }
 
 function family(pid) {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -45,10 +44,4 @@ export function documentedCommands(root) {
     throw new Error('README.md no longer documents npm start, npm test or how to generate a resource.');
   if (unknown.length > 0) throw new Error(`README.md documents what nothing tries: ${unknown.join('; ')}`);
   return { start, test, scaffolds };
-}
-
-/** Undoes all changes of a clone, but keeps files that git ignores: packages, builds and data. */
-export function undoChanges(clone) {
-  execFileSync('git', ['checkout', '--quiet', '.'], { cwd: clone });
-  execFileSync('git', ['clean', '--force', '-d', '--quiet'], { cwd: clone });
 }
