@@ -3,7 +3,7 @@ import type { ApiDescription } from '../src/app.setup.js';
 /** Texts of the explorer about the examples. */
 export const EXAMPLES_API: ApiDescription = {
   title: 'Examples',
-  description: 'Eight resources made by CrudModule. `npm run examples` prints tokens to try them with.',
+  description: 'Eleven examples made by CrudModule. `npm run examples` prints tokens to try them with.',
   tags: {
     Products: 'Variants as a list of objects, prices as decimals, a reference',
     Categories: 'A tree, with a route that moves a branch',
@@ -12,6 +12,9 @@ export const EXAMPLES_API: ApiDescription = {
     Todos: 'Of one person only',
     Orders: 'A computed total, and a status that moves by rules',
     Events: 'Plain class-validator decorators, and a map',
+    Ledger: 'A transfer changes two accounts, or none',
+    Bookings: 'No two of a room overlap',
+    'Price rules': 'A new order, all at once',
     Invoices: 'Made by the service itself when an order is paid',
   },
 };

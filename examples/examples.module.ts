@@ -2,16 +2,19 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { CrudModule } from '../src/common/crud/index.js';
 import type { DatabaseServer } from '../src/common/database/index.js';
 import { type Environment, rootOptionsOf } from '../src/config/index.js';
+import { BookingsModule } from './bookings/bookings.module.js';
 import { CategoriesModule } from './categories/index.js';
 import { CommentsModule } from './comments/comments.module.js';
 import { EventsModule } from './events/events.module.js';
 import { InvoicesModule } from './invoices/invoices.module.js';
+import { LedgerModule } from './ledger/ledger.module.js';
 import { OrdersModule } from './orders/index.js';
+import { PriceRulesModule } from './price-rules/price-rules.module.js';
 import { ProductsModule } from './products/index.js';
 import { TodosModule } from './todos/todos.module.js';
 import { UsersModule } from './users/users.module.js';
 
-/** The eight examples in one service. */
+/** The examples in one service. */
 @Module({})
 export class ExamplesModule {
   static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {
@@ -27,6 +30,9 @@ export class ExamplesModule {
         OrdersModule,
         EventsModule,
         InvoicesModule,
+        LedgerModule,
+        BookingsModule,
+        PriceRulesModule,
       ],
     };
   }

@@ -46,6 +46,7 @@ import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
+import { Crud } from './service/crud.js';
 import { MongooseStore } from './store/mongoose.store.js';
 import { Outbox, Outboxes, withOutbox } from './store/outbox.js';
 import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
@@ -69,8 +70,8 @@ export interface CrudOverrides {
 @Global()
 @Module({
   imports: SHARED_MODULES,
-  providers: [ROOT_CHECK, AuditTrails, CrudRegistry, Outboxes],
-  exports: [AuditTrails, CrudRegistry, Outboxes],
+  providers: [ROOT_CHECK, AuditTrails, Crud, CrudRegistry, Outboxes],
+  exports: [AuditTrails, Crud, CrudRegistry, Outboxes],
 })
 class CrudRegistryModule implements NestModule, BeforeApplicationShutdown {
   private close = (): void => undefined;
@@ -249,6 +250,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       events: EntityEventPublisher,
       registry: CrudRegistry,
       key: InstallationKey,
+      crud: Crud,
       outboxes: Outboxes,
       host: HttpAdapterHost,
       audit: AuditTrail | undefined,
@@ -264,6 +266,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         guards: new GetGuards(controller),
         bodyLimit: () => bodyLimitOf(host),
         requireIndexes: database.indexesOf(definition.name),
+        crud,
         audit,
       });
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
@@ -278,6 +281,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       EntityEventPublisher,
       CrudRegistry,
       InstallationKey,
+      Crud,
       Outboxes,
       HttpAdapterHost,
       { token: AuditTrail, optional: true },

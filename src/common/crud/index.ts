@@ -74,5 +74,6 @@ export {
   CrudService,
   type WriteOptions,
 } from './service/crud.service.js';
+export { Crud } from './service/crud.js';
 export type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './store/crud.store.js';
 export type { Hold, ReferenceHolds } from './store/reference-holds.js';

@@ -5,10 +5,12 @@ import {
   DatabaseUnavailableError,
   DuplicateValueError,
   PASSING_CODES,
+  TransactionsUnavailableError,
 } from '../errors/index.js';
 
 const DUPLICATE_KEY = 11_000;
 const MAX_TIME_EXPIRED = 50;
+const ILLEGAL_OPERATION = 20;
 
 /** Node's error codes for a lost connection (https://nodejs.org/api/errors.html#common-system-errors). */
 const SOCKET_CODES = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
@@ -31,6 +33,8 @@ export function translateDatabaseError(error: unknown): unknown {
         cause: error,
       });
     }
+    if (error.code === ILLEGAL_OPERATION && error.message.startsWith('Transaction numbers'))
+      return new TransactionsUnavailableError({ cause: error });
     if (error.code === MAX_TIME_EXPIRED) return new DatabaseTooSlowError({ cause: error });
     return PASSING_CODES.has(Number(error.code)) ? new DatabaseUnavailableError({ cause: error }) : error;
   }

@@ -63,6 +63,9 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /** The transactions of the connection. */
   readonly transactions: Transactions;
 
+  /** Options of every operation. Spread them into a new object for each: Mongoose writes into the options of a query. */
+  readonly limits: { readonly maxTimeMS: number; readonly session?: mongo.ClientSession } = OPERATION_LIMITS;
+
   constructor(
     @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
     private readonly server: DatabaseServer,
@@ -136,6 +139,25 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       if (known !== error) this.figures.failed(known);
       throw known;
     }
+  }
+
+  /** Starts a session, which its caller ends. */
+  startSession(): mongo.ClientSession {
+    if (!this.opened) throw new DatabaseUnavailableError();
+    return this.connection.getClient().startSession();
+  }
+
+  /**
+   * The same database for operations in a transaction.
+   *
+   * @param take carries out the operations, which a transaction takes one after another
+   */
+  within(session: mongo.ClientSession, take: <T>(operation: () => Promise<T>) => Promise<T>): Database {
+    const call: Database['call'] = (operation) => take(() => this.call(operation));
+    return Object.create(this, {
+      limits: { value: { ...OPERATION_LIMITS, session } },
+      call: { value: call },
+    }) as Database;
   }
 
   /**

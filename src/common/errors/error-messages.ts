@@ -31,6 +31,7 @@ export const ERROR_TABLE = {
   TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Request headers too large' },
   INTERNAL_ERROR: { status: 500, title: 'Internal error' },
+  TRANSACTIONS_UNAVAILABLE: { status: 501, title: 'Transactions unavailable' },
   AUTHENTICATION_UNAVAILABLE: { status: 503, title: 'Authentication unavailable' },
   DEADLINE_EXCEEDED: { status: 503, title: 'Deadline exceeded' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'Database unavailable' },
@@ -167,6 +168,8 @@ export const errorMessages = {
   headersTooLarge: 'The request headers are too large.',
   internalError: 'Something went wrong on our side. Quote the requestId when you report it.',
   authenticationUnavailable: 'The keys that verify tokens cannot be fetched. Try again later.',
+  transactionsUnavailable:
+    'This database has no transactions, which the request needs. Its operator can make it a replica set.',
   indexUnavailable:
     'This resource waits for an index that the database cannot build. Its operator has to act.',
   databaseUnavailable: 'The database cannot be reached or is too slow. Try again later.',

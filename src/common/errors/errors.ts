@@ -340,6 +340,12 @@ export class DatabaseTooSlowError extends DatabaseUnavailableError {}
 /** The database cannot build an index of a resource, without which unique values could be stored twice. */
 export class IndexUnavailableError extends coded('INDEX_UNAVAILABLE', errorMessages.indexUnavailable) {}
 
+/** The database is a standalone server of MongoDB, which has no transactions. */
+export class TransactionsUnavailableError extends coded(
+  'TRANSACTIONS_UNAVAILABLE',
+  errorMessages.transactionsUnavailable,
+) {}
+
 /** The process is shutting down. Another process, or the next one, will answer. */
 export class ShuttingDownError extends coded('SHUTTING_DOWN', errorMessages.shuttingDown, {
   'Retry-After': '1',

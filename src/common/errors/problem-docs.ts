@@ -173,6 +173,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   AUTHENTICATION_UNAVAILABLE: () => new errors.AuthenticationUnavailableError(),
   DEADLINE_EXCEEDED: () => new errors.DeadlineExceededError(),
   DATABASE_UNAVAILABLE: () => new errors.DatabaseUnavailableError(),
+  TRANSACTIONS_UNAVAILABLE: () => new errors.TransactionsUnavailableError(),
   INDEX_UNAVAILABLE: () => new errors.IndexUnavailableError(),
   OVERLOADED: () => new errors.OverloadedError(),
   QUERY_TOO_SLOW: () => new errors.QueryTooSlowError(),

@@ -18,6 +18,7 @@ export interface InsertSteps<T> {
  */
 export class Reservation {
   private readonly used = new Map<string, Set<number>>();
+  private units = 0;
 
   constructor(
     /** Identifier of the stored key. */
@@ -64,10 +65,16 @@ export class Reservation {
    * The reservation for one item of a request that creates many records. Its records keep their identifiers
    * in later attempts, whatever happens to earlier items.
    *
-   * @param number of the item, from 0
+   * @param name of the item, such as its number
    */
-  ofItem(number: number): Reservation {
-    return new Reservation(this.id, this.owner, this.seed, this.resumed, String(number));
+  ofItem(name: number | string): Reservation {
+    const item = this.item === '' ? String(name) : `${this.item} ${name}`;
+    return new Reservation(this.id, this.owner, this.seed, this.resumed, item);
+  }
+
+  /** The number of the next unit of work of the request, from 0. */
+  numberOfUnit(): number {
+    return this.units++;
   }
 
   private numbersOf(resource: string): Set<number> {

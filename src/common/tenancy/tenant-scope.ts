@@ -37,7 +37,7 @@ export class TenantScope {
   // Makes the type nominal: an object literal is not a scope.
   readonly #resolve: Resolve;
   /** Travels with the scope, so that an override cannot lose it by leaving out an option. */
-  readonly context: ScopeContext = {};
+  readonly context: ScopeContext;
 
   private constructor(
     readonly caller: TenantContext,
@@ -46,7 +46,9 @@ export class TenantScope {
     resolve: Resolve,
     /** The request; undefined for a scope made in code. */
     readonly request?: HttpRequest,
+    context: ScopeContext = {},
   ) {
+    this.context = context;
     this.#resolve = resolve;
   }
 
@@ -80,6 +82,12 @@ export class TenantScope {
   /** A scope without isolation. */
   static unrestricted(caller = ANONYMOUS): TenantScope {
     return new TenantScope(caller, {}, () => ({}));
+  }
+
+  /** The same scope with more context. */
+  with(context: ScopeContext): TenantScope {
+    const { caller, params, request } = this;
+    return new TenantScope(caller, params, this.#resolve, request, { ...this.context, ...context });
   }
 
   /**

@@ -1,6 +1,6 @@
 /** @mongodb */
 import mongoose, { type Model, Schema } from 'mongoose';
-import { CALL_DEADLINE_MS } from '../../../src/common/database/index.js';
+import { CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../../src/common/database/index.js';
 import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
 import {
   PlainChanges,
@@ -33,7 +33,10 @@ describe('an update that waits for another one', () => {
 
   /** Updates both records, the second one while the command of the first is in flight; `meanwhile` is before that returns. */
   async function updateBoth(meanwhile: () => void): Promise<unknown> {
-    const updates = sharedUpdates(model, () => undefined);
+    const updates = sharedUpdates(model, {
+      limits: OPERATION_LIMITS,
+      figures: { batch: () => undefined },
+    } as never);
     const [first, second] = ids.map((_id) => ({
       make: () => plain.statementOf({ _id }, { set: { title: 'b' } }, {}),
     })) as [SharedWrite<SharedUpdate>, SharedWrite<SharedUpdate>];

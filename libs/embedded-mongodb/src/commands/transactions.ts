@@ -12,6 +12,9 @@ const defaultLifetimeMs = 10_000;
 /** Number of sessions whose last committed transaction is remembered, for a client that repeats a commit. */
 const rememberedSessions = 1_000;
 
+/** Tells the client that the whole transaction may be tried again. */
+const PASSING = { errorLabels: ['TransientTransactionError'] };
+
 /** The commands that a transaction may contain. */
 const allowed = new Set(
   'insert update delete find getMore killCursors findAndModify findandmodify distinct aggregate commitTransaction abortTransaction'.split(
@@ -180,7 +183,7 @@ export class Transactions {
           ? undefined
           : setTimeout(() => {
               this.waiting.splice(this.waiting.indexOf(one), 1);
-              reject(failure('MaxTimeMSExpired', 'operation exceeded time limit'));
+              reject(failure('MaxTimeMSExpired', 'operation exceeded time limit', begins ? PASSING : undefined));
               this.proceed();
             }, deadline - performance.now());
       const proceed = (): void => {
@@ -225,7 +228,7 @@ function isSame(one: Identity, other: Identity): boolean {
 
 function noSuchTransaction({ number }: Identity): CommandError {
   const message = `Given transaction number ${number} does not match any in-progress transactions.`;
-  return failure('NoSuchTransaction', message, { errorLabels: ['TransientTransactionError'] });
+  return failure('NoSuchTransaction', message, PASSING);
 }
 
 function notInside(name: string): CommandError {

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { type Model, mongo, Types } from 'mongoose';
-import { Batches, type Database, OPERATION_LIMITS } from '../../database/index.js';
+import { Batches, type Database } from '../../database/index.js';
 import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
@@ -82,6 +82,17 @@ export class AuditTrail {
     }
   }
 
+  /**
+   * The same trail for the writes of a transaction.
+   *
+   * @param afterCommit takes what is done once the transaction is committed
+   */
+  within(database: Database, afterCommit: (task: () => void) => void): AuditTrail {
+    const inside = new AuditTrail(this.model, database, this.options);
+    inside.end = (ended) => afterCommit(() => this.end(ended));
+    return inside;
+  }
+
   /** Stores the known outcomes at once. */
   drain(): Promise<void> {
     return this.ending.drain();
@@ -115,15 +126,15 @@ export class AuditTrail {
     }
   }
 
-  private end(ended: Ended): void {
+  private end = (ended: Ended): void => {
     this.ending.add(ended).catch((error: unknown) => {
       const reason = reasonOf(error);
       this.logger.error({ audit: String(ended._id), ...ended, reason }, 'An outcome could not be stored');
     });
-  }
+  };
 
   private async store(documents: readonly AuditDocument[]): Promise<undefined[]> {
-    await this.collection.insertMany([...documents], { ...OPERATION_LIMITS, ordered: false });
+    await this.collection.insertMany([...documents], { ...this.database.limits, ordered: false });
     return [];
   }
 
@@ -141,7 +152,7 @@ export class AuditTrail {
       return { updateMany: { filter, update: { $set, $inc: { __v: 1 } } } };
     });
     await this.database.call(() =>
-      this.collection.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }),
+      this.collection.bulkWrite(updates, { ...this.database.limits, ordered: false }),
     );
     return [];
   }

@@ -13,12 +13,14 @@ import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
 import { Reads } from './reads.js';
 import { References } from './references.js';
+import type { Crud } from './crud.js';
+import type { UnitOfWork } from './unit-of-work.js';
 import { Writes } from './writes.js';
 
 /** What a resource is made of, besides its definition. */
 interface ResourceParts {
   readonly store: (references: StoreReferences) => CrudStore<object>;
-  readonly registry: CrudRegistry;
+  readonly registry: Resources;
   readonly hooks: CrudHooks<object, object>;
   readonly events: EntityEventPublisher;
   readonly key: InstallationKey;
@@ -29,6 +31,8 @@ interface ResourceParts {
   readonly requireIndexes: () => void;
   /** Records the writes; undefined if the resource is not audited. */
   readonly audit?: AuditTrail;
+  /** Carries out units of work. */
+  readonly crud: Crud;
 }
 
 /** A resource of a running application, which its service works with. */
@@ -50,16 +54,20 @@ export class CrudResource<
   readonly guards: RecordGuards;
   readonly bodyLimit: ResourceParts['bodyLimit'];
   readonly requireIndexes: ResourceParts['requireIndexes'];
+  /** Carries out units of work. */
+  readonly crud: Crud;
   readonly audit?: AuditTrail;
 
   constructor(
     readonly definition: CrudDefinition,
-    { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit }: ResourceParts,
+    private readonly parts: ResourceParts,
   ) {
+    const { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit, crud } = parts;
     this.bodyLimit = bodyLimit;
     this.requireIndexes = requireIndexes;
     this.guards = guards;
     this.audit = audit;
+    this.crud = crud;
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
     this.store = store(this.references) as CrudStore<Entity>;
@@ -67,7 +75,23 @@ export class CrudResource<
     this.reads = new Reads(this, key);
     this.writes = new Writes(this, hooks, events);
   }
+
+  /** The same resource with a store in the transaction of a unit of work. */
+  within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
+    const { definition, parts, store, audit } = this;
+    const inside = new CrudResource(definition, {
+      ...parts,
+      registry: resources,
+      store: (references) => store.within(database, references),
+      audit: audit?.within(database, afterCommit),
+    });
+    inside.references.matterOnDelete = this.references.matterOnDelete;
+    return inside;
+  }
 }
+
+/** Where resources find each other. */
+export type Resources = Pick<CrudRegistry, 'of' | 'referrersOf'>;
 
 /** A resource that refers to another one. */
 interface Referrer {

@@ -14,6 +14,7 @@ import type { Page } from '../query/page.js';
 import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
+import { assertWithin, currentUnit } from './unit-of-work.js';
 
 const OPTIONS = 'crud:service-options';
 
@@ -59,7 +60,7 @@ export interface ArchiveOptions extends ConditionalOptions {
  */
 export class CrudService<Entity extends object, Create extends object, Update extends object = Create> {
   /** Injected after the constructor has run. */
-  protected readonly resource!: CrudResource<Entity, Create, Update>;
+  private readonly outside!: CrudResource<Entity, Create, Update>;
 
   /**
    * Returns the class that your own service extends:
@@ -80,7 +81,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     class ResourceService extends CrudService<Entity, Create, Update> {}
     Object.defineProperty(ResourceService, 'name', { value: `${options.entity.name}CrudService` });
     // A property, so that subclasses can have their own constructors.
-    Inject(getCrudResourceToken(options.entity))(ResourceService.prototype, 'resource');
+    Inject(getCrudResourceToken(options.entity))(ResourceService.prototype, 'outside');
     Reflect.defineMetadata(OPTIONS, options, ResourceService);
     return ResourceService;
   }
@@ -234,6 +235,20 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return record ?? this.refuseUnmatched(filter, tags);
   }
 
+  /**
+   * Carries out a unit of work: writes of any resources that happen all at once, or not at all. The same as
+   * `atomically` of Crud, where everything about it is said.
+   */
+  async atomically<T>(scope: TenantScope, work: (scope: TenantScope) => Promise<T>): Promise<T> {
+    return this.outside.crud.atomically(scope, work);
+  }
+
+  /** The resource; inside a unit of work with a store that is part of it. */
+  protected get resource(): CrudResource<Entity, Create, Update> {
+    const unit = currentUnit();
+    return unit ? (unit.of(this.outside as never) as never) : this.outside;
+  }
+
   /** The store, for your own queries. Filter them with {@link CrudService.filterOf}. */
   protected get store(): CrudStore<Entity> {
     return this.resource.store;
@@ -270,6 +285,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * @throws RecordNotFoundError if the caller cannot read it
    */
   protected async requireParent(action: CrudAction, scope: TenantScope): Promise<void> {
+    assertWithin(scope);
     await this.resource.parents?.require(action, scope);
   }
 

@@ -7,7 +7,7 @@ import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-def
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
-import type { CrudResource, CrudRegistry } from './crud-resource.js';
+import type { CrudResource, Resources } from './crud-resource.js';
 
 /** The guards of the route that gets one record. */
 export interface RecordGuards {
@@ -63,7 +63,7 @@ export class Parents {
   constructor(
     private readonly parent: NonNullable<CrudDefinition['parent']>,
     private readonly child: Pick<CrudResource, 'definition' | 'access'>,
-    private readonly registry: CrudRegistry,
+    private readonly registry: Resources,
   ) {}
 
   /** @throws RecordNotFoundError if the caller cannot read the parent */
@@ -149,7 +149,7 @@ interface Place {
  */
 export class Expansion {
   constructor(
-    private readonly registry: CrudRegistry,
+    private readonly registry: Resources,
     private readonly scope: TenantScope,
     private readonly references: readonly ReferenceDefinition[],
   ) {}

@@ -9,6 +9,7 @@ import type { CountMode, ListQuery, PageQuery } from '../query/list-query.js';
 import { type Page, sharedPage, type PageCursors } from '../query/page.js';
 import type { StoreFilter, StoreRead, CrudStore } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
+import { assertWithin } from './unit-of-work.js';
 
 /** The list that a page belongs to. */
 interface ReadList {
@@ -115,6 +116,7 @@ export class Reads<Entity extends object, Create extends object, Update extends 
 
   async *list(scope: TenantScope, query: ListQuery): AsyncGenerator<Stored<Entity>, void, undefined> {
     const { access, parents, store } = this.resource;
+    assertWithin(scope);
     const filter = access.listing('get', scope, query);
     await parents?.require('get', scope);
     try {
@@ -126,6 +128,7 @@ export class Reads<Entity extends object, Create extends object, Update extends 
 
   async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
     const { access, definition, parents, store } = this.resource;
+    assertWithin(scope);
     const filter = access.listing('get', scope, query);
     await parents?.require('get', scope);
     const order = query.order ?? NEWEST_FIRST;
@@ -142,6 +145,7 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   }
 
   async count(scope: TenantScope, query: ListQuery): Promise<number> {
+    assertWithin(scope);
     const filter = this.resource.access.listing('count', scope, query);
     await this.resource.parents?.require('count', scope);
     return timed(this.resource.store.count(filter));

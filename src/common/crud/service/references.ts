@@ -17,7 +17,7 @@ import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import type { Hold, StoreReferences } from '../store/reference-holds.js';
 import type { Access } from './access.js';
-import type { CrudResource, CrudRegistry } from './crud-resource.js';
+import type { CrudResource, Resources } from './crud-resource.js';
 import { isRefusal, readableRecords } from './readable-records.js';
 
 /** How long a deletion waits for writes that refer to the record. Unit: milliseconds. */
@@ -41,7 +41,7 @@ export class References implements StoreReferences {
   constructor(
     private readonly definition: CrudDefinition,
     private readonly access: Access,
-    private readonly registry: CrudRegistry,
+    private readonly registry: Resources,
   ) {
     this.areMade = definition.references.length > 0;
   }
@@ -106,7 +106,8 @@ export class References implements StoreReferences {
    * @throws WriteConflictError if there is such a write each time
    */
   async unheld(id: Types.ObjectId, scope: TenantScope): Promise<StoreFilter> {
-    const end = performance.now() + WAIT_MS;
+    // What a transaction reads stays the same: it has to be repeated.
+    const end = performance.now() + (scope.context.unit ? 0 : WAIT_MS);
     const { store } = this.registry.of(this.definition.entity);
     for (;;) {
       const condition = await store.holds.unheld(id);
@@ -128,7 +129,8 @@ export class References implements StoreReferences {
   async release(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
     await this.refuseRestricted(id, whole, new Set(), outer.size === 0);
     const scope = unrestrictedScope(whole.caller);
-    scope.context.origin = whole.context.origin;
+    const { origin, unit } = whole.context;
+    Object.assign(scope.context, { origin, unit });
     const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       if (reference.onDelete === 'restrict') continue;

@@ -70,7 +70,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
    * @param isolation values of the fields that isolate the create
    */
   async create(scope: TenantScope, input: Create, isolation: Fields): Promise<Stored<Entity>> {
-    const reservation = scope.request?.reservation;
+    const { unit } = scope.context;
+    const reservation = unit ? unit.reservation : scope.request?.reservation;
     const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolation, id);
     const find = (id: Types.ObjectId) => this.find(scope, id);
     const { stored, entry } = reservation
@@ -345,12 +346,19 @@ export class Writes<Entity extends object, Create extends object, Update extends
   ): Promise<void> {
     if (!this.isHeard(name)) return;
     const { definition } = this.resource;
+    const { unit } = scope.context;
     const event = eventOf(definition, scope.caller, record, entry);
-    if (!this.has(name)) return this.events.publish(name, event);
     // With its own copy of the record, so that a hook's changes do not reach listeners.
-    const copy = { record: definition.present(record, scope.caller) };
-    const context = { ...this.context(scope), ...event, ...copy, ...more() };
-    await this.events.publish(name, event, () => this.hooks[name]?.(context as never));
+    const context = this.has(name) && {
+      ...this.context(unit?.outer ?? scope),
+      ...event,
+      record: definition.present(record, scope.caller),
+      ...more(),
+    };
+    const own = context ? () => this.hooks[name]?.(context as never) : undefined;
+    const publish = () => this.events.publish(name, event, own);
+    if (unit) unit.afterCommit(publish);
+    else await publish();
   }
 
   private context(scope: TenantScope): object {

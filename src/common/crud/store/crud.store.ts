@@ -1,7 +1,8 @@
 import type { Types } from 'mongoose';
+import type { Database } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
 import type { OutboxEntry } from './outbox.js';
-import type { ReferenceHolds } from './reference-holds.js';
+import type { ReferenceHolds, StoreReferences } from './reference-holds.js';
 
 /** Values that a record must have, and MongoDB operators; `null` means that the field is absent. */
 export type StoreFilter = Readonly<Record<string, unknown>>;
@@ -46,6 +47,12 @@ export interface Updated<Entity> {
 export interface CrudStore<Entity> {
   /** Whether middleware of your own, of the schema or of a global plugin, may complete a record before it is stored. */
   readonly hasMiddleware: boolean;
+  /**
+   * The same store for the operations of a transaction.
+   *
+   * @param references checked within the same transaction
+   */
+  within(database: Database, references: StoreReferences): CrudStore<Entity>;
   /** Whether the caller runs in a transaction of the database, which the writes of the store take no part in. */
   readonly isInTransaction: boolean;
   /** Keep records from being deleted while writes that refer to them are carried out. */

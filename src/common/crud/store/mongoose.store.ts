@@ -1,5 +1,5 @@
 import { type Model, Types } from 'mongoose';
-import { type Database, OPERATION_LIMITS } from '../../database/index.js';
+import { type Database } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
 import { type SearchDefinition, type StoredWords, WORDS } from '../search/search.js';
 import {
@@ -55,7 +55,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
-    search: SearchDefinition | undefined,
+    private readonly search: SearchDefinition | undefined,
     private readonly references: StoreReferences,
   ) {
     this.holds = new ReferenceHolds(model, database);
@@ -64,15 +64,18 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.hasOutbox = Boolean(model.schema.path(OUTBOX));
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
-    const { figures } = database;
-    this.inserts = sharedInserts(model, (size) => figures.batch('creates', size));
-    this.updates = sharedUpdates(model, (size) => figures.batch('updates', size));
+    this.inserts = sharedInserts(model, database);
+    this.updates = sharedUpdates(model, database);
     this.reads = new ReadBatches(
       (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
-      (kind, size) => figures.batch(kind, size),
+      (kind, size) => database.figures.batch(kind, size),
     );
     this.plain = new PlainChanges(model);
     this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
+  }
+
+  within(database: Database, references: StoreReferences): MongooseStore<Entity> {
+    return new MongooseStore(this.model, database, this.search, references);
   }
 
   get isInTransaction(): boolean {
@@ -92,7 +95,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       if (this.hasMiddleware) {
         begun();
         await hold();
-        await document.save();
+        await document.save({ session: this.database.limits.session });
       } else {
         begun();
         const make = () => hold().then(() => recordOfDocument(document));
@@ -148,7 +151,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     filter: StoreFilter,
     fields?: readonly string[],
   ): Promise<Stored<Entity> | undefined> {
-    const query = this.model.findOne({}, this.projectionOf(fields), { ...OPERATION_LIMITS });
+    const query = this.model.findOne({}, this.projectionOf(fields), { ...this.database.limits });
     const found = (await filtered(query, filter).lean().exec()) as Stored<Entity> | null;
     return found ?? undefined;
   }
@@ -162,7 +165,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       return [await this.findFirst({ ...predicate, _id: id }, fields)].flatMap((found) => found ?? []);
     // With this hint, the server does not walk the index of another field to find them.
     const options = {
-      ...OPERATION_LIMITS,
+      ...this.database.limits,
       limit: ids.length,
       batchSize: ids.length,
       hint: { _id: 1 } as const,
@@ -180,19 +183,22 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   count(filter: StoreFilter): Promise<number> {
     const query = () =>
       filtered(
-        this.model.countDocuments({}, { ...OPERATION_LIMITS, ...this.lists.countHint(filter) }),
+        this.model.countDocuments({}, { ...this.database.limits, ...this.lists.countHint(filter) }),
         filter,
       );
-    const count = () => (Object.keys(filter).length === 0 ? query() : counted(query())).exec();
+    // A transaction takes no command `count`.
+    const isPlain = Object.keys(filter).length === 0 || this.database.limits.session !== undefined;
+    const count = () => (isPlain ? query() : counted(query())).exec();
     return this.share(filter, { count: true }, () => this.database.call(count));
   }
 
   estimatedCount(): Promise<number> {
-    return this.database.call(() => this.model.estimatedDocumentCount({ ...OPERATION_LIMITS }).exec());
+    if (this.database.limits.session) return this.count({});
+    return this.database.call(() => this.model.estimatedDocumentCount({ ...this.database.limits }).exec());
   }
 
   async exists(filter: StoreFilter): Promise<boolean> {
-    const query = this.model.findOne(filter, { _id: 1 }, { ...OPERATION_LIMITS }).lean();
+    const query = this.model.findOne(filter, { _id: 1 }, { ...this.database.limits }).lean();
     return (await this.database.call(() => query.exec())) !== null;
   }
 
@@ -208,7 +214,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       $inc: { __v: 1 },
       ...(this.hasOutbox && entry && { $push: { [OUTBOX]: entry } }),
     };
-    const options = { ...OPERATION_LIMITS, runValidators: true, strict: 'throw' } as const;
+    const options = { ...this.database.limits, runValidators: true, strict: 'throw' } as const;
     const query = this.model
       .findOneAndUpdate(filter, change, { ...options, returnDocument: 'before' })
       .select(this.projectionOf(undefined) ?? {})
@@ -258,7 +264,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
 
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
     const query = this.model
-      .findOneAndDelete({}, { ...OPERATION_LIMITS })
+      .findOneAndDelete({}, { ...this.database.limits })
       .select(this.projectionOf(undefined) ?? {});
     const found = await this.database.call(() => filtered(query, filter).lean().exec());
     return (found as Stored<Entity> | null) ?? undefined;

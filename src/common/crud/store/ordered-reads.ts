@@ -9,6 +9,9 @@ const BAD_VALUE = 2;
 
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 
+/** Options of a read, besides those of its records. */
+type ReadOptions = Database['limits'] & { readonly hint?: Record<string, 1 | -1> };
+
 type Sort = NonNullable<StoreRead['sort']>;
 
 /**
@@ -32,7 +35,7 @@ export class OrderedReads<Entity> {
   find(filter: StoreFilter, { ranges, ...read }: StoreRead): AsyncIterable<Stored<Entity>> {
     if (ranges) return this.findInRanges(filter, ranges, read);
     const hint = this.hintOf(filter, read.sort ?? NEWEST_FIRST);
-    return this.findAll(filter, read, { ...OPERATION_LIMITS, ...(hint && { hint }) });
+    return this.findAll(filter, read, { ...this.database.limits, ...(hint && { hint }) });
   }
 
   /**
@@ -62,7 +65,7 @@ export class OrderedReads<Entity> {
       for await (const record of this.findAll(
         within,
         { ...read, sort: restOf(sort, range), limit: left },
-        { maxTimeMS, ...(hint && { hint }) },
+        { ...this.database.limits, maxTimeMS, ...(hint && { hint }) },
       )) {
         found += 1;
         yield record;
@@ -77,7 +80,7 @@ export class OrderedReads<Entity> {
   private async *findAll(
     filter: StoreFilter,
     read: Omit<StoreRead, 'ranges'>,
-    { hint, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> } = OPERATION_LIMITS,
+    { hint, ...options }: ReadOptions,
   ): AsyncGenerator<Stored<Entity>, void, undefined> {
     try {
       yield* this.open(filter, read, { ...options, ...(hint && { hint }) });
@@ -90,7 +93,7 @@ export class OrderedReads<Entity> {
   private open(
     filter: StoreFilter,
     { sort = NEWEST_FIRST, fields, skip, limit }: Omit<StoreRead, 'ranges'>,
-    { maxTimeMS, ...options }: { maxTimeMS: number; hint?: Record<string, 1 | -1> },
+    { maxTimeMS, ...options }: ReadOptions,
   ): AsyncIterable<Stored<Entity>> {
     const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
       .sort({ ...sort })

@@ -1,5 +1,5 @@
 import { type Model, Types } from 'mongoose';
-import { Batches, type Database, OPERATION_LIMITS } from '../../database/index.js';
+import { Batches, type Database } from '../../database/index.js';
 import type { StoreFilter } from './crud.store.js';
 import { exactly } from './ordered-reads.js';
 
@@ -66,7 +66,7 @@ export class ReferenceHolds {
 
   /** The condition that nobody holds the record later than now; undefined if somebody does already. */
   async unheld(_id: Types.ObjectId): Promise<StoreFilter | undefined> {
-    const options = { ...OPERATION_LIMITS, projection: { [HOLDS]: 1 } };
+    const options = { ...this.database.limits, projection: { [HOLDS]: 1 } };
     const record = await this.database.call(() => this.model.collection.findOne({ _id }, options));
     const { count = null, by = [] } = (record?.[HOLDS] ?? {}) as Partial<StoredHolds>;
     const now = new Date();
@@ -89,7 +89,7 @@ export class ReferenceHolds {
 
   private async heldBy(ids: readonly Types.ObjectId[], hold: Types.ObjectId): Promise<Types.ObjectId[]> {
     const filter = { _id: { $in: ids }, [`${HOLDS}.by._id`]: hold };
-    const options = { ...OPERATION_LIMITS, projection: { _id: 1 } };
+    const options = { ...this.database.limits, projection: { _id: 1 } };
     const find = () => this.model.collection.find(filter, options).toArray();
     return (await this.database.call(find)).map(({ _id }) => _id as Types.ObjectId);
   }
@@ -103,7 +103,7 @@ export class ReferenceHolds {
   private update(ids: readonly Types.ObjectId[], update: object): Promise<{ matchedCount: number }> {
     const filter = { _id: { $in: ids } };
     return this.database.call(() =>
-      this.model.collection.updateMany(filter, update as never, { ...OPERATION_LIMITS }),
+      this.model.collection.updateMany(filter, update as never, { ...this.database.limits }),
     );
   }
 }

@@ -1,5 +1,5 @@
 import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType } from 'mongoose';
-import { Batches, CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../database/index.js';
+import { Batches, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
 import { DatabaseTooSlowError } from '../../errors/index.js';
 import type { StoreChange, StoreFilter } from './crud.store.js';
 import { filtered } from './ordered-reads.js';
@@ -47,9 +47,14 @@ export class SharedWrites<Statement, Result> {
   constructor(
     private readonly kind: WriteKind<Statement, Result>,
     private readonly counted: (size: number) => void,
+    { limits }: Database,
   ) {
     const weight = { of: ({ words = 0 }: Waiting<Statement>) => words, max: MAX_BATCH_WORDS };
-    this.batches = new Batches((batch) => this.carryOut(batch), { max: MAX_BATCH, weight });
+    // A statement that is refused ends its transaction, with all others of its command.
+    this.batches = new Batches((batch) => this.carryOut(batch), {
+      max: limits.session ? 1 : MAX_BATCH,
+      weight,
+    });
   }
 
   /** @throws what `make` throws, or the error of the server */
@@ -94,17 +99,15 @@ export class SharedWrites<Statement, Result> {
 }
 
 /** Stores new records, in the order of arrival, and returns them. */
-export function sharedInserts(
-  model: Model<Fields>,
-  counted: (size: number) => void,
-): SharedWrites<Fields, Fields> {
+export function sharedInserts(model: Model<Fields>, database: Database): SharedWrites<Fields, Fields> {
+  const counted = (size: number) => database.figures.batch('creates', size);
   const alone = async (record: Fields) => {
-    await model.collection.insertOne(record, { ...OPERATION_LIMITS });
+    await model.collection.insertOne(record, { ...database.limits });
     return record;
   };
   const together = (records: readonly Fields[]) =>
-    model.collection.insertMany([...records], { ...OPERATION_LIMITS, ordered: false });
-  return new SharedWrites({ alone, together, resultOf: (record) => record }, counted);
+    model.collection.insertMany([...records], { ...database.limits, ordered: false });
+  return new SharedWrites({ alone, together, resultOf: (record) => record }, counted, database);
 }
 
 /** A change of one record, in the store's types. */
@@ -117,12 +120,10 @@ export interface SharedUpdate {
  * Changes records, and returns of each whether one matched. The records are not returned: that would take a
  * command for each.
  */
-export function sharedUpdates(
-  model: Model<Fields>,
-  counted: (size: number) => void,
-): SharedWrites<SharedUpdate, boolean> {
+export function sharedUpdates(model: Model<Fields>, database: Database): SharedWrites<SharedUpdate, boolean> {
+  const counted = (size: number) => database.figures.batch('updates', size);
   const alone = async ({ filter, update }: SharedUpdate) => {
-    const { matchedCount } = await model.collection.updateOne(filter, update, { ...OPERATION_LIMITS });
+    const { matchedCount } = await model.collection.updateOne(filter, update, { ...database.limits });
     return matchedCount > 0;
   };
   // The server returns how many updates matched, but not which; only errors have a position. So an update
@@ -132,9 +133,9 @@ export function sharedUpdates(
     const operations = statements.map(({ filter, update }) => ({
       updateOne: { filter, update: { ...update, ...refusal }, upsert: true },
     }));
-    return model.collection.bulkWrite(operations, { ...OPERATION_LIMITS, ordered: false });
+    return model.collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
-  return new SharedWrites({ alone, together, resultOf: () => true }, counted);
+  return new SharedWrites({ alone, together, resultOf: () => true }, counted, database);
 }
 
 /** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */

@@ -1,0 +1,114 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { mongo } from 'mongoose';
+import { Database } from '../../database/index.js';
+import { DatabaseTooSlowError, WriteConflictError } from '../../errors/index.js';
+import { assertScope, type TenantScope } from '../../tenancy/index.js';
+import { CrudRegistry } from './crud-resource.js';
+import { assertWithin, causesOf, UnitOfWork } from './unit-of-work.js';
+
+/** How long a unit may take, its repetitions included. Unit: milliseconds. */
+const LIMIT_MS = 4_500;
+
+/** Longest pause before a unit is repeated for the first time, and ever, so that others do not meet it again. Unit: milliseconds. */
+const PAUSE_MS = 10;
+const MAX_PAUSE_MS = 320;
+
+/**
+ * Carries out units of work: writes of any resources that happen all at once, or not at all. Needs a replica set, or
+ * the embedded database.
+ */
+@Injectable()
+export class Crud {
+  constructor(
+    private readonly database: Database,
+    private readonly registry: CrudRegistry,
+  ) {}
+
+  /**
+   * Carries out a unit of work:
+   *
+   * ```ts
+   * await crud.atomically(scope, async (work) => {
+   *   await accounts.update(work, from, { balance: balance - amount });
+   *   await entries.create(work, { from, to, amount });
+   * });
+   * ```
+   *
+   * Verbs that get `work` in place of the scope are part of it; reads with it see its writes. When the function
+   * returns, everything is there at once, and hooks and events that follow writes come after that. When it throws,
+   * nothing was ever there. A verb that the database refuses, such as a duplicate, ends the unit. Inside the function,
+   * verbs with another scope throw. A unit inside of another one is part of that.
+   *
+   * @param work may run several times, since another writer may change what it has read. It should do nothing
+   * besides calling verbs
+   * @returns what the function returns
+   * @throws TransactionsUnavailableError if the database is a standalone server
+   * @throws DatabaseTooSlowError if the unit takes longer than 4.5 seconds, for example since others were faster
+   * all the time
+   */
+  async atomically<T>(scope: TenantScope, work: (scope: TenantScope) => Promise<T>): Promise<T> {
+    assertScope(scope);
+    assertWithin(scope);
+    if (scope.context.unit) return work(scope);
+    const { reservation } = scope.request ?? {};
+    const number = reservation?.numberOfUnit();
+    const end = performance.now() + LIMIT_MS;
+    const session = this.database.startSession();
+    try {
+      for (let longest = PAUSE_MS; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
+        const own = reservation?.ofItem(`unit ${number}`);
+        const unit = new UnitOfWork(this.database, session, this.registry, scope, own);
+        try {
+          session.startTransaction({ readConcern: { level: 'snapshot' } });
+          const result = await within(end, unit.run(work));
+          await this.commit(session, end);
+          unit.end(new Error('The unit of work is over.'));
+          await unit.finish();
+          return result;
+        } catch (error) {
+          unit.end(error);
+          await session.abortTransaction().catch(() => undefined);
+          if (!isPassing(error)) throw error;
+          if (performance.now() + longest >= end) throw new DatabaseTooSlowError({ cause: error });
+        }
+        await pause(Math.random() * longest);
+      }
+    } finally {
+      await session.endSession();
+    }
+  }
+
+  private async commit(session: mongo.ClientSession, end: number): Promise<void> {
+    for (;;) {
+      try {
+        return await this.database.call(() => session.commitTransaction());
+      } catch (error) {
+        if (!hasLabel(error, 'UnknownTransactionCommitResult') || performance.now() >= end) throw error;
+      }
+    }
+  }
+}
+
+/** @throws DatabaseTooSlowError if it takes longer */
+async function within<T>(end: number, work: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = pause(end - performance.now(), undefined, { signal: timer.signal }).then(() => {
+    throw new DatabaseTooSlowError();
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** Whether a unit may succeed if it is repeated. */
+function isPassing(error: unknown): boolean {
+  return error instanceof WriteConflictError || hasLabel(error, 'TransientTransactionError');
+}
+
+function hasLabel(error: unknown, label: string): boolean {
+  return causesOf(error).some((cause) => cause instanceof mongo.MongoError && cause.hasErrorLabel(label));
+}

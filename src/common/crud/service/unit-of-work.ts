@@ -1,0 +1,125 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { mongo } from 'mongoose';
+import type { Database } from '../../database/index.js';
+import type { Reservation } from '../../idempotency/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import type { CrudResource, Resources } from './crud-resource.js';
+
+declare module '../../tenancy/tenant-scope.js' {
+  interface ScopeContext {
+    /** The unit of work that the verbs of this scope are part of. */
+    unit?: UnitOfWork;
+  }
+}
+
+/** The unit that the running code is part of. */
+const current = new AsyncLocalStorage<UnitOfWork>();
+
+/** The unit that the running code is an operation of. */
+const operating = new AsyncLocalStorage<UnitOfWork>();
+
+/** One attempt to carry out a unit of work: a transaction, and what follows once it is committed. */
+export class UnitOfWork {
+  /** The database, for operations in the transaction. */
+  readonly database: Database;
+  /** The resources, with stores in the transaction. */
+  readonly resources: Resources;
+  private readonly known = new Map<CrudResource, CrudResource>();
+  private readonly tasks: (() => unknown)[] = [];
+  private last: Promise<unknown> = Promise.resolve();
+  /** What has ended the transaction: an error of the database, the time limit, or its end. */
+  private ended: unknown;
+
+  /**
+   * @param outer the scope that the unit was asked for with
+   * @param reservation of the identifiers of its records, if its request has an idempotency key
+   */
+  constructor(
+    database: Database,
+    session: mongo.ClientSession,
+    registry: Resources,
+    readonly outer: TenantScope,
+    readonly reservation: Reservation | undefined,
+  ) {
+    this.database = database.within(session, (operation) => this.take(operation));
+    this.resources = {
+      of: (entity) => this.of(registry.of(entity)),
+      referrersOf: (entity) =>
+        registry.referrersOf(entity).map(({ resource, reference }) => ({
+          resource: this.of(resource),
+          reference,
+        })),
+    };
+  }
+
+  /** A resource whose store is in the transaction. */
+  of(resource: CrudResource): CrudResource {
+    const known = this.known.get(resource) ?? resource.within(this);
+    this.known.set(resource, known);
+    return known;
+  }
+
+  /** Has something done once the transaction is committed. */
+  readonly afterCommit = (task: () => unknown): void => void this.tasks.push(task);
+
+  /** Runs the function. @throws what it throws, or the error that has ended the transaction */
+  async run<T>(work: (scope: TenantScope) => Promise<T>): Promise<T> {
+    const scope = this.outer.with({ unit: this });
+    const result = await current.run(this, () => work(scope));
+    await this.last;
+    if (this.ended !== undefined) throw this.ended;
+    return result;
+  }
+
+  /** @param reason what verbs that are called from now on throw */
+  end(reason: unknown): void {
+    this.ended ??= reason;
+  }
+
+  /** Does what was to be done after the commit, in that order. */
+  async finish(): Promise<void> {
+    await current.exit(() => Promise.all(this.tasks.map((task) => task())));
+  }
+
+  /** A transaction takes its operations one after another, and none after one that the database refused. */
+  private take<T>(operation: () => Promise<T>): Promise<T> {
+    // An operation may consist of several.
+    if (operating.getStore() === this) return operation();
+    const done = this.last.then(async () => {
+      if (this.ended !== undefined) throw this.ended;
+      try {
+        return await operating.run(this, operation);
+      } catch (error) {
+        if (causesOf(error).some((cause) => cause instanceof mongo.MongoError)) this.end(error);
+        throw error;
+      }
+    });
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/**
+ * Checks that a scope belongs to the unit of work that the running code is part of, if any.
+ *
+ * @throws Error that names the mistake
+ */
+export function assertWithin({ context: { unit } }: TenantScope): void {
+  const running = current.getStore();
+  if (running === unit) return;
+  throw new Error(
+    running
+      ? 'A verb was called with a scope of outside inside a unit of work. Pass the scope that the function of atomically() gets.'
+      : 'A verb was called with the scope of a unit of work that is over. Call it inside the function of atomically(), and await it there.',
+  );
+}
+
+/** The unit that the running code is part of. */
+export function currentUnit(): UnitOfWork | undefined {
+  return current.getStore();
+}
+
+/** An error and the errors that it was caused by. */
+export function causesOf(error: unknown): unknown[] {
+  return error === undefined ? [] : [error, ...causesOf((error as { cause?: unknown } | null)?.cause)];
+}

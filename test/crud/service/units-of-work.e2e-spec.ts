@@ -1,0 +1,214 @@
+/** @mongodb */
+import { Body, ConflictException, Injectable } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
+import {
+  type AfterCreate,
+  Crud,
+  CrudController,
+  CrudAction,
+  CrudModule,
+  crudOptions,
+  CrudService,
+  getCrudServiceToken,
+} from '../../../src/common/crud/index.js';
+import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
+import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { eventually } from '../../support/eventually.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class NoteInput {
+  @IsText({ max: 80 }) text!: string;
+  @IsWholeNumber({ default: 0 }) number?: number;
+}
+
+@Schema({ timestamps: true })
+class Note extends NoteInput {
+  @Prop({ type: String }) tenant?: string;
+  @Prop({ type: Date }) archivedAt?: Date;
+}
+
+/** What the hooks that follow creates have seen. */
+const created: string[] = [];
+
+const notes = crudOptions({
+  entity: Note,
+  input: NoteInput,
+  name: 'notes',
+  archive: { field: 'archivedAt' },
+  isolationFields: { all: { tenant: currentTenant } },
+  audit: { keptDays: 1 },
+  query: { filter: ['text'], search: ['text'] },
+  hooks: { afterCreate: ({ record }: AfterCreate<Note, NoteInput>) => void created.push(record.text) },
+});
+
+@Injectable()
+class NotesService extends CrudService.for(notes) {
+  /** Stores two notes and fails after them, if the text is wrong. */
+  pair(scope: TenantScope, text: string) {
+    return this.atomically(scope, async (work) => {
+      await this.create(work, { text: `${text} 1` });
+      const second = await this.create(work, { text: `${text} 2` });
+      if (text === 'wrong') throw new ConflictException('The text is wrong.');
+      return second;
+    });
+  }
+  inStore(scope: TenantScope) {
+    return this.store.exists(this.filterOf('get', scope));
+  }
+}
+
+class NotesController extends CrudController(notes, NotesService) {
+  @CrudAction(notes, { method: 'POST', path: 'pairs', body: NoteInput, isolatedAs: 'create', errors: [409] })
+  pair(@CurrentScope() scope: TenantScope, @Body() body: NoteInput) {
+    return this.service.pair(scope, body.text);
+  }
+}
+
+describe('a unit of work', () => {
+  let app: TestApp;
+  let crud: Crud;
+  let service: NotesService;
+  let token: string;
+  const scope = scopeOf({ tenant: ACME });
+  beforeAll(async () => {
+    app = await createResourceApp(
+      CrudModule.forFeature(notes, { controller: NotesController, service: NotesService }),
+    );
+    crud = app.app.get(Crud, { strict: false });
+    service = app.app.get(getCrudServiceToken(Note), { strict: false });
+    token = await tokenOf(ACME);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    await app.empty();
+    created.length = 0;
+  });
+
+  const texts = async () =>
+    ((await app.get('/notes', { token })).body as Note[]).map(({ text }) => text).sort();
+  const audits = () => app.database.collection('audits').countDocuments();
+
+  it('stores all of its writes at once, and runs what follows them after that', async () => {
+    const seen: unknown[] = [];
+    await crud.atomically(scope, async (work) => {
+      const { _id } = await service.create(work, { text: 'one' });
+      await service.create(work, { text: 'two' });
+      await service.update(work, _id, { text: 'three' });
+      seen.push([...created], await service.count(work), (await service.get(work, _id)).text);
+    });
+    expect(seen).toEqual([[], 2, 'three']);
+    expect(await texts()).toEqual(['three', 'two']);
+    expect(created).toEqual(['one', 'two']);
+    await eventually(async () =>
+      expect(await app.database.collection('audits').countDocuments({ outcome: 'done' })).toBe(3),
+    );
+  });
+
+  it('leaves nothing when its function throws: no record, hook, or audit record', async () => {
+    const { _id } = await service.create(scope, { text: 'kept' });
+    created.length = 0;
+    const before = await audits();
+    const unit = crud.atomically(scope, async (work) => {
+      await service.create(work, { text: 'one' });
+      await service.del(work, _id);
+      throw new ConflictException('No.');
+    });
+    await expect(unit).rejects.toThrow('No.');
+    expect([await texts(), created, await audits()]).toEqual([['kept'], [], before]);
+  });
+
+  it('is what a route carries out, whose error is its answer', async () => {
+    const answer = await app.post('/notes/pairs', { text: 'good' }, { token });
+    expect([answer.status, await texts()]).toEqual([201, ['good 1', 'good 2']]);
+    expect(await app.post('/notes/pairs', { text: 'wrong' }, { token })).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', detail: 'The text is wrong.' },
+    });
+    expect(await texts()).toEqual(['good 1', 'good 2']);
+  });
+
+  it('stores the records of a key once', async () => {
+    const headers = { 'Idempotency-Key': 'pair' };
+    const answers = [];
+    for (let i = 0; i < 2; i++)
+      answers.push(await app.post('/notes/pairs', { text: 'good' }, { token, headers }));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    expect(await texts()).toEqual(['good 1', 'good 2']);
+  });
+
+  it('has one inside of it take part', async () => {
+    const unit = crud.atomically(scope, async (work) => {
+      await service.pair(work, 'inner');
+      throw new ConflictException('No.');
+    });
+    await expect(unit).rejects.toThrow('No.');
+    expect(await texts()).toEqual([]);
+  });
+
+  it('has the isolation of its scope', async () => {
+    const { _id } = await service.create(scopeOf({ tenant: GLOBEX }), { text: 'of others' });
+    const unit = crud.atomically(scope, (work) => service.update(work, _id, { text: 'stolen' }));
+    await expect(unit).rejects.toThrow('Note not found');
+  });
+
+  it('searches, lists and pages what it has written, and so does the store', async () => {
+    await service.create(scopeOf({ tenant: GLOBEX }), { text: 'of others' });
+    const seen = await crud.atomically(scope, async (work) => {
+      const before = await service.inStore(work);
+      await service.create(work, { text: 'green tea' });
+      const page = await service.page(work, { limit: 1, count: 'estimated' });
+      const list = [];
+      for await (const { text } of service.list(work)) list.push(text);
+      return [before, page.count, page.results.map(({ text }) => text), list, await service.inStore(work)];
+    });
+    expect(seen).toEqual([false, 1, ['green tea'], ['green tea'], true]);
+    expect((await app.get('/notes?q=tea', { token })).body).toHaveLength(1);
+  });
+
+  it('rejects verbs with a scope of outside, those that read as well', async () => {
+    const mistake = /scope of outside inside a unit of work/;
+    const unit = crud.atomically(scope, async (work) => {
+      await service.create(work, { text: 'one' });
+      await expect(service.create(scope, { text: 'two' })).rejects.toThrow(mistake);
+      await expect(service.count(scope)).rejects.toThrow(mistake);
+      await expect(service.page(scope, { limit: 1 })).rejects.toThrow(mistake);
+      await expect(service.list(scope).next()).rejects.toThrow(mistake);
+      await expect(crud.atomically(scope, () => Promise.resolve())).rejects.toThrow(mistake);
+      throw new ConflictException('No.');
+    });
+    await expect(unit).rejects.toThrow('No.');
+  });
+
+  it('rejects verbs that come after its end', async () => {
+    let late: TenantScope = scope;
+    await crud.atomically(scope, (work) => Promise.resolve((late = work)));
+    await expect(service.create(late, { text: 'late' })).rejects.toThrow(/over/);
+    expect(await texts()).toEqual([]);
+  });
+
+  it('counts one after another when many change the same record', async () => {
+    const { _id } = await service.create(scope, { text: 'counter' });
+    const increment = async (work: TenantScope) => {
+      const { number = 0 } = await service.get(work, _id);
+      await service.update(work, _id, { number: number + 1 });
+    };
+    // A machine that is busy may give one up.
+    const untilDone = (): Promise<void> =>
+      crud.atomically(scope, increment).catch((error: unknown) => {
+        if (error instanceof DatabaseTooSlowError) return untilDone();
+        throw error;
+      });
+    await Promise.all(Array.from({ length: 50 }, untilDone));
+    expect(await service.get(scope, _id)).toMatchObject({ number: 50 });
+  });
+
+  it('takes verbs that are called at once', async () => {
+    await crud.atomically(scope, (work) =>
+      Promise.all(['a', 'b', 'c'].map((text) => service.create(work, { text }))),
+    );
+    expect(await texts()).toEqual(['a', 'b', 'c']);
+  });
+});
