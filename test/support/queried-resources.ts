@@ -46,7 +46,25 @@ const TEXTS = [
   ...'a A z Z ab aB a,b a\\b \\ , .* (a+)+$'.split(' '),
   ...['[', '^a', 'a$', 'a|b', '{2}', '%41', 'a b', 'a+b', 'a&b=c', 'null', 'true', '12', '$ne', '-', '#'],
   ...['ß', 'ẞ', 'SS', 'ſ', 's', 'S', 'k', 'K', 'K', 'i', 'I', 'İ', 'ı', 'é', 'e\u0301', 'É', 'σ', 'ς', 'Σ'],
-  ...['ǆ', 'ǅ', 'Ǆ', 'ﬀ', 'Ⅷ', 'ⅷ', '😀', '😀 a', '𐐀', '𐐨', '\uffff', 'a\nb', 'b\na', '\n', 'a\0b', '\0'],
+  ...[
+    'ǆ',
+    'ǅ',
+    'Ǆ',
+    'ﬀ',
+    'Ⅷ',
+    'ⅷ',
+    '😀',
+    '😀 a',
+    '𐐀',
+    '𐐨',
+    '\uffff',
+    '\uFFFD',
+    'a\nb',
+    'b\na',
+    '\n',
+    'a\0b',
+    '\0',
+  ],
   ...['\0c', '日本'],
 ];
 /** Those that a title or a tag may be. */
@@ -110,6 +128,21 @@ const SAMPLE_FILTERS = [
   ...[COLOURS, LEVELS, number('size.width', REAL), text('parts.sku'), number('parts.stock', WHOLE)],
 ];
 
+const SAMPLE_ORDERS = [
+  ...['title', 'code', 'whole', '-real', 'wide', 'price', 'flag', 'at', 'owner', 'colour', 'level'],
+  'size.width',
+  ['flag', '-whole', 'title'],
+  ['colour', 'level'],
+  ['-colour', 'size.width', '-at'],
+];
+
+/** Half of the decimals have a zero at their end, which does not change their value. */
+let decimals = 0;
+const asDecimal = (value: ModelValue) => {
+  const zero = decimals++ % 2 > 0 && String(value).includes('.') ? '0' : '';
+  return Decimal128.fromString(`${String(value)}${zero}`);
+};
+
 /** The product's resources, and one with a field of every type. */
 export const QUERIED_RESOURCES: readonly QueriedResource[] = [
   {
@@ -161,32 +194,12 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
           name: 'samples',
           query: {
             filter: SAMPLE_FILTERS.map(({ path }) => path) as 'title'[],
-            sort: [
-              ...([
-                'title',
-                'whole',
-                '-real',
-                'price',
-                'flag',
-                'at',
-                'colour',
-                'level',
-                'size.width',
-              ] as const),
-              ['flag', '-whole', 'title'],
-              ['colour', 'level'],
-            ],
+            sort: SAMPLE_ORDERS as [],
           },
         }),
       ),
     filters: SAMPLE_FILTERS,
-    orders: [
-      ...['title', 'whole', '-real', 'price', 'flag', 'at', 'colour', 'level', 'size.width'].map((key) => [
-        key,
-      ]),
-      ['flag', '-whole', 'title'],
-      ['colour', 'level'],
-    ],
+    orders: SAMPLE_ORDERS.map((order) => [order].flat()),
     fields: {
       title: { field: text('title') },
       code: { field: text('code', ['AB', 'ab', ' ab ', 'ab!', 'got']) },
@@ -198,7 +211,7 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
         field: number('wide', [-1, 0, 1, 2 ** 53 - 1]),
         stored: (value) => Long.fromNumber(Number(value)),
       },
-      price: { field: PRICES, stored: (value) => Decimal128.fromString(String(value)) },
+      price: { field: PRICES, stored: asDecimal },
       flag: { field: flag('flag') },
       at: { field: moment('at'), stored: asDate },
       owner: { field: id('owner'), stored: asId },

@@ -52,11 +52,15 @@ export function madeQuery(
   records: ModelRecord[],
 ): ModelQuery {
   const conditions = new Map<string, ModelCondition>();
-  for (let i = random.below(4); i > 0; i--) {
-    const condition = madeCondition(random, random.pick(filters), records);
+  const add = (condition: ModelCondition) =>
     conditions.set(condition.field.path + condition.operator, condition);
+  for (let i = random.below(4); i > 0; i--) {
+    add(madeCondition(random, random.pick(filters), records));
   }
   const order = random.pick(orders);
+  const first = filters.find(({ path }) => path === order[0]?.replace('-', ''));
+  // A filter that bounds the order, too.
+  if (first && random.chance(0.3)) add(madeCondition(random, first, records));
   const reverse = order.map((key) => (key.startsWith('-') ? key.slice(1) : `-${key}`));
   return {
     conditions: [...conditions.values()],

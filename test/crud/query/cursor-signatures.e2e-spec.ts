@@ -1,14 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import mongoose, { Types } from 'mongoose';
+import { Types } from 'mongoose';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { expectInvalid } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { samples } from '../../support/samples.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.js';
-import { letters } from '../../support/letters.js';
 import { pageOf, walkForward } from '../../support/walks.js';
-import { sortedBy } from '../../support/order-model.js';
+import { selected } from '../../support/query-model.js';
+import { feature } from '../../support/resource.js';
+import { IsText, IsIdentifier } from '../../../src/common/fields/index.js';
+import { currentTenant } from '../../../src/common/tenancy/index.js';
 
 const DETAIL =
   '"after" is not a cursor of this list. Use "next" or "prev" of a page with the same filter and order.';
@@ -175,28 +176,33 @@ describe('the key of an installation', () => {
   });
 });
 
-it('binds a cursor to the tenant that the list is scoped by, and not to the caller of a public one', async () => {
-  const app = await createResourceApp(letters, samples);
-  const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-  const owned = [ACME, GLOBEX].flatMap((tenant) =>
-    Array.from({ length: 10 }, (_, i) => ({ ...todo(i), tenant: new mongoose.Types.ObjectId(tenant) })),
+it('binds a cursor to its resource and to the tenant of its list, and not to the caller of a public one', async () => {
+  const titled = { fields: { title: IsText({ max: 100 }) }, kept: { tenant: IsIdentifier() } };
+  const app = await createResourceApp(
+    feature({ name: 'letters', ...titled, isolationFields: { all: { tenant: currentTenant } } }),
+    feature({ name: 'leaves', ...titled }),
+    feature({ name: 'twigs', ...titled }),
   );
-  await app.database.collection('letters').insertMany(owned);
-  const cursor = await cursorOf(app, '/letters', {}, acme);
-  const path = `/letters?after=${cursor}`;
+  const refused = async (path: string, token?: string) =>
+    expectInvalid(await app.get(path, { token }), path.split('?', 1)[0] ?? '', {
+      parameter: 'after',
+      detail: DETAIL,
+    });
+  const owned = [ACME, GLOBEX].flatMap((tenant) =>
+    Array.from({ length: 10 }, (_, i) => ({ ...todo(i), tenant: new Types.ObjectId(tenant) })),
+  );
+  for (const name of ['letters', 'leaves', 'twigs']) await app.database.collection(name).insertMany(owned);
+  const path = `/letters?after=${await cursorOf(app, '/letters', {}, acme)}`;
   expect((await app.get(path, { token: acme })).body.results).toHaveLength(5);
-  expectInvalid(await app.get(path, { token: globex }), '/letters', { parameter: 'after', detail: DETAIL });
-  await app.database
-    .collection('samples')
-    .insertMany(todos.map(({ title, ...rest }) => ({ ...rest, title })));
-  const shared = await cursorOf(app, '/samples', {}, acme);
-  expect((await app.get(`/samples?after=${shared}`)).body.results).toHaveLength(5);
+  await refused(path, globex);
+  const shared = await cursorOf(app, '/leaves', {}, acme);
+  expect((await app.get(`/leaves?after=${shared}`)).body.results).toHaveLength(15);
+  await refused(`/twigs?after=${shared}`);
   await app.close();
 });
 
 it('binds a cursor of archived records to them and to their tenant', async () => {
   const app = await createTestApp();
-  const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
   const archived = Array.from({ length: 12 }, (_, i) => ({
     ...todo(i),
     tenant: new Types.ObjectId(ACME),
@@ -211,7 +217,9 @@ it('binds a cursor of archived records to them and to their tenant', async () =>
     limit: () => 5,
     request: { token: acme },
   });
-  expect(ids).toEqual(sortedBy(archived, 'deletedAt').map(({ _id }) => String(_id)));
+  const models = archived.map(({ _id, deletedAt }) => ({ _id: String(_id), deletedAt: Number(deletedAt) }));
+  const expected = selected(models, { conditions: [], sort: ['deletedAt'] });
+  expect(ids).toEqual(expected.map(({ _id }) => _id));
   const cursor = await cursorOf(app, '/posts/api', query, acme);
   const refused = async (others: string, token?: string) =>
     expectInvalid(await app.get(`/posts/api?after=${cursor}${others}`, { token }), '/posts/api', {

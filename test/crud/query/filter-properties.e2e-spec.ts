@@ -1,6 +1,7 @@
-import { type ModelRecord, selected, written } from '../../support/query-model.js';
+import { type ModelQuery, type ModelRecord, selected, written } from '../../support/query-model.js';
 import { QUERIED_RESOURCES } from '../../support/queried-resources.js';
 import { madeQuery, madeRecord } from '../../support/random-queries.js';
+import { walkBack, walkForward } from '../../support/walks.js';
 import { Random } from '../../support/random.js';
 import { useApp } from '../../support/test-app.js';
 
@@ -21,6 +22,18 @@ describe.each(QUERIED_RESOURCES)(
       await app.database.collection(collection).insertMany(made.map(({ stored }) => stored));
       records = made.map(({ model }) => model);
     });
+
+    /** Reads the pages of a query by cursors, forward and back. */
+    async function walkBothWays(query: ModelQuery, expected: readonly ModelRecord[]): Promise<void> {
+      const url = written({ ...query, window: undefined }, () => true);
+      const ids = expected.map(({ _id }) => _id);
+      const limit = () => 1 + random.below(20);
+      const walk = { app, path, query: Object.fromEntries(new URLSearchParams(url)), limit };
+      const forward = await walkForward(walk);
+      expect({ url, ids: forward.ids }).toEqual({ url, ids });
+      const back = await walkBack(walk, forward.last);
+      expect({ url, back }).toEqual({ url, back: ids.slice(0, ids.length - forward.last.results.length) });
+    }
 
     it('return the records that the rules select, in the order that they define', async () => {
       for (let i = 0; i < QUERIES; i++) {
@@ -44,6 +57,7 @@ describe.each(QUERIED_RESOURCES)(
           );
           expect({ url, names: Object.keys(result).sort() }).toEqual({ url, names: asked.sort() });
         }
+        if (i % 5 === 1) await walkBothWays(query, expected);
         if (i % 5 > 0) continue;
         const filter = written({ conditions: query.conditions, sort: [] }, () => false).replace(
           /&?sort=$/,

@@ -1,11 +1,13 @@
 /** @mongodb */
 import mongoose, { Types } from 'mongoose';
-import { letters } from '../../support/letters.js';
 import { plansOf } from '../../support/query-plans.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp, useApp } from '../../support/test-app.js';
 import { ordersOf, pageOf } from '../../support/walks.js';
+import { feature } from '../../support/resource.js';
+import { IsText, IsIdentifier } from '../../../src/common/fields/index.js';
+import { currentTenant } from '../../../src/common/tenancy/index.js';
 
 const token = await tokenOf(ACME);
 
@@ -14,6 +16,14 @@ const LIMIT = 10;
 
 /** More than the page itself: an index that is entered once for each range, and the record on the other side. */
 const OVERHEAD = 12;
+
+const letters = feature({
+  name: 'letters',
+  fields: { title: IsText({ max: 100 }) },
+  kept: { tenant: IsIdentifier() },
+  isolationFields: { all: { tenant: currentTenant } },
+  query: { filter: ['title'], sort: ['title'] },
+});
 
 interface Case {
   resource: string;
