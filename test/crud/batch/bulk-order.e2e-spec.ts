@@ -1,19 +1,20 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { schemaOf } from '../../../src/common/fields/index.js';
 import { bulk, create, ids, NoteInput, NOWHERE, results, titled } from '../../support/bulk.js';
+import { Random } from '../../support/random.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { useTestApp } from '../../support/test-app.js';
+import { resource } from '../../support/resource.js';
 
 describe('random operations on todos', () => {
   const app = useTestApp();
 
   it('the same operations have the results of single requests', async () => {
     const seed = Number(process.env.SEED ?? 20_261_121);
-    const random = generator(seed);
-    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+    const random = new Random(seed);
+    const pick = <T>(list: readonly T[]): T => random.pick(list);
     for (let round = 0; round < 6; round++) {
       await app.empty();
       const both = await Promise.all([
@@ -23,11 +24,11 @@ describe('random operations on todos', () => {
       const [mine, theirs] = both.map(ids) as [string[], string[]];
       const known = [mine, theirs];
       const operations = Array.from({ length: 40 }, () => {
-        const at = Math.floor(random() * 5);
+        const at = random.below(5);
         const ifMatch = pick([undefined, undefined, '"0"', '"1"', '*', 'bad']);
         const values = pick([
           { title: pick(['a', 'b']) },
-          { completed: random() < 0.5 },
+          { completed: random.chance(0.5) },
           { title: 7 },
           {},
           { description: null },
@@ -74,14 +75,10 @@ describe('random operations on todos', () => {
 });
 
 describe('the order of operations', () => {
-  @Schema({ timestamps: true })
-  class Tag extends NoteInput {}
-  const unique = schemaOf(Tag);
-  unique.index({ sku: 1 }, { unique: true, sparse: true });
+  const tags = resource({ name: 'tags', fields: NoteInput, bulk: true });
+  const schema = schemaOf(tags.entity).index({ sku: 1 }, { unique: true, sparse: true });
 
-  const app = useResourceApp(
-    CrudModule.forFeature({ entity: Tag, input: NoteInput, name: 'tags', schema: unique, bulk: true }),
-  );
+  const app = useResourceApp(CrudModule.forFeature({ ...tags, schema }));
   beforeEach(() => app.empty());
 
   it('the first of several creates with one unique value wins', async () => {
@@ -115,14 +112,3 @@ describe('the order of operations', () => {
     expect(results(answered)).toEqual(['409 DUPLICATE_VALUE', 200, 200, 201, 200, 201]);
   });
 });
-
-/** A repeatable sequence of numbers from 0 to 1 (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

@@ -24,6 +24,7 @@ import { expectUnauthenticated } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
+import { resource, feature } from '../../support/resource.js';
 
 const [editor, reader, other] = await Promise.all([
   tokenOf(ACME, { role: 'editor' }),
@@ -31,28 +32,23 @@ const [editor, reader, other] = await Promise.all([
   tokenOf(GLOBEX, { role: 'editor' }),
 ]);
 
-@Schema({ timestamps: true })
-class Note extends NoteInput {}
-
 describe('a feature with code of its own', () => {
   const seen: string[] = [];
   let notes: () => Promise<number>;
 
-  @Schema({ timestamps: true })
-  class Draft extends NoteInput {}
-  const hooked = crudOptions({
-    entity: Draft,
-    input: NoteInput,
+  const hooked = resource({
     name: 'drafts',
+    fields: NoteInput,
     bulk: true,
     hooks: {
       beforeCreate: async ({ record }) => {
         if ((await notes()) >= 3) throw new ConflictException('There are three already.');
-        record.sku = `${record.text}!`;
+        record.sku = `${String(record.text)}!`;
       },
-      afterCreate: ({ record }) => void seen.push(`created ${record.text}`),
-      afterUpdate: ({ record, previous }) => void seen.push(`${previous.text} became ${record.text}`),
-      beforeDel: ({ record }) => void seen.push(`deleting ${record.text}`),
+      afterCreate: ({ record }) => void seen.push(`created ${String(record.text)}`),
+      afterUpdate: ({ record, previous }) =>
+        void seen.push(`${String(previous.text)} became ${String(record.text)}`),
+      beforeDel: ({ record }) => void seen.push(`deleting ${String(record.text)}`),
     },
   });
 
@@ -126,13 +122,7 @@ describe('a feature with code of its own', () => {
         service: PagesService,
         providers: [RolesGuard],
       }),
-      CrudModule.forFeature({
-        entity: Note,
-        input: NoteInput,
-        name: 'notes',
-        disable: ['create', 'del'],
-        bulk: true,
-      }),
+      feature({ name: 'notes', fields: NoteInput, disable: ['create', 'del'], bulk: true }),
     );
     notes = () => app.database.collection('drafts').countDocuments();
   });
@@ -166,8 +156,10 @@ describe('a feature with code of its own', () => {
   });
 
   it('every item emits its event', async () => {
-    const events: EntityEvent<Note>[] = [];
-    app.app.get(EventEmitter2).on('pages.afterCreate', (event: EntityEvent<Note>) => void events.push(event));
+    const events: EntityEvent<NoteInput>[] = [];
+    app.app
+      .get(EventEmitter2)
+      .on('pages.afterCreate', (event: EntityEvent<NoteInput>) => void events.push(event));
     const made = ids(await bulk(app, '/pages', [create('a'), create('b')], reader));
     expect(events).toEqual(
       ['A', 'B'].map((text, i) => ({

@@ -1,5 +1,7 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsReference } from '../../../src/common/fields/index.js';
@@ -7,18 +9,15 @@ import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { bulk, create, ids, NoteInput, NOWHERE, results } from '../../support/bulk.js';
 import { expectProblem } from '../../support/problems.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { acme, globex } from '../../support/tenants.js';
+import { resource, feature } from '../../support/resource.js';
 
 describe('a resource with some actions that need a token', () => {
-  @Schema({ timestamps: true })
-  class Memo extends NoteInput {
-    @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
-  }
   const app = useResourceApp(
-    CrudModule.forFeature({
-      entity: Memo,
-      input: NoteInput,
+    feature({
       name: 'memos',
+      fields: NoteInput,
+      kept: { tenant: Prop({ type: Types.ObjectId }) },
       isolationFields: { update: { tenant: currentTenant } },
       bulk: true,
     }),
@@ -32,8 +31,7 @@ describe('a resource with some actions that need a token', () => {
       '401 UNAUTHENTICATED',
       '404 RECORD_NOT_FOUND',
     ]);
-    const token = await tokenOf(ACME);
-    expect(results(await bulk(app, '/memos', operations, token))).toEqual([
+    expect(results(await bulk(app, '/memos', operations, acme))).toEqual([
       201,
       '404 RECORD_NOT_FOUND',
       '404 RECORD_NOT_FOUND',
@@ -47,7 +45,7 @@ describe('a resource with some actions that need a token', () => {
       const answer = await app.post('/memos/bulk', body, { token, headers });
       return { answer, isReplay: answer.headers.has('idempotency-replayed') };
     };
-    const callers = [await tokenOf(ACME), await tokenOf(GLOBEX), undefined];
+    const callers = [acme, globex, undefined];
     const answers = [];
     for (const token of callers) answers.push(await post(token));
     expect(answers.map(({ isReplay }) => isReplay)).toEqual([false, false, false]);
@@ -66,20 +64,15 @@ describe('a resource with some actions that need a token', () => {
 });
 
 describe('a resource below another one', () => {
-  @Schema({ timestamps: true })
-  class Shelf extends NoteInput {}
-  @Schema({ timestamps: true })
-  class Book extends NoteInput {
-    @IsReference(() => Shelf) shelf!: string;
-  }
+  const shelves = resource({ name: 'shelves', class: 'Shelf', fields: NoteInput, bulk: true });
   const app = useResourceApp(
-    CrudModule.forFeature({ entity: Shelf, input: NoteInput, name: 'shelves', bulk: true }),
-    CrudModule.forFeature({
-      entity: Book,
-      input: NoteInput,
+    CrudModule.forFeature(shelves),
+    feature({
       name: 'books',
       path: 'shelves/:shelfId/books',
-      parent: { entity: Shelf, param: 'shelfId', field: 'shelf' },
+      parent: { entity: shelves.entity, param: 'shelfId', field: 'shelf' },
+      fields: NoteInput,
+      kept: { shelf: IsReference(() => shelves.entity) },
       bulk: true,
     }),
   );
@@ -106,11 +99,7 @@ describe('a resource below another one', () => {
 
 describe('without the option', () => {
   it.each([{}, { bulk: false }])('there is no such path: %j', async (options) => {
-    @Schema({ timestamps: true })
-    class Plain extends NoteInput {}
-    const app = await createResourceApp(
-      CrudModule.forFeature({ entity: Plain, input: NoteInput, name: 'plain', ...options }),
-    );
+    const app = await createResourceApp(feature({ name: 'plain', fields: NoteInput, ...options }));
     try {
       const answered = await bulk(app, '/plain', [create('a')]);
       expect([answered.status, answered.body.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
@@ -118,4 +107,29 @@ describe('without the option', () => {
       await app.close();
     }
   });
+});
+
+it('a decision about a bulk request does not apply to its items', async () => {
+  const seen: boolean[] = [];
+  /** Guards run before there is a scope. */
+  @Injectable()
+  class ScopeWatcher implements CanActivate {
+    canActivate(context: ExecutionContext) {
+      seen.push(context.switchToHttp().getRequest<FastifyRequest>().tenantScope !== undefined);
+      return true;
+    }
+  }
+  const tickets = resource({
+    name: 'tickets',
+    fields: NoteInput,
+    kept: { tenant: Prop({ type: Types.ObjectId }) },
+    bulk: true,
+    isolationFields: { all: { tenant: currentTenant } },
+    routes: { create: { guards: [ScopeWatcher] } },
+  });
+  const app = await createResourceApp(CrudModule.forFeature(tickets, { providers: [ScopeWatcher] }));
+  await app.post('/tickets', { text: 'A' }, { token: acme });
+  expect(results(await bulk(app, '/tickets', [create('B'), create('C')], acme))).toEqual([201, 201]);
+  expect(seen).toEqual([false, false, false]);
+  await app.close();
 });

@@ -1,7 +1,7 @@
 /** @mongodb */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { schemaOf } from '../../../src/common/fields/index.js';
@@ -11,8 +11,9 @@ import { eventually } from '../../support/eventually.js';
 import { OpenImport } from '../../support/import-client.js';
 import { expectUnauthenticated } from '../../support/problems.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
+import { ACME, acme } from '../../support/tenants.js';
 import { type TestApp, type TestResponse, useTestApp } from '../../support/test-app.js';
+import { resource } from '../../support/resource.js';
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const LIMIT = 2_000;
@@ -226,29 +227,24 @@ describe('an import of todos', () => {
 });
 
 describe('an import of a resource of tenants', () => {
-  @Schema({ timestamps: true })
-  class Item extends NoteInput {
-    @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-  }
-  const unique = schemaOf(Item);
-  unique.index({ tenant: 1, sku: 1 }, { unique: true });
   const seen: string[] = [];
-  const app = useResourceApp(
-    CrudModule.forFeature({
-      entity: Item,
-      input: NoteInput,
-      name: 'items',
-      schema: unique,
-      isolationFields: { create: { tenant: currentTenant } },
-      hooks: { afterCreate: ({ record, caller }) => void seen.push(`${record.text} of ${caller.tenant}`) },
-      import: true,
-    }),
-  );
+  const items = resource({
+    name: 'items',
+    fields: NoteInput,
+    kept: { tenant: Prop({ type: Types.ObjectId, required: true }) },
+    isolationFields: { create: { tenant: currentTenant } },
+    hooks: {
+      afterCreate: ({ record, caller }) => void seen.push(`${String(record.text)} of ${caller.tenant}`),
+    },
+    import: true,
+  });
+  const schema = schemaOf(items.entity).index({ tenant: 1, sku: 1 }, { unique: true });
+  const app = useResourceApp(CrudModule.forFeature({ ...items, schema }));
 
   it('behaves like single creates: token, tenant, unique values, hooks', async () => {
     const lines = [1, 2, 1].map((n) => JSON.stringify({ text: `note ${n}`, sku: String(n) })).join('\n');
     expectUnauthenticated(await importAll(app, '/items', lines), '/items/import');
-    const Authorization = `Bearer ${await tokenOf(ACME)}`;
+    const Authorization = `Bearer ${acme}`;
     expect(outcomes(await importAll(app, '/items', lines, { Authorization }))).toEqual([
       [1, 201],
       [2, 201],

@@ -1,18 +1,15 @@
 /** @mongodb */
 import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
-import { getModelToken, MongooseModule, Schema } from '@nestjs/mongoose';
+import { getModelToken, MongooseModule } from '@nestjs/mongoose';
 import { type Model, Schema as MongooseSchema } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { createTestApp, serviceWith } from '../../support/test-app.js';
+import { resource, type Outline } from '../../support/resource.js';
 
-class ParcelInput {
-  @IsText({ max: 40 }) label!: string;
-}
-
-@Schema({ timestamps: true })
-class Parcel extends ParcelInput {}
+const parcels = (change: Partial<Outline> = {}) =>
+  resource({ name: 'parcels', fields: { label: IsText({ max: 40 }) }, ...change });
 
 describe('the name of a resource', () => {
   it.each([
@@ -23,34 +20,28 @@ describe('the name of a resource', () => {
     ['audits', 'StoredAudit'],
     ['events', 'EventRecord'],
   ])('cannot be %s, the collection of %s', async (name, model) => {
-    const parcels = CrudModule.forFeature({
-      entity: Parcel,
-      input: ParcelInput,
-      name,
-      path: 'parcels',
-      audit: true,
-      query: { search: ['label'] },
-    });
-    const start = createTestApp({ root: serviceWith({ imports: [parcels] }) });
+    const search = { audit: true, query: { search: ['label'] } } as const;
+    const features = CrudModule.forFeature(parcels({ name, class: 'Parcel', path: 'parcels', ...search }));
+    const start = createTestApp({ root: serviceWith({ imports: [features] }) });
     const sentence = `Parcel has the collection "${name}", which is that of the service's ${model}. Give the resource`;
     await expect(start).rejects.toThrow(sentence);
   });
 
   it('can be that of other models of the application, with discriminators, too', async () => {
-    const parcels = CrudModule.forFeature({ entity: Parcel, input: ParcelInput, name: 'parcels' });
+    const options = parcels();
     const discriminators = [
       { name: 'Letter', schema: new MongooseSchema({ stamp: String }) },
       { name: 'Box', schema: new MongooseSchema({ litres: Number }) },
     ];
     const own = MongooseModule.forFeature(
       [
-        { name: Parcel.name, schema: schemaOf(Parcel), collection: 'parcels' },
+        { name: 'Parcel', schema: schemaOf(options.entity), collection: 'parcels' },
         { name: 'LabelReport', schema: new MongooseSchema({ label: String }), collection: 'parcels' },
         { name: 'Sending', schema: new MongooseSchema({}, { discriminatorKey: 'kind' }), discriminators },
       ],
       CRUD_CONNECTION,
     );
-    const app = await createResourceApp(parcels, own);
+    const app = await createResourceApp(CrudModule.forFeature(options), own);
     try {
       expect((await app.post('/parcels', { label: 'Books' })).status).toBe(201);
       expect(

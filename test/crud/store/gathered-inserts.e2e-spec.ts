@@ -1,36 +1,30 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { schemaOf } from '../../../src/common/fields/index.js';
 import { bulk, create, NoteInput, results } from '../../support/bulk.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import type { TestResponse } from '../../support/test-app.js';
+import { resource } from '../../support/resource.js';
 
-@Schema({ timestamps: true })
-class Label extends NoteInput {}
-const labels = schemaOf(Label);
-labels.index({ sku: 1 }, { unique: true, sparse: true });
-labels.path('text').validate((text: string) => text !== 'refused', 'This text is refused.');
+const labels = resource({ name: 'labels', fields: NoteInput });
+labels.schema = schemaOf(labels.entity).index({ sku: 1 }, { unique: true, sparse: true });
+labels.schema.path('text').validate((text: string) => text !== 'refused', 'This text is refused.');
 
-@Schema({ timestamps: true })
-class Stamp extends NoteInput {}
-const stamps = schemaOf(Stamp);
-stamps.pre('save', function () {
+const stamps = resource({ name: 'stamps', fields: NoteInput });
+stamps.schema = schemaOf(stamps.entity).pre('save', function () {
   this.set('sku', `saved ${String(this.get('text'))}`);
 });
 
 /** Without code of its own, so that the creates of a bulk run at a time. */
-@Schema({ timestamps: true })
-class Mark extends NoteInput {}
-const marks = schemaOf(Mark);
-marks.index({ sku: 1 }, { unique: true });
+const marks = resource({ name: 'marks', fields: NoteInput, bulk: true });
+marks.schema = schemaOf(marks.entity).index({ sku: 1 }, { unique: true });
 
 /** Creates that arrive while others are being stored go with the next command. */
 describe('concurrent creates', () => {
   const app = useResourceApp(
-    CrudModule.forFeature({ entity: Label, input: NoteInput, name: 'labels', schema: labels }),
-    CrudModule.forFeature({ entity: Mark, input: NoteInput, name: 'marks', schema: marks, bulk: true }),
-    CrudModule.forFeature({ entity: Stamp, input: NoteInput, name: 'stamps', schema: stamps }),
+    CrudModule.forFeature(labels),
+    CrudModule.forFeature(marks),
+    CrudModule.forFeature(stamps),
   );
   beforeEach(() => app.empty());
 

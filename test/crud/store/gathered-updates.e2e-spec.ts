@@ -1,5 +1,5 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import fc from 'fast-check';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
@@ -14,9 +14,10 @@ import {
 } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { NOWHERE } from '../../support/bulk.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, globex } from '../../support/tenants.js';
-import type { TestApp, TestRequest } from '../../support/test-app.js';
+import type { TestRequest } from '../../support/test-app.js';
+import { resource } from '../../support/resource.js';
 
 class TicketInput {
   @IsText({ min: 1, max: 40 }) title!: string;
@@ -29,49 +30,30 @@ class TicketInput {
   @IsText({ max: 9, optional: true }) code?: string;
 }
 
-@Schema({ timestamps: true })
-class Ticket extends TicketInput {
-  @Prop({ type: String }) tenant?: string;
-}
-const tickets = schemaOf(Ticket);
-tickets.index({ sku: 1 }, { unique: true, sparse: true });
+const isolationFields = { all: { tenant: currentTenant } };
+const tenant = Prop({ type: String });
+const tickets = resource({ name: 'tickets', fields: TicketInput, kept: { tenant }, isolationFields });
+tickets.schema = schemaOf(tickets.entity).index({ sku: 1 }, { unique: true, sparse: true });
 // The schema asks for more than the body does.
-tickets.path('count').validate({ validator: () => true, message: 'No.' });
+tickets.schema.path('count').validate({ validator: () => true, message: 'No.' });
 
-@Schema({ timestamps: true })
-class Label extends TicketInput {
-  @Prop({ type: String }) tenant?: string;
-  @Prop({ type: Number, max: 7 }) declare count?: number;
-  @Prop({ type: String, lowercase: true, match: /^[a-z]*$/ }) declare code?: string;
-  @Prop({ type: [String], default: undefined, enum: ['a', 'b'] }) declare tags?: string[];
-}
-const labels = schemaOf(Label);
-labels.index({ sku: 1 }, { unique: true, sparse: true });
+const labels = resource({
+  name: 'labels',
+  fields: TicketInput,
+  kept: {
+    tenant,
+    count: Prop({ type: Number, max: 7 }),
+    code: Prop({ type: String, lowercase: true, match: /^[a-z]*$/ }),
+    tags: Prop({ type: [String], default: undefined, enum: ['a', 'b'] }),
+  },
+  isolationFields,
+  query: { search: ['title'] },
+});
+labels.schema = schemaOf(labels.entity).index({ sku: 1 }, { unique: true, sparse: true });
 
 /** Changes that arrive while others are in flight are carried out by the next command. */
 describe('concurrent patches', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    const isolationFields = { all: { tenant: currentTenant } };
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Ticket,
-        input: TicketInput,
-        name: 'tickets',
-        schema: tickets,
-        isolationFields,
-      }),
-      CrudModule.forFeature({
-        entity: Label,
-        input: TicketInput,
-        name: 'labels',
-        schema: labels,
-        isolationFields,
-        query: { search: ['title'] },
-      }),
-    );
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(CrudModule.forFeature(tickets), CrudModule.forFeature(labels));
   beforeEach(() => app.empty());
 
   async function make(path: string, token: string, body: object = { title: 'new' }): Promise<string> {
@@ -156,21 +138,21 @@ describe('concurrent patches', () => {
       stray: fc.constantFrom(1),
     };
     const bodies = fc.array(fc.record(field, { requiredKeys: [] }), { minLength: 1, maxLength: 3 });
-    for (const resource of ['tickets', 'labels']) {
+    for (const name of ['tickets', 'labels']) {
       await fc.assert(
         fc.asyncProperty(bodies, async (patches) => {
-          const [one, other] = [await make(`/${resource}`, acme), await make(`/${resource}`, acme)];
+          const [one, other] = [await make(`/${name}`, acme), await make(`/${name}`, acme)];
           for (const body of patches) {
             const whole = { Prefer: 'return=representation' };
             // Only one of them may have the sku.
             const mine = { ...body, ...(typeof body.sku === 'string' && { sku: `${body.sku}1` }) };
             const theirs = { ...body, ...(typeof body.sku === 'string' && { sku: `${body.sku}2` }) };
-            const plain = await app.patch(`/${resource}/${one}`, mine, { token: acme });
-            const told = await app.patch(`/${resource}/${other}`, theirs, { token: acme, headers: whole });
+            const plain = await app.patch(`/${name}/${one}`, mine, { token: acme });
+            const told = await app.patch(`/${name}/${other}`, theirs, { token: acme, headers: whole });
             expect([plain.status, plain.body.errors]).toEqual([told.status, told.body.errors]);
           }
           const comparable = async (id: string) => {
-            const record = (await stored(resource, id)) as (Label & { _id?: unknown }) | null;
+            const record = await stored(name, id);
             const {
               _id,
               createdAt: _created,
