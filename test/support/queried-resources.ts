@@ -129,7 +129,7 @@ const SAMPLE_FILTERS = [
 ];
 
 const SAMPLE_ORDERS = [
-  ...['title', 'code', 'whole', '-real', 'wide', 'price', 'flag', 'at', 'owner', 'colour', 'level'],
+  ...['title', 'whole', '-real', 'wide', 'price', 'flag', 'at', 'owner', 'colour', 'level'],
   'size.width',
   ['flag', '-whole', 'title'],
   ['colour', 'level'],

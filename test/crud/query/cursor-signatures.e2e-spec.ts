@@ -8,8 +8,9 @@ import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.
 import { pageOf, walkForward } from '../../support/walks.js';
 import { selected } from '../../support/query-model.js';
 import { feature } from '../../support/resource.js';
-import { IsText, IsIdentifier } from '../../../src/common/fields/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { Prop } from '@nestjs/mongoose';
 
 const DETAIL =
   '"after" is not a cursor of this list. Use "next" or "prev" of a page with the same filter and order.';
@@ -177,7 +178,10 @@ describe('the key of an installation', () => {
 });
 
 it('binds a cursor to its resource and to the tenant of its list, and not to the caller of a public one', async () => {
-  const titled = { fields: { title: IsText({ max: 100 }) }, kept: { tenant: IsIdentifier() } };
+  const titled = {
+    fields: { title: IsText({ max: 100 }) },
+    kept: { tenant: Prop({ type: Types.ObjectId }) },
+  };
   const app = await createResourceApp(
     feature({ name: 'letters', ...titled, isolationFields: { all: { tenant: currentTenant } } }),
     feature({ name: 'leaves', ...titled }),

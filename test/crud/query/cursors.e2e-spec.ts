@@ -97,7 +97,8 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
   });
 
   it('meets every record that stands throughout once, while others come and go between the pages', async () => {
-    for (const sort of await ordersOf(app, path)) {
+    // Each second one is the reverse of the first, which is walked back.
+    for (const sort of (await ordersOf(app, path)).filter((_, i) => i % 2 === 0)) {
       const standing = new Set(idsOf(records));
       const passing: string[] = [];
       const between = async () => {
