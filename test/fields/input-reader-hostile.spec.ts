@@ -1,23 +1,5 @@
 import { Transform, Type } from 'class-transformer';
-import {
-  Allow,
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsDate,
-  IsEnum,
-  IsIn,
-  IsInt,
-  IsMongoId,
-  IsNotEmpty,
-  IsNumber,
-  IsObject,
-  IsOptional,
-  IsString,
-  MaxLength,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import * as v from 'class-validator';
 import fc from 'fast-check';
 import { Types } from 'mongoose';
 import {
@@ -27,7 +9,7 @@ import {
   IsFlag,
   IsListOf,
   IsNested,
-  IsNumber as IsFiniteNumber,
+  IsNumber,
   IsOneOf,
   IsReference,
   IsText,
@@ -48,10 +30,10 @@ class Part {
 }
 
 class PlainPart {
-  @IsOptional() @IsString() name?: string;
+  @v.IsOptional() @v.IsString() name?: string;
 
-  @IsOptional()
-  @ValidateNested({ each: true })
+  @v.IsOptional()
+  @v.ValidateNested({ each: true })
   @Type(() => PlainPart)
   parts?: PlainPart[];
 }
@@ -60,7 +42,7 @@ class Declared {
   @IsText({ max: 9, optional: true }) text?: string;
   @IsFlag({ optional: true }) flag?: boolean;
   @IsWholeNumber({ optional: true }) whole?: number;
-  @IsFiniteNumber({ optional: true }) number?: number;
+  @IsNumber({ optional: true }) number?: number;
   @IsDecimal({ scale: 2, optional: true }) decimal?: string;
   @IsTimestamp({ optional: true }) moment?: Date;
   @IsOneOf(Level, { optional: true }) level?: Level;
@@ -72,24 +54,24 @@ class Declared {
 }
 
 class Plain {
-  @IsOptional() @IsString() @Type(() => String) text?: string;
-  @IsOptional() @IsNotEmpty() bare?: string;
-  @IsOptional() @MaxLength(5) long?: string;
-  @IsOptional() @IsBoolean() @Type(() => Boolean) flag?: boolean;
-  @IsOptional() @IsInt() @Type(() => Number) whole?: number;
-  @IsOptional() @IsNumber() number?: number;
-  @IsOptional() @Min(0) bounded?: number;
-  @IsOptional() @IsDate() @Type(() => Date) moment?: Date;
-  @IsOptional() @IsEnum(Level) level?: Level;
-  @IsOptional() @IsIn(['a', 1]) either?: unknown;
-  @IsOptional() @IsMongoId() reference?: string;
-  @IsOptional() @IsString({ each: true }) texts?: string[];
-  @IsOptional() @IsArray() @ArrayMaxSize(2) things?: unknown[];
-  @IsOptional() @ValidateNested() @Type(() => PlainPart) part?: PlainPart;
-  @IsOptional() @ValidateNested({ each: true }) @Type(() => PlainPart) parts?: PlainPart[];
-  @Allow() @IsOptional() anything?: unknown;
-  @IsOptional() @IsObject() open?: object;
-  @IsOptional() @IsString() @Transform(({ value }: { value: string }) => value.trim()) trimmed?: string;
+  @v.IsOptional() @v.IsString() @Type(() => String) text?: string;
+  @v.IsOptional() @v.IsNotEmpty() bare?: string;
+  @v.IsOptional() @v.MaxLength(5) long?: string;
+  @v.IsOptional() @v.IsBoolean() @Type(() => Boolean) flag?: boolean;
+  @v.IsOptional() @v.IsInt() @Type(() => Number) whole?: number;
+  @v.IsOptional() @v.IsNumber() number?: number;
+  @v.IsOptional() @v.Min(0) bounded?: number;
+  @v.IsOptional() @v.IsDate() @Type(() => Date) moment?: Date;
+  @v.IsOptional() @v.IsEnum(Level) level?: Level;
+  @v.IsOptional() @v.IsIn(['a', 1]) either?: unknown;
+  @v.IsOptional() @v.IsMongoId() reference?: string;
+  @v.IsOptional() @v.IsString({ each: true }) texts?: string[];
+  @v.IsOptional() @v.IsArray() @v.ArrayMaxSize(2) things?: unknown[];
+  @v.IsOptional() @v.ValidateNested() @Type(() => PlainPart) part?: PlainPart;
+  @v.IsOptional() @v.ValidateNested({ each: true }) @Type(() => PlainPart) parts?: PlainPart[];
+  @v.Allow() @v.IsOptional() anything?: unknown;
+  @v.IsOptional() @v.IsObject() open?: object;
+  @v.IsOptional() @v.IsString() @Transform(({ value }: { value: string }) => value.trim()) trimmed?: string;
 }
 
 const READERS = { declared: new InputReader(Declared), plain: new InputReader(Plain) };

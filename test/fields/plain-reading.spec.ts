@@ -1,20 +1,5 @@
 import { Transform, Type } from 'class-transformer';
-import {
-  IsArray,
-  IsDate,
-  IsDateString,
-  IsMongoId,
-  IsEmail,
-  IsInt,
-  IsOptional,
-  IsString,
-  Max,
-  MaxLength,
-  Min,
-  ValidateBy,
-  ValidateIf,
-  ValidateNested,
-} from 'class-validator';
+import * as v from 'class-validator';
 import { Types } from 'mongoose';
 import { InputReader } from '../../src/common/fields/index.js';
 import { faultsOf } from '../support/faults.js';
@@ -25,9 +10,9 @@ const DATE =
 describe('plain decorators of class-validator', () => {
   it('report the type before the bounds, whatever their order', async () => {
     class Stocked {
-      @Max(100_000) @IsInt() @Min(0) stock!: number;
-      @IsInt() @Max(5) other!: number;
-      @MaxLength(5) @IsEmail() @IsString() email!: string;
+      @v.Max(100_000) @v.IsInt() @v.Min(0) stock!: number;
+      @v.IsInt() @v.Max(5) other!: number;
+      @v.MaxLength(5) @v.IsEmail() @v.IsString() email!: string;
     }
     const reader = new InputReader(Stocked);
     expect(await faultsOf(reader.read({ stock: '5', other: [1], email: 7 }))).toEqual([
@@ -44,15 +29,15 @@ describe('plain decorators of class-validator', () => {
 
   it('@Type() builds nested objects and reads dates, and coerces nothing', async () => {
     class Part {
-      @IsString() name!: string;
+      @v.IsString() name!: string;
     }
     class Typed {
-      @IsOptional() @IsInt() @Type(() => Number) number?: number;
-      @IsOptional() @IsString() @Type(() => String) text?: string;
-      @IsOptional() @Type(() => Boolean) flag?: boolean;
-      @IsOptional() @IsDate() @Type(() => Date) date?: Date;
-      @IsOptional() @ValidateNested() @Type(() => Part) part?: Part;
-      @IsOptional() @IsArray() @ValidateNested({ each: true }) @Type(() => Part) parts?: Part[];
+      @v.IsOptional() @v.IsInt() @Type(() => Number) number?: number;
+      @v.IsOptional() @v.IsString() @Type(() => String) text?: string;
+      @v.IsOptional() @Type(() => Boolean) flag?: boolean;
+      @v.IsOptional() @v.IsDate() @Type(() => Date) date?: Date;
+      @v.IsOptional() @v.ValidateNested() @Type(() => Part) part?: Part;
+      @v.IsOptional() @v.IsArray() @v.ValidateNested({ each: true }) @Type(() => Part) parts?: Part[];
     }
     const reader = new InputReader(Typed);
     const typed = await reader.read({
@@ -90,8 +75,8 @@ describe('plain decorators of class-validator', () => {
 
   it('@Transform() runs, and leaves to the validators what it cannot take', async () => {
     class Trimmed {
-      @IsString() @Transform(({ value }: { value: string }) => value.trim()) name!: string;
-      @IsOptional() @Transform(({ value }) => (value === '' ? null : value)) @IsString() note?: string;
+      @v.IsString() @Transform(({ value }: { value: string }) => value.trim()) name!: string;
+      @v.IsOptional() @Transform(({ value }) => (value === '' ? null : value)) @v.IsString() note?: string;
     }
     const reader = new InputReader(Trimmed);
     expect(await reader.read({ name: '  a ', note: '' })).toEqual({ name: 'a' });
@@ -104,7 +89,7 @@ describe('plain decorators of class-validator', () => {
   it('validators of the author may be asynchronous, see values of the right type only, and may fail', async () => {
     const seen: unknown[] = [];
     const IsFree = () =>
-      ValidateBy({
+      v.ValidateBy({
         name: 'isFree',
         async: true,
         validator: {
@@ -118,8 +103,8 @@ describe('plain decorators of class-validator', () => {
         },
       });
     class Account {
-      @IsFree() @IsString() name!: string;
-      @IsOptional() @IsFree() alias?: string;
+      @IsFree() @v.IsString() name!: string;
+      @v.IsOptional() @IsFree() alias?: string;
     }
     const reader = new InputReader(Account);
     expect(await reader.read({ name: 'free' })).toEqual({ name: 'free' });
@@ -138,8 +123,8 @@ describe('plain decorators of class-validator', () => {
 
   it('checks a field whose condition depends on others: what is sent must be valid', async () => {
     class Customer {
-      @IsOptional() @IsString() kind?: string;
-      @ValidateIf((it: Customer) => it.kind === 'company') @IsString() @MaxLength(5) vat?: string;
+      @v.IsOptional() @v.IsString() kind?: string;
+      @v.ValidateIf((it: Customer) => it.kind === 'company') @v.IsString() @v.MaxLength(5) vat?: string;
     }
     const customers = new InputReader(Customer);
     expect(await customers.readPatch({ vat: 'DE1' })).toEqual({ vat: 'DE1' });
@@ -157,9 +142,9 @@ describe('plain decorators of class-validator', () => {
 
   it('never store a text or number other than the one sent', async () => {
     class Loose {
-      @IsOptional() @IsString() text?: string;
-      @IsOptional() @IsString({ each: true }) texts?: string[];
-      @IsOptional() @IsArray() things?: unknown[];
+      @v.IsOptional() @v.IsString() text?: string;
+      @v.IsOptional() @v.IsString({ each: true }) texts?: string[];
+      @v.IsOptional() @v.IsArray() things?: unknown[];
     }
     const reader = new InputReader(Loose);
     const malformed = (field: string, pointer = `/${field}`) => ({
@@ -182,11 +167,11 @@ describe('plain decorators of class-validator', () => {
 
   it('accept stored values in place of texts', async () => {
     class Meeting {
-      @IsMongoId() room!: string;
-      @IsDateString() at!: string;
+      @v.IsMongoId() room!: string;
+      @v.IsDateString() at!: string;
     }
     class Holder {
-      @ValidateNested() @Type(() => Meeting) meeting!: Meeting;
+      @v.ValidateNested() @Type(() => Meeting) meeting!: Meeting;
     }
     const reader = new InputReader(Holder);
     await reader.check({ meeting: { room: new Types.ObjectId(), at: new Date() } as never });

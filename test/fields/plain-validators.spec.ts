@@ -1,45 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Prop } from '@nestjs/mongoose';
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayNotEmpty,
-  ArrayUnique,
-  Equals,
-  IsArray,
-  IsBoolean,
-  IsDate,
-  IsDateString,
-  IsDefined,
-  IsDivisibleBy,
-  IsEmail,
-  IsEnum,
-  IsIn,
-  IsInt,
-  IsIP,
-  IsISO8601,
-  IsMongoId,
-  IsNegative,
-  IsNotEmpty,
-  IsNumber,
-  IsObject,
-  IsOptional,
-  IsPhoneNumber,
-  IsPositive,
-  IsString,
-  IsUrl,
-  IsUUID,
-  Length,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  MinLength,
-  ValidateBy,
-  ValidateIf,
-  ValidateNested,
-} from 'class-validator';
+import * as v from 'class-validator';
 import {
   type FieldDescription,
   fieldsOf,
@@ -57,8 +19,8 @@ enum Level {
 }
 
 class Size {
-  @IsInt() @IsPositive() width!: number;
-  @IsOptional() @IsString() unit?: string;
+  @v.IsInt() @v.IsPositive() width!: number;
+  @v.IsOptional() @v.IsString() unit?: string;
 }
 
 const SIZE: JsonSchema = {
@@ -81,62 +43,71 @@ const list = (kind: FieldDescription['kind'], items: JsonSchema, bounds: JsonSch
 });
 
 /** A validator of the author's own, which says nothing about types. */
-const IsLucky = () => ValidateBy({ name: 'isLucky', validator: { validate: (value) => value === 7 } });
+const IsLucky = () => v.ValidateBy({ name: 'isLucky', validator: { validate: (value) => value === 7 } });
 
 class Everything {
-  @IsString() text!: string;
-  @IsString() @Length(2, 8) length!: string;
-  @MinLength(2) @MaxLength(9) lengths!: string;
-  @IsString() @IsNotEmpty() notEmpty!: string;
-  @Matches(/^[a-z]+$/) matches!: string;
-  @Matches(/^[a-z]+$/i) anyCase!: string;
-  @Matches('^a', 'u') matchesText!: string;
-  @IsEmail() email!: string;
-  @IsUrl() url!: string;
-  @IsUUID() uuid!: string;
-  @IsIP(4) ip!: string;
-  @IsPhoneNumber() phone!: string;
-  @IsDateString() dateString!: string;
-  @IsISO8601() iso8601!: string;
-  @IsInt() integer!: number;
-  @IsInt() @Min(1) @Max(5) bounded!: number;
-  @Min(0.5) min!: number;
-  @IsNumber({ maxDecimalPlaces: 2 }) places!: number;
-  @IsNumber() @IsPositive() positive!: number;
-  @IsNumber() @IsNegative() negative!: number;
-  @IsInt() @IsNegative() negativeInteger!: number;
-  @IsInt() @IsDivisibleBy(3) thirds!: number;
-  @IsBoolean() flag!: boolean;
-  @IsDate() date!: Date;
-  @Type(() => Date) @IsOptional() typedDate?: Date;
-  @IsEnum(Colour) colour!: Colour;
-  @IsString() @IsEnum(Colour) stringColour!: Colour;
-  @IsEnum(Level) level!: Level;
-  @IsIn(['a', 'b']) oneOf!: string;
-  @IsIn([1, 2.5]) oneOfNumbers!: number;
-  @IsMongoId() id!: string;
-  @IsObject() object!: object;
-  @ValidateNested() @Type(() => Size) size!: Size;
-  @ValidateNested() designed!: Size;
-  @IsArray() anything!: unknown[];
-  @IsArray() @IsString({ each: true }) @ArrayMinSize(1) @ArrayMaxSize(3) @ArrayUnique() words!: string[];
-  @MaxLength(4, { each: true }) @ArrayNotEmpty() bare!: string[];
-  @IsEnum(Colour, { each: true }) colours!: Colour[];
-  @IsMongoId({ each: true }) ids!: string[];
-  @IsArray() @IsInt({ each: true }) @Min(0, { each: true }) counts!: number[];
-  @IsDate({ each: true }) @Type(() => Date) dates!: Date[];
-  @ValidateNested({ each: true }) @Type(() => Size) @ArrayMaxSize(9) sizes!: Size[];
-  @IsArray() @ArrayUnique((size: Size) => size.width) @ValidateNested() @Type(() => Size) differing!: Size[];
+  @v.IsString() text!: string;
+  @v.IsString() @v.Length(2, 8) length!: string;
+  @v.MinLength(2) @v.MaxLength(9) lengths!: string;
+  @v.IsString() @v.IsNotEmpty() notEmpty!: string;
+  @v.Matches(/^[a-z]+$/) matches!: string;
+  @v.Matches(/^[a-z]+$/i) anyCase!: string;
+  @v.Matches('^a', 'u') matchesText!: string;
+  @v.IsEmail() email!: string;
+  @v.IsUrl() url!: string;
+  @v.IsUUID() uuid!: string;
+  @v.IsIP(4) ip!: string;
+  @v.IsPhoneNumber() phone!: string;
+  @v.IsDateString() dateString!: string;
+  @v.IsISO8601() iso8601!: string;
+  @v.IsInt() integer!: number;
+  @v.IsInt() @v.Min(1) @v.Max(5) bounded!: number;
+  @v.Min(0.5) min!: number;
+  @v.IsNumber({ maxDecimalPlaces: 2 }) places!: number;
+  @v.IsNumber() @v.IsPositive() positive!: number;
+  @v.IsNumber() @v.IsNegative() negative!: number;
+  @v.IsInt() @v.IsNegative() negativeInteger!: number;
+  @v.IsInt() @v.IsDivisibleBy(3) thirds!: number;
+  @v.IsBoolean() flag!: boolean;
+  @v.IsDate() date!: Date;
+  @Type(() => Date) @v.IsOptional() typedDate?: Date;
+  @v.IsEnum(Colour) colour!: Colour;
+  @v.IsString() @v.IsEnum(Colour) stringColour!: Colour;
+  @v.IsEnum(Level) level!: Level;
+  @v.IsIn(['a', 'b']) oneOf!: string;
+  @v.IsIn([1, 2.5]) oneOfNumbers!: number;
+  @v.IsMongoId() id!: string;
+  @v.IsObject() object!: object;
+  @v.ValidateNested() @Type(() => Size) size!: Size;
+  @v.ValidateNested() designed!: Size;
+  @v.IsArray() anything!: unknown[];
+  @v.IsArray()
+  @v.IsString({ each: true })
+  @v.ArrayMinSize(1)
+  @v.ArrayMaxSize(3)
+  @v.ArrayUnique()
+  words!: string[];
+  @v.MaxLength(4, { each: true }) @v.ArrayNotEmpty() bare!: string[];
+  @v.IsEnum(Colour, { each: true }) colours!: Colour[];
+  @v.IsMongoId({ each: true }) ids!: string[];
+  @v.IsArray() @v.IsInt({ each: true }) @v.Min(0, { each: true }) counts!: number[];
+  @v.IsDate({ each: true }) @Type(() => Date) dates!: Date[];
+  @v.ValidateNested({ each: true }) @Type(() => Size) @v.ArrayMaxSize(9) sizes!: Size[];
+  @v.IsArray()
+  @v.ArrayUnique((size: Size) => size.width)
+  @v.ValidateNested()
+  @Type(() => Size)
+  differing!: Size[];
 
   @IsLucky() lucky!: number;
   @IsLucky() luckyText!: string;
   @IsLucky() luckyAny!: unknown;
-  @Equals(true) accepted!: boolean;
-  @IsNotEmpty() named!: string;
-  @IsOptional() @IsInt() optional?: number;
-  @ValidateIf((it: Everything) => it.flag) @IsInt() conditional?: number;
-  @IsDefined() @IsInt() defined!: number;
-  @Prop({ default: 3 }) @IsOptional() @IsInt() defaulted?: number;
+  @v.Equals(true) accepted!: boolean;
+  @v.IsNotEmpty() named!: string;
+  @v.IsOptional() @v.IsInt() optional?: number;
+  @v.ValidateIf((it: Everything) => it.flag) @v.IsInt() conditional?: number;
+  @v.IsDefined() @v.IsInt() defined!: number;
+  @Prop({ default: 3 }) @v.IsOptional() @v.IsInt() defaulted?: number;
 }
 
 const EXPECTED: Record<string, Described> = {
@@ -218,22 +189,22 @@ describe('plain decorators of class-validator', () => {
 
 describe('options of @ApiProperty()', () => {
   class Documented {
-    @ApiProperty({ description: 'A name', example: 'Ann', minLength: 3 }) @IsString() name!: string;
-    @ApiPropertyOptional({ type: 'integer', format: 'int64' }) @Min(1) big!: number;
+    @ApiProperty({ description: 'A name', example: 'Ann', minLength: 3 }) @v.IsString() name!: string;
+    @ApiPropertyOptional({ type: 'integer', format: 'int64' }) @v.Min(1) big!: number;
     @ApiProperty({ type: String, format: 'date' }) @IsLucky() day!: unknown;
-    @ApiProperty({ enum: Colour, description: 'Its colour' }) @IsString() colour!: string;
-    @ApiProperty({ enum: Colour, isArray: true }) @IsArray() colours!: Colour[];
-    @ApiProperty({ type: [String], example: ['a'], maxItems: 7 }) @IsArray() words!: string[];
+    @ApiProperty({ enum: Colour, description: 'Its colour' }) @v.IsString() colour!: string;
+    @ApiProperty({ enum: Colour, isArray: true }) @v.IsArray() colours!: Colour[];
+    @ApiProperty({ type: [String], example: ['a'], maxItems: 7 }) @v.IsArray() words!: string[];
 
     @ApiProperty({ type: () => Size, description: 'How large' })
-    @ValidateNested()
+    @v.ValidateNested()
     @Type(() => Size)
     size!: Size;
 
-    @ApiProperty({ description: 'How many' }) @IsInt() count!: number;
+    @ApiProperty({ description: 'How many' }) @v.IsInt() count!: number;
 
     @ApiProperty({ type: 'object', additionalProperties: { type: 'number' } })
-    @IsObject()
+    @v.IsObject()
     scores!: Record<string, number>;
   }
 

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsReference, IsText } from '../../../src/common/fields/index.js';
@@ -14,21 +13,14 @@ import { resourceRoot } from '../../support/resource-app.js';
 import { watchCommands } from '../../support/sent-commands.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { resource } from '../../support/resource.js';
 
-class ShelfInput {
-  @IsText({ max: 40 }) label!: string;
-}
-
-@Schema({ timestamps: true })
-class Shelf extends ShelfInput {}
-
-class BookInput {
-  @IsText({ max: 1_000 }) text!: string;
-  @IsReference(() => Shelf) shelf!: string;
-}
-
-@Schema({ timestamps: true })
-class Book extends BookInput {}
+const shelves = resource({ name: 'shelves', class: 'Shelf', fields: { label: IsText({ max: 40 }) } });
+const books = resource({
+  name: 'books',
+  fields: { text: IsText({ max: 1_000 }), shelf: IsReference(() => shelves.entity) },
+  references: { shelf: { to: shelves.entity } },
+});
 
 const RECORDS = 100_000;
 const SHELVES = 1_000;
@@ -46,30 +38,22 @@ beforeAll(async () => {
   app = await createTestApp({
     env: { MONGODB_URI: proxy.through(uri) },
     root: (environment, database) =>
-      resourceRoot(environment, database, [
-        CrudModule.forFeature({ entity: Shelf, input: ShelfInput, name: 'shelves' }),
-        CrudModule.forFeature({
-          entity: Book,
-          input: BookInput,
-          name: 'books',
-          references: { shelf: { to: Shelf } },
-        }),
-      ]),
+      resourceRoot(environment, database, [CrudModule.forFeature(shelves), CrudModule.forFeature(books)]),
   });
   cursors = watchCursors(app);
   const times = { createdAt: new Date(), updatedAt: new Date(), __v: 0 };
-  const shelves = Array.from({ length: SHELVES }, (_, i) => ({
+  const stored = Array.from({ length: SHELVES }, (_, i) => ({
     ...times,
     _id: new Types.ObjectId(),
     label: `Shelf ${i}`,
   }));
-  await app.database.collection('shelves').insertMany(shelves);
+  await app.database.collection('shelves').insertMany(stored);
   const text = 'x'.repeat(500);
   for (let at = 0; at < RECORDS; at += 10_000) {
     const books = Array.from({ length: 10_000 }, (_, i) => ({
       ...times,
       text,
-      shelf: shelves[(at + i) % SHELVES]?._id,
+      shelf: stored[(at + i) % SHELVES]?._id,
     }));
     await app.database.collection('books').insertMany(books);
   }

@@ -1,18 +1,10 @@
 import { type CanActivate, type ExecutionContext, type INestApplication, Injectable } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { CrudModule, fromRequest, IsIdentifier, IsText, type SignedInRequest } from '../../../src/index.js';
+import { fromRequest, IsIdentifier, type SignedInRequest } from '../../../src/index.js';
 import { PLATFORMS, senderTo } from '../../support/platforms.js';
-
-class BillInput {
-  @IsText({ max: 20 }) text!: string;
-}
-@Schema({ timestamps: true })
-class Bill extends BillInput {
-  @IsIdentifier() account!: string;
-  @Prop({ type: Date }) closedAt?: Date;
-}
+import { feature } from '../../support/resource.js';
 
 /** Knows the users of the application by their sessions, which are no tokens. */
 @Injectable()
@@ -25,10 +17,9 @@ class SessionGuard implements CanActivate {
   }
 }
 
-const bills = CrudModule.forFeature({
-  entity: Bill,
-  input: BillInput,
+const bills = feature({
   name: 'bills',
+  kept: { account: IsIdentifier(), closedAt: Prop({ type: Date }) },
   isolationFields: { all: { account: fromRequest(({ user }) => user?.account) } },
   security: 'session',
   archive: { field: 'closedAt' },
@@ -72,7 +63,10 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session 
     const lists = await Promise.all(
       [ADA, BOB].map((account) => send('GET', '/bills', undefined, of(account))),
     );
-    expect(lists.map(({ body }) => (body as Bill[]).map(({ text }) => text))).toEqual([['rent'], ['y']]);
+    expect(lists.map(({ body }) => (body as { text: string }[]).map(({ text }) => text))).toEqual([
+      ['rent'],
+      ['y'],
+    ]);
   });
 
   it('keeps the answers to the keys of two accounts apart', async () => {

@@ -1,19 +1,15 @@
 import { Query } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { Schema } from '@nestjs/mongoose';
-import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
-import { NoteInput } from '../../support/bulk.js';
+import { CrudAction, CrudController, CrudModule } from '../../../src/common/crud/index.js';
 import { expectInvalid } from '../../support/problems.js';
 import { useResourceApp } from '../../support/resource-app.js';
-
-@Schema({ timestamps: true })
-class Rhyme extends NoteInput {}
+import { resource } from '../../support/resource.js';
 
 class Answer {
   @ApiProperty() word!: string;
 }
 
-const rhymes = crudOptions({ entity: Rhyme, input: NoteInput, name: 'rhymes' });
+const rhymes = resource({ name: 'rhymes' });
 
 class RhymesController extends CrudController(rhymes) {
   @CrudAction(rhymes, {

@@ -2,17 +2,17 @@
 import { Param } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import { CrudAction, CrudController, CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsText } from '../../../src/common/fields/index.js';
 import { NoteInput } from '../../support/bulk.js';
 import { useResourceApp } from '../../support/resource-app.js';
+import { resource } from '../../support/resource.js';
 
-@Schema({ timestamps: true })
-class Locker extends NoteInput {
-  @Prop({ type: String, select: false }) code?: string;
-}
-
-const lockers = crudOptions({ entity: Locker, input: NoteInput, name: 'lockers' });
+const lockers = resource({
+  name: 'lockers',
+  fields: NoteInput,
+  kept: { code: Prop({ type: String, select: false }) },
+});
 
 /** Gives a record that it has from elsewhere, with what the store would not have read. */
 class LockersController extends CrudController(lockers) {

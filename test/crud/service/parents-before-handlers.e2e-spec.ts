@@ -1,10 +1,9 @@
 import { Get, Injectable, Param, Post, UseInterceptors } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import {
   CrudAction,
   CrudController,
   CrudModule,
-  crudOptions,
   CrudService,
   getCrudServiceToken,
 } from '../../../src/common/crud/index.js';
@@ -19,6 +18,7 @@ import {
 } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
+import { resource } from '../../support/resource.js';
 
 const [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })]);
 
@@ -26,28 +26,22 @@ class TextInput {
   @IsText({ max: 80 }) text!: string;
 }
 
-@Schema({ timestamps: true })
-class Folder extends TextInput {
-  @Prop() owner!: string;
-}
-
-/** Everybody's in the tenant who may read the folder. */
-@Schema({ timestamps: true })
-class Letter extends TextInput {
-  @IsReference(() => Folder) folder!: string;
-  @IsIdentifier() tenant!: string;
-}
+const folders = resource({
+  name: 'folders',
+  kept: { owner: Prop({ type: String }) },
+  isolationFields: { all: { owner: claim('sub') } },
+});
 
 class Through {
   intercept = (_context: unknown, next: { handle: () => unknown }) => next.handle() as never;
 }
 
-const letters = crudOptions({
-  entity: Letter,
-  input: TextInput,
+/** Everybody's in the tenant who may read the folder. */
+const letters = resource({
   name: 'letters',
+  kept: { folder: IsReference(() => folders.entity), tenant: IsIdentifier() },
   path: 'folders/:folderId/letters',
-  parent: { entity: Folder, param: 'folderId', field: 'folder' },
+  parent: { entity: folders.entity, param: 'folderId', field: 'folder' },
   isolationFields: { all: { tenant: currentTenant } },
 });
 
@@ -59,12 +53,13 @@ class LettersService extends CrudService.for(letters) {
 
   async texts(scope: TenantScope) {
     const found: string[] = [];
-    for await (const { text } of this.store.find({ ...this.filterOf('get', scope) })) found.push(text);
+    for await (const { text } of this.store.find({ ...this.filterOf('get', scope) }))
+      found.push(text as string);
     return found;
   }
 
   async mark(scope: TenantScope, id: string) {
-    return (await this.store.findOne(this.filterOf('update', scope, id)))?.text;
+    return (await this.store.findOne(this.filterOf('update', scope, id)))?.text as string;
   }
 
   async checked(scope: TenantScope) {
@@ -125,16 +120,11 @@ let service: LettersService;
 let path: string;
 let id: string;
 const app = useResourceApp(
-  CrudModule.forFeature({
-    entity: Folder,
-    input: TextInput,
-    name: 'folders',
-    isolationFields: { all: { owner: claim('sub') } },
-  }),
+  CrudModule.forFeature(folders),
   CrudModule.forFeature(letters, { controller: LettersController, service: LettersService }),
 );
 beforeAll(async () => {
-  service = app.app.get(getCrudServiceToken(Letter), { strict: false });
+  service = app.app.get(getCrudServiceToken(letters.entity), { strict: false });
 });
 beforeEach(async () => {
   await app.empty();

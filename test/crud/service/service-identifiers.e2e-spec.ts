@@ -1,32 +1,21 @@
 /** @mongodb */
 import { Delete, Param } from '@nestjs/common';
-import { Schema } from '@nestjs/mongoose';
 import {
   CrudController,
   CrudModule,
-  crudOptions,
   type CrudService,
   getCrudServiceToken,
 } from '../../../src/common/crud/index.js';
 import { InvalidIdError } from '../../../src/common/errors/index.js';
-import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
+import { IsIdentifier } from '../../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
+import { ACME, acme } from '../../support/tenants.js';
+import { resource, type Made } from '../../support/resource.js';
 
-class NoteInput {
-  @IsText({ min: 1, max: 100 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Note extends NoteInput {
-  @IsIdentifier() tenant!: string;
-}
-
-const notes = crudOptions({
-  entity: Note,
-  input: NoteInput,
+const notes = resource({
   name: 'notes',
+  kept: { tenant: IsIdentifier() },
   isolationFields: { all: { tenant: currentTenant } },
 });
 
@@ -38,11 +27,11 @@ class NotesController extends CrudController(notes) {
 }
 
 describe('a verb of a service for a single record', () => {
-  let service: CrudService<Note, NoteInput>;
+  let service: CrudService<Made, Made>;
   const scope = scopeOf({ tenant: ACME });
   const app = useResourceApp(CrudModule.forFeature(notes, { controller: NotesController }));
   beforeAll(async () => {
-    service = app.app.get(getCrudServiceToken(Note), { strict: false });
+    service = app.app.get(getCrudServiceToken(notes.entity), { strict: false });
   });
   beforeEach(() => app.empty());
 
@@ -61,7 +50,7 @@ describe('a verb of a service for a single record', () => {
   it('deletes no other record for a handler that misspells its parameter', async () => {
     const { _id } = await service.create(scope, { text: 'Buy stamps' });
     const path = `${app.url}/notes/${_id.toHexString()}/purge`;
-    const headers = { Authorization: `Bearer ${await tokenOf(ACME)}` };
+    const headers = { Authorization: `Bearer ${acme}` };
     const { status } = await fetch(path, { method: 'DELETE', headers });
     expect(status).toBe(400);
     expect(await service.count(scope)).toBe(1);

@@ -5,6 +5,7 @@ import mongoose, { Schema as MongooseSchema } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
+import { resource, feature, type Made } from '../../support/resource.js';
 
 class Plate {
   @IsText({ max: 20 }) word!: string;
@@ -66,31 +67,23 @@ const doors = CrudModule.forFeature({
   },
 });
 
-class LampInput {
-  @IsText({ max: 20 }) name!: string;
-}
+const trimsName = {
+  beforeCreate: ({ record }: { record: Made }) => void (record.name = (record.name as string).trim()),
+};
 
-@Schema({ timestamps: true })
-class Lamp extends LampInput {
-  @Prop({ required: false }) @IsText({ max: 20 }) room?: string;
-  @Prop({ type: String }) @IsString() maker?: string;
-  @IsText({ max: 20 }) slug!: string;
-}
-
-const lampSchema = schemaOf(Lamp);
-lampSchema.path('slug').default(slugOf);
-
-const lamps = CrudModule.forFeature({
-  entity: Lamp,
-  input: LampInput,
+const lampOptions = resource({
   name: 'lamps',
-  schema: lampSchema,
-  hooks: {
-    beforeCreate({ record }) {
-      record.name = record.name?.trim();
-    },
+  fields: { name: IsText({ max: 20 }) },
+  kept: {
+    room: [Prop({ type: String, required: false }), IsText({ max: 20 })],
+    maker: [Prop({ type: String }), IsString()],
+    slug: IsText({ max: 20 }),
   },
+  hooks: trimsName,
 });
+lampOptions.schema = schemaOf(lampOptions.entity);
+lampOptions.schema.path('slug').default(slugOf);
+const lamps = CrudModule.forFeature(lampOptions);
 
 /** A global plugin, which Mongoose applies to the schemas of models as it makes them. */
 mongoose.plugin((schema) => {
@@ -101,25 +94,12 @@ mongoose.plugin((schema) => {
   }
 });
 
-class BellInput {
-  @IsText({ max: 20 }) name!: string;
-}
-
-@Schema({ timestamps: true })
-class Bell extends BellInput {
-  @IsText({ max: 20 }) engraving!: string;
-}
-
-const bells = CrudModule.forFeature({
-  entity: Bell,
-  input: BellInput,
+const bells = feature({
   name: 'bells',
+  fields: { name: IsText({ max: 20 }) },
+  kept: { engraving: IsText({ max: 20 }) },
   query: { search: ['name'] },
-  hooks: {
-    beforeCreate({ record }) {
-      record.name = record.name?.trim();
-    },
-  },
+  hooks: trimsName,
 });
 
 describe('a create with a hook, whose schema differs from the class', () => {

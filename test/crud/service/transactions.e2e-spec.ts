@@ -1,24 +1,14 @@
 /** @mongodb */
 import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { type CallHandler, Injectable, type NestInterceptor, UseInterceptors } from '@nestjs/common';
-import { InjectConnection, Prop, Schema } from '@nestjs/mongoose';
+import { InjectConnection, Prop } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Types } from 'mongoose';
 import { from, lastValueFrom } from 'rxjs';
-import { CrudModule, crudOptions, CrudService } from '../../../src/common/crud/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
+import { CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import { claim, type TenantScope, unrestrictedScope } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-
-class LetterInput {
-  @IsText({ max: 80 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Letter extends LetterInput {
-  @Prop({ type: String }) owner?: string;
-  @Prop({ type: Date }) archivedAt?: Date;
-}
+import { resource } from '../../support/resource.js';
 
 /** Carries out a request in a transaction. */
 @Injectable()
@@ -30,10 +20,9 @@ class InTransaction implements NestInterceptor {
   }
 }
 
-const letters = crudOptions({
-  entity: Letter,
-  input: LetterInput,
+const letters = resource({
   name: 'letters',
+  kept: { owner: Prop({ type: String }), archivedAt: Prop({ type: Date }) },
   isolationFields: { all: { owner: claim('tenant') } },
   archive: { field: 'archivedAt' },
   bulk: true,
@@ -87,7 +76,7 @@ const WAYS: readonly (readonly [string, Run])[] = [
   [
     'session.startTransaction',
     async (connection, work) => {
-      const session = await connection.model(Letter.name).startSession();
+      const session = await connection.model(letters.entity.name).startSession();
       session.startTransaction();
       return work().finally(() => session.endSession());
     },

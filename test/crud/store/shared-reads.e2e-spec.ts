@@ -7,7 +7,8 @@ import { currentTenant, type TenantScope } from '../../../src/common/tenancy/ind
 import { Random } from '../../support/random.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { ACME, acme, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
+import { resource } from '../../support/resource.js';
 
 class EntryInput {
   @IsText({ max: 40 }) owner!: string;
@@ -15,16 +16,14 @@ class EntryInput {
   @Prop({ unique: true, sparse: true }) @IsText({ max: 20, optional: true }) code?: string;
 }
 
-@Schema({ timestamps: true })
-class Entry extends EntryInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-  @Prop({ type: Date }) endedAt?: Date;
-}
-
-const options = crudOptions({
-  entity: Entry,
-  input: EntryInput,
+const entries = resource({
   name: 'entries',
+  class: 'Entry',
+  fields: EntryInput,
+  kept: {
+    tenant: Prop({ type: Types.ObjectId, required: true }),
+    endedAt: Prop({ type: Date }),
+  },
   isolationFields: { all: { tenant: currentTenant } },
   globallyUnique: ['code'],
   archive: { field: 'endedAt' },
@@ -64,14 +63,11 @@ const CLIENTS = 24;
 const OPERATIONS = 25;
 const LIMIT = 100;
 
-let tokens: Record<string, string>;
+const tokens: Record<string, string> = { [ACME]: acme, [GLOBEX]: globex };
 const app = useResourceApp(
-  CrudModule.forFeature(options),
+  CrudModule.forFeature(entries),
   CrudModule.forFeature(drafts, { service: DraftsService }),
 );
-beforeAll(async () => {
-  tokens = { [ACME]: await tokenOf(ACME), [GLOBEX]: await tokenOf(GLOBEX) };
-});
 beforeEach(() => app.empty());
 
 const times = <T>(count: number, run: (i: number) => Promise<T>) =>
@@ -116,13 +112,15 @@ class Ledger {
     if (before.archived || record.tenant !== tenant)
       this.expect(status === 404, `get of a hidden record: ${status}`);
     else if (status === 404) this.expect(record.archiving, 'get: missing');
-    else this.compare('get', tenant, before, record, body as Entry);
+    else this.compare('get', tenant, before, record, body as EntryInput);
   }
 
   async list(tenant: string): Promise<void> {
     const before = this.of(tenant);
     const { body } = await app.get(`/entries?limit=${LIMIT}`, { token: tokens[tenant] });
-    const seen = new Map((body.results as (Entry & { _id: string })[]).map((entry) => [entry._id, entry]));
+    const seen = new Map(
+      (body.results as (EntryInput & { _id: string })[]).map((entry) => [entry._id, entry]),
+    );
     for (const entry of seen.values()) this.expect(entry.owner === tenant, 'list: of another tenant');
     for (const [record, known] of before) {
       const entry = seen.get(record.id);
@@ -144,7 +142,13 @@ class Ledger {
     return new Map(this.known.filter((one) => one.tenant === tenant).map((one) => [one, { ...one }]));
   }
 
-  private compare(read: string, tenant: string, before: Known, after: Known, { owner, step }: Entry): void {
+  private compare(
+    read: string,
+    tenant: string,
+    before: Known,
+    after: Known,
+    { owner, step }: EntryInput,
+  ): void {
     this.expect(owner === tenant, `${read}: of another tenant`);
     const isFresh = step >= before.acknowledged && step <= after.begun;
     this.expect(isFresh, `${read}: step ${step} of ${before.acknowledged} to ${after.begun}`);
