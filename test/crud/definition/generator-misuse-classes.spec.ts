@@ -66,61 +66,48 @@ describe('a wrong class stops the start with one sentence', () => {
   @Controller('elsewhere')
   class Elsewhere extends CrudController(notes) {}
 
-  it.each<[object | undefined | null, string]>([
-    [{ controler: Plain }, 'the second argument has no "controler". Did you mean "controller"?'],
-    [
-      { guards: [] },
-      'the second argument has no "guards". It takes controller, service, providers, imports.',
-    ],
-    [null, 'the second argument must be an object. It takes controller, service, providers, imports.'],
-    [{ controller: undefined }, `controller is undefined. ${circle}`],
-    [{ service: undefined }, `service is undefined. ${circle}`],
-    [{ service: {} }, 'service must be a class.'],
-    [{ providers: {} }, 'providers must be a list.'],
-    [
-      { providers: [undefined] },
-      'providers[0] is undefined. If it is imported from a file that imports this one, break that circle.',
-    ],
-    [
-      { imports: [Plain, undefined] },
-      'imports[1] is undefined. If it is imported from a file that imports this one, break that circle.',
-    ],
-    [
-      { controller: Plain },
-      'Plain does not extend the generated controller. Write: class Plain extends CrudController(options).',
-    ],
-    [
-      { controller: OfOthers },
-      'OfOthers extends a controller of other options. Write: class OfOthers extends CrudController(options), with the same options.',
-    ],
-    [
-      { controller: UndecoratedController },
-      'UndecoratedController has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.',
-    ],
-    [
-      { controller: Elsewhere },
-      'Elsewhere has @Controller("elsewhere"). Write the path as the option path, or leave it out.',
-    ],
-    [
-      { service: Plain },
-      'Plain does not extend the generated service. Write: class Plain extends CrudService.for(options).',
-    ],
-    [
-      { service: CrudService },
-      'CrudService does not extend the generated service. Write: class CrudService extends CrudService.for(options).',
-    ],
-    [
-      { service: ServiceOfOthers },
-      'ServiceOfOthers extends a service of other options. Write: class ServiceOfOthers extends CrudService.for(options), with the same options.',
-    ],
-    [
-      { service: Undecorated },
-      'Undecorated has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.',
-    ],
-    [{ controller: Pinning }, unserved],
-    [{ controller: Pinning, service: OtherService }, unserved],
-  ])('%o', (overrides, sentence) => {
-    expect(() => CrudModule.forFeature(notes, overrides as object)).toThrow(new Error(prefix + sentence));
+  it.each(
+    Object.entries<object | undefined | null>({
+      'the second argument has no "controler". Did you mean "controller"?': { controler: Plain },
+      'the second argument has no "guards". It takes controller, service, providers, imports.': {
+        guards: [],
+      },
+      'the second argument must be an object. It takes controller, service, providers, imports.': null,
+      [`controller is undefined. ${circle}`]: { controller: undefined },
+      [`service is undefined. ${circle}`]: { service: undefined },
+      'service must be a class.': { service: {} },
+      'providers must be a list.': { providers: {} },
+      'providers[0] is undefined. If it is imported from a file that imports this one, break that circle.': {
+        providers: [undefined],
+      },
+      'imports[1] is undefined. If it is imported from a file that imports this one, break that circle.': {
+        imports: [Plain, undefined],
+      },
+      'Plain does not extend the generated controller. Write: class Plain extends CrudController(options).': {
+        controller: Plain,
+      },
+      'OfOthers extends a controller of other options. Write: class OfOthers extends CrudController(options), with the same options.':
+        { controller: OfOthers },
+      'UndecoratedController has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.':
+        { controller: UndecoratedController },
+      'Elsewhere has @Controller("elsewhere"). Write the path as the option path, or leave it out.': {
+        controller: Elsewhere,
+      },
+      'Plain does not extend the generated service. Write: class Plain extends CrudService.for(options).': {
+        service: Plain,
+      },
+      'CrudService does not extend the generated service. Write: class CrudService extends CrudService.for(options).':
+        { service: CrudService },
+      'ServiceOfOthers extends a service of other options. Write: class ServiceOfOthers extends CrudService.for(options), with the same options.':
+        { service: ServiceOfOthers },
+      'Undecorated has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.':
+        { service: Undecorated },
+      [unserved]: [{ controller: Pinning }, { controller: Pinning, service: OtherService }],
+    }),
+  )('%s', (sentence, overrides) => {
+    for (const one of [overrides].flat()) {
+      expect(() => CrudModule.forFeature(notes, one as object)).toThrow(new Error(prefix + sentence));
+    }
   });
 
   it('accepts a controller with the service that it uses, or one that extends it', () => {
@@ -144,46 +131,44 @@ describe('a wrong class stops the start with one sentence', () => {
 
 describe('a wrong route stops the start with one sentence', () => {
   const on = '@CrudAction on NotesController.move';
-  it.each<[object | undefined, string]>([
-    [undefined, `${on}: the options are missing. Pass { method, path, isolatedAs }.`],
-    [{ ...move, metod: 'GET' }, `${on} has no "metod". Did you mean "method"?`],
-    [
-      { ...move, guards: [] },
-      `${on} has no "guards". It takes method, path, isolatedAs, body, query, response, status, summary, errors, unkept.`,
-    ],
-    [{ ...move, method: 'post' }, `${on}: method must be one of GET, POST, PUT, PATCH, DELETE.`],
-    [{ ...move, isolatedAs: undefined }, `${on}: isolatedAs must be one of get, count, create, update, del.`],
-    [{ ...move, isolatedAs: 'list' }, `${on}: isolatedAs must be one of get, count, create, update, del.`],
-    [{ ...move, path: '/move' }, `${on}: the path "/move" is not a path. Write it like ":id/move".`],
-    [{ ...move, path: 5 }, `${on}: the path 5 is not a path. Write it like ":id/move".`],
-    [{ ...move, status: '200' }, `${on}: status must be a whole number from 200 to 399.`],
-    [{ ...move, query: 'depth' }, `${on}: query must be a list of names.`],
-    [
-      { ...move, errors: ['NOPE'] },
-      `${on}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`,
-    ],
-    [
-      { ...move, unkept: 'secret' },
-      `${on}.unkept must be a list of the answer's members, such as ["secret"].`,
-    ],
-    [
-      { ...move, body: undefined },
-      `${on}: body must be a class; if it is undefined, break the circle of imports.`,
-    ],
-    [
-      { ...move, response: 'x' },
-      `${on}: response must be a class; if it is undefined, break the circle of imports.`,
-    ],
-    [
-      { ...move, body: Bare },
-      `${prefix}the field "text" of the body of NotesController.move has no validation. Decorate it with @IsText() or its like, or with class-validator.`,
-    ],
-    [
-      { ...move, method: 'DELETE', path: ':id' },
-      `${prefix}NotesController.move has the method and path of "del". Override that method, disable its action, or choose another path.`,
-    ],
-  ])('%o', (options, sentence) => {
-    expect(acting(options)).toThrow(new Error(sentence));
+  it.each(
+    Object.entries<object | undefined | null>({
+      [`${on}: the options are missing. Pass { method, path, isolatedAs }.`]: undefined,
+      [`${on} has no "metod". Did you mean "method"?`]: { ...move, metod: 'GET' },
+      [`${on} has no "guards". It takes method, path, isolatedAs, body, query, response, status, summary, errors, unkept.`]:
+        { ...move, guards: [] },
+      [`${on}: method must be one of GET, POST, PUT, PATCH, DELETE.`]: { ...move, method: 'post' },
+      [`${on}: isolatedAs must be one of get, count, create, update, del.`]: [
+        { ...move, isolatedAs: undefined },
+        { ...move, isolatedAs: 'list' },
+      ],
+      [`${on}: the path "/move" is not a path. Write it like ":id/move".`]: { ...move, path: '/move' },
+      [`${on}: the path 5 is not a path. Write it like ":id/move".`]: { ...move, path: 5 },
+      [`${on}: status must be a whole number from 200 to 399.`]: { ...move, status: '200' },
+      [`${on}: query must be a list of names.`]: { ...move, query: 'depth' },
+      [`${on}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`]: {
+        ...move,
+        errors: ['NOPE'],
+      },
+      [`${on}.unkept must be a list of the answer's members, such as ["secret"].`]: {
+        ...move,
+        unkept: 'secret',
+      },
+      [`${on}: body must be a class; if it is undefined, break the circle of imports.`]: {
+        ...move,
+        body: undefined,
+      },
+      [`${on}: response must be a class; if it is undefined, break the circle of imports.`]: {
+        ...move,
+        response: 'x',
+      },
+      [`${prefix}the field "text" of the body of NotesController.move has no validation. Decorate it with @IsText() or its like, or with class-validator.`]:
+        { ...move, body: Bare },
+      [`${prefix}NotesController.move has the method and path of "del". Override that method, disable its action, or choose another path.`]:
+        { ...move, method: 'DELETE', path: ':id' },
+    }),
+  )('%s', (sentence, options) => {
+    for (const one of [options].flat()) expect(acting(one as object)).toThrow(new Error(sentence));
   });
 
   it('a @CrudAction of other options, of none, or on a static method', () => {
