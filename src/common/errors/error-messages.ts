@@ -159,6 +159,8 @@ export const errorMessages = {
     `The body, merged into the record, is larger than ${limit} bytes. Send less, or remove something.`,
   tooManyWords: (field: string, max: number) =>
     `"${field}" has too many different words: at most ${max} of a record can be searched. Send less text.`,
+  hiddenEntries: (path: string) =>
+    `A hook changed "${path}", whose entries have hidden fields, and left some of them out. It must set them in every entry.`,
   recordTooLarge: 'The record would be larger than the database can store. Send less, or remove something.',
   uriTooLong: 'A part of the path is too long.',
   unsupportedMediaType: (allowed: readonly string[]) => `The content type must be ${allowed.join(' or ')}.`,
@@ -172,6 +174,7 @@ export const errorMessages = {
     'This database has no transactions, which the request needs. Its operator can make it a replica set.',
   indexUnavailable:
     'This resource waits for an index that the database cannot build. Its operator has to act.',
+  searchUnavailable: 'The words of older records are being indexed. Search again later.',
   databaseUnavailable: 'The database cannot be reached or is too slow. Try again later.',
   queryTooSlow: 'This query takes the database too long. Narrow its filter, or try again later.',
   unknownEvent:

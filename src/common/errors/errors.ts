@@ -337,8 +337,14 @@ export class DatabaseUnavailableError extends coded(
 /** The database can be reached, but an operation took longer than its time limit. */
 export class DatabaseTooSlowError extends DatabaseUnavailableError {}
 
-/** The database cannot build an index of a resource, without which unique values could be stored twice. */
-export class IndexUnavailableError extends coded('INDEX_UNAVAILABLE', errorMessages.indexUnavailable) {}
+/**
+ * An index of a resource is not there: one that the database cannot build, without which unique values could be
+ * stored twice, or the words of a search.
+ */
+export class IndexUnavailableError extends coded<[detail?: string]>(
+  'INDEX_UNAVAILABLE',
+  (detail = errorMessages.indexUnavailable) => detail,
+) {}
 
 /** The database is a standalone server of MongoDB, which has no transactions. */
 export class TransactionsUnavailableError extends coded(

@@ -106,7 +106,14 @@ describe('a hook that edits lists whose entries have hidden members', () => {
     'makes an object of entries',
   ])('is refused, and loses nothing, if it %s without them', async (does) => {
     const [created, updated] = await outcomes(does);
-    expect([created, updated]).toEqual([{ status: 500 }, expect.objectContaining({ status: 500, ...BODY })]);
+    expect([created, updated]).toEqual([{ status: 400 }, expect.objectContaining({ status: 400, ...BODY })]);
+  });
+
+  it('is refused with one sentence that names the list', async () => {
+    const { body } = await app.post('/routes', { ...BODY, does: 'moves entries' });
+    const detail =
+      'A hook changed "steps", whose entries have hidden fields, and left some of them out. It must set them in every entry.';
+    expect(body).toMatchObject({ code: 'VALIDATION_FAILED', errors: [{ pointer: '/steps', detail }] });
   });
 
   it.each<[string, object]>([

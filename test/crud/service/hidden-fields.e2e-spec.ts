@@ -75,7 +75,7 @@ const EDITS: Record<string, (draft: Draft) => void> = {
       delete holder.code;
     });
   },
-  'delete what is required': (draft) => delete draft.maker,
+  'remove what is required': (draft) => (draft.maker = undefined),
 };
 
 const edit = ({ record }: { record: Draft }) => EDITS[record.text ?? '']?.(record);
@@ -101,7 +101,7 @@ describe('a hook that removes a field with select: false', () => {
     return `/safes/${(await app.post('/safes', body)).body._id}`;
   };
 
-  it.each(['undefined', 'delete', 'null', 'set and delete'])('removes it: %s', async (text) => {
+  it.each(['undefined', 'null'])('removes it: %s', async (text) => {
     const path = await create();
     expect(await codes()).toEqual(['1234', '56', '56', '56']);
     expect((await app.patch(path, { text })).status).toBe(200);
@@ -113,7 +113,7 @@ describe('a hook that removes a field with select: false', () => {
     expect(await codes()).toEqual(['none', 'none', 'none', 'none']);
   });
 
-  it.each(['copy', 'nothing'])('keeps it otherwise: %s', async (text) => {
+  it.each(['copy', 'delete', 'set and delete', 'nothing'])('keeps it otherwise: %s', async (text) => {
     const path = await create();
     expect((await app.patch(path, { text })).status).toBe(200);
     expect(await codes()).toEqual(['1234', '56', '56', '56']);
@@ -121,7 +121,7 @@ describe('a hook that removes a field with select: false', () => {
 
   it('cannot remove what the schema requires', async () => {
     const path = await create();
-    const { status, body } = await app.patch(path, { text: 'delete what is required' });
+    const { status, body } = await app.patch(path, { text: 'remove what is required' });
     expect([status, body.errors]).toEqual([400, [{ pointer: '/maker', detail: '"maker" is required.' }]]);
   });
 });
