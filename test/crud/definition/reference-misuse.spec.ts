@@ -3,19 +3,16 @@ import { Schema } from '@nestjs/mongoose';
 import { CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsReference, IsText } from '../../../src/common/fields/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
+import { resource } from '../../support/resource.js';
 
-class NameInput {
-  @IsText({ max: 80 }) name!: string;
-}
-
+const named = (name: string, className: string) =>
+  resource({ name, class: className, fields: { name: IsText({ max: 80 }) } });
+const shops = named('shops', 'Shop');
+const categories = named('categories', 'Category');
 @Schema({ timestamps: true })
-class Shop extends NameInput {}
-
-@Schema({ timestamps: true })
-class Category extends NameInput {}
-
-@Schema({ timestamps: true })
-class Subcategory extends Category {}
+class Subcategory extends categories.entity {}
+const subcategories: typeof categories = { ...categories, entity: Subcategory, name: 'subcategories' };
+const [Shop, Category] = [shops.entity, categories.entity];
 
 class Place {
   @IsReference(() => Category) one!: string;
@@ -31,9 +28,6 @@ class Product extends ProductInput {
   @IsReference(() => Category) parent!: string;
 }
 
-const shops = crudOptions({ entity: Shop, input: NameInput, name: 'shops' });
-const categories = crudOptions({ entity: Category, input: NameInput, name: 'categories' });
-const subcategories = crudOptions({ entity: Subcategory, input: NameInput, name: 'subcategories' });
 const referring = (path: string, to: Type<object>) =>
   crudOptions({
     entity: Product,

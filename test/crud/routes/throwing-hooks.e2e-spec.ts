@@ -1,34 +1,31 @@
 import { ConflictException, Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import {
   type AfterCreate,
   type BeforeCreate,
   CrudModule,
-  crudOptions,
   CrudService,
   getCrudServiceToken,
   InjectCrudService,
 } from '../../../src/common/crud/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
+import { resource, type Made } from '../../support/resource.js';
 
-class CrateInput {
-  @IsText({ max: 20 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Crate extends CrateInput {
-  @IsWholeNumber({ min: 0 }) weight!: number;
-  @Prop({ type: String, select: false }) seal?: string;
-}
+const crates = resource({
+  name: 'crates',
+  fields: { text: IsText({ max: 20 }) },
+  kept: { weight: IsWholeNumber({ min: 0 }), seal: Prop({ type: String, select: false }) },
+});
+const Crate = crates.entity;
 
 @Injectable()
 class CrateHooks {
   constructor(private readonly moduleRef: ModuleRef) {}
 
-  async beforeCreate({ record, input, scope }: BeforeCreate<Crate, CrateInput>) {
-    record.weight = input.text.length;
+  async beforeCreate({ record, input, scope }: BeforeCreate<Made, Made>) {
+    record.weight = String(input.text).length;
     record.seal = 'wax';
     if (input.text === 'conflict') throw new ConflictException('There is one.');
     if (input.text === 'error') throw new Error('a secret');
@@ -40,12 +37,12 @@ class CrateHooks {
   }
 
   private get crates() {
-    return this.moduleRef.get<CrudService<Crate, CrateInput>>(getCrudServiceToken(Crate));
+    return this.moduleRef.get<CrudService<Made, Made>>(getCrudServiceToken(Crate));
   }
 
-  afterCreate({ record }: AfterCreate<Crate, CrateInput>) {
+  afterCreate({ record }: AfterCreate<Made, Made>) {
     if ('seal' in record) throw new Error('A hidden field is there.');
-    if (record.text.startsWith('late')) throw new ConflictException('Too late.');
+    if (String(record.text).startsWith('late')) throw new ConflictException('Too late.');
   }
 }
 
@@ -54,9 +51,7 @@ const OUR_SIDE = 'Something went wrong on our side. Quote the requestId when you
 describe('an exception of a hook', () => {
   const app = useResourceApp(
     CrudModule.forFeature({
-      entity: Crate,
-      input: CrateInput,
-      name: 'crates',
+      ...crates,
       hooks: CrateHooks,
       bulk: true,
       routes: { create: { errors: [404, 409] } },
@@ -103,10 +98,10 @@ describe('hooks that inject the service of their own resource', () => {
   it('by its token stop the start with one sentence', () => {
     @Injectable()
     class ByToken {
-      constructor(@InjectCrudService(Crate) readonly crates: CrudService<Crate, CrateInput>) {}
+      constructor(@InjectCrudService(Crate) readonly crates: CrudService<Made, Made>) {}
       beforeCreate() {}
     }
-    const options = crudOptions({ entity: Crate, input: CrateInput, name: 'crates', hooks: ByToken });
+    const options = { ...crates, hooks: ByToken };
     expect(() => CrudModule.forFeature(options)).toThrow(new Error(sentence('ByToken')));
   });
 
@@ -114,7 +109,7 @@ describe('hooks that inject the service of their own resource', () => {
     class ByClass {
       beforeCreate() {}
     }
-    const options = crudOptions({ entity: Crate, input: CrateInput, name: 'crates', hooks: ByClass });
+    const options = { ...crates, hooks: ByClass };
     class CratesService extends CrudService.for(options) {}
     Reflect.defineMetadata('design:paramtypes', [CratesService], ByClass);
     expect(() => CrudModule.forFeature(options, { service: CratesService })).toThrow(

@@ -1,10 +1,8 @@
 /** @mongodb */
 import { Injectable } from '@nestjs/common';
-import { Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import {
   type ChangeOptions,
-  crudOptions,
   CrudService,
   type StoreChange,
   type StoreFilter,
@@ -13,27 +11,17 @@ import { createCrudTestingModule, type CrudTestingModule } from '../../../src/co
 import { IsIdentifier, IsNested, IsOneOf, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { ACME, GLOBEX } from '../../support/tenants.js';
+import { resource } from '../../support/resource.js';
 
 class Handle {
   @IsText({ max: 20 }) shape!: string;
   @IsWholeNumber({ optional: true }) size?: number;
 }
 
-class DoorInput {
-  @IsText({ max: 20 }) name!: string;
-  @IsNested(() => Handle, { optional: true }) handle?: Handle;
-}
-
-@Schema({ timestamps: true })
-class Door extends DoorInput {
-  @IsIdentifier() tenant!: string;
-  @IsOneOf(['open', 'shut'], { default: 'open' }) state!: string;
-}
-
-const doors = crudOptions({
-  entity: Door,
-  input: DoorInput,
+const doors = resource({
   name: 'doors',
+  fields: { name: IsText({ max: 20 }), handle: IsNested(() => Handle, { optional: true }) },
+  kept: { tenant: IsIdentifier(), state: IsOneOf(['open', 'shut'], { default: 'open' }) },
   isolationFields: { all: { tenant: currentTenant } },
 });
 
