@@ -44,13 +44,12 @@ import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
+import { SEARCH_CHECKPOINTS, withWords, WordIndex, wordIndexProvider } from './search/word-index.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { Crud } from './service/crud.js';
 import { MongooseStore } from './store/mongoose.store.js';
 import { Outbox, Outboxes, withOutbox } from './store/outbox.js';
-import { SEARCH_MARKS, wordBackfillProvider } from './store/word-backfill.js';
-import { withWords } from './store/word-keeper.js';
 
 /** Your own classes of a resource, and what they inject. */
 export interface CrudOverrides {
@@ -167,7 +166,7 @@ export class CrudModule {
               schema: withOutbox(withWords(schema, query.search), definition.outbox),
               collection: name,
             },
-            ...(query.search ? [SEARCH_MARKS] : []),
+            ...(query.search ? [SEARCH_CHECKPOINTS] : []),
             ...(audit ? [AUDIT_MODEL] : []),
           ],
           CRUD_CONNECTION,
@@ -182,7 +181,7 @@ export class CrudModule {
         ...(typeof hooks === 'function' ? [hooks] : []),
         resourceProvider(definition, controller),
         ...(audit ? [auditProvider(definition)] : []),
-        ...(query.search ? [wordBackfillProvider(entity, query.search)] : []),
+        ...(query.search ? [wordIndexProvider(entity, query.search)] : []),
         ...serviceProviders(definition, service),
       ],
       exports: [getCrudServiceToken(entity), getCrudResourceToken(entity), ...(service ? [service] : [])],
@@ -254,6 +253,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       outboxes: Outboxes,
       host: HttpAdapterHost,
       audit: AuditTrail | undefined,
+      wordIndex: WordIndex | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
       const resource = new CrudResource(definition, {
@@ -268,6 +268,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         requireIndexes: database.indexesOf(definition.name),
         crud,
         audit,
+        wordIndex,
       });
       if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
       registry.add(resource, () => {
@@ -285,6 +286,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       Outboxes,
       HttpAdapterHost,
       { token: AuditTrail, optional: true },
+      { token: WordIndex, optional: true },
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],
   };

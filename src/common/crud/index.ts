@@ -55,7 +55,7 @@ export {
   type SortKeyOf,
 } from './options/crud-options.js';
 export type { Changes, CreateValues, FieldOf, Presented, Stored, UpdateValues } from './options/records.js';
-export { Page, type PageCursors } from './query/page.js';
+export { Page, type PageCursors } from './query/pages.js';
 export {
   type Condition,
   COUNT_MODES,
@@ -65,7 +65,7 @@ export {
   type ReadQuery,
 } from './query/list-query.js';
 export { type Outbox, Outboxes } from './store/outbox.js';
-export { forgetsWords } from './store/word-backfill.js';
+export { forgetsWords } from './search/word-index.js';
 export { fieldsPipe, type PagePosition, PageQueryPipe, type Paging, project } from './query/read-query.js';
 export {
   type ArchiveOptions,

@@ -1,3 +1,4 @@
+import { DatabaseTooSlowError } from '../errors/index.js';
 import { pause } from './background-tasks.js';
 
 /** How items are batched. */
@@ -10,13 +11,16 @@ export interface BatchOptions<Item = unknown> {
   readonly atOnce?: number;
   /** How long a step waits for more items before it begins. Unit: milliseconds. @default 0 */
   readonly lingerMs?: number;
+  /** An item that waits longer for its step is not carried out, and fails. Unit: milliseconds. @default no maximum */
+  readonly patienceMs?: number;
   /** Called with the number of items of each step that begins. @default nothing */
   readonly begun?: (size: number) => void;
 }
 
 interface Waiting<Item, Result> {
   readonly item: Item;
-  readonly done: (result: Result) => void;
+  readonly since: number;
+  readonly done: (result: Result | PromiseLike<Result>) => void;
   readonly failed: (error: unknown) => void;
 }
 
@@ -37,10 +41,10 @@ export class Batches<Item, Result> {
 
   /**
    * @param carryOut carries out the items of one step, all of one kind, and returns their results in the same
-   * order
+   * order; a rejected promise is the error of its item alone
    */
   constructor(
-    private readonly carryOut: (items: readonly Item[]) => Promise<readonly Result[]>,
+    private readonly carryOut: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
     private readonly options: BatchOptions<Item> = {},
   ) {}
 
@@ -48,12 +52,12 @@ export class Batches<Item, Result> {
    * Resolves when the item has been carried out.
    *
    * @param key of the kind of the item. @default one kind for all
-   * @throws the error of its step
+   * @throws the error of its step, and DatabaseTooSlowError if its step does not begin in time
    */
   add(item: Item, key = ''): Promise<Result> {
     const kind = this.kindOf(key);
     return new Promise((done, failed) => {
-      kind.waiting.push({ item, done, failed });
+      kind.waiting.push({ item, since: performance.now(), done, failed });
       if (kind.underWay >= (this.options.atOnce ?? 1)) return;
       const run = this.run(key, kind).finally(() => this.runs.delete(run));
       this.runs.add(run);
@@ -99,7 +103,11 @@ export class Batches<Item, Result> {
     return end === -1 ? waiting.length : end;
   }
 
-  private async step(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  private async step(taken: readonly Waiting<Item, Result>[]): Promise<void> {
+    const oldest = performance.now() - (this.options.patienceMs ?? Infinity);
+    const batch = taken.filter(({ since }) => since > oldest);
+    for (const { since, failed } of taken) if (since <= oldest) failed(new DatabaseTooSlowError());
+    if (batch.length === 0) return;
     this.options.begun?.(batch.length);
     try {
       const results = await this.carryOut(batch.map(({ item }) => item));

@@ -16,7 +16,7 @@ describe('the name of a resource', () => {
     ['installation', 'InstallationKey'],
     ['idempotency_keys', 'IdempotencyKey'],
     ['idempotency_bytes', 'HourOfBytes'],
-    ['search_words', 'SearchMark'],
+    ['search_words', 'SearchCheckpoint'],
     ['audits', 'StoredAudit'],
     ['events', 'EventRecord'],
   ])('cannot be %s, the collection of %s', async (name, model) => {

@@ -50,7 +50,7 @@ describe('records that were stored without words', () => {
       DONE_WITHIN_MS,
     );
 
-  it('are found once their words are gathered, and are otherwise unchanged', async () => {
+  it('are found once their words are indexed, and are otherwise unchanged', async () => {
     await insert(450);
     const before = await todos().find().toArray();
     const app = await start();
@@ -62,11 +62,11 @@ describe('records that were stored without words', () => {
       .toArray();
     expect(after).toEqual(before);
     const lines = () => app.logLines.map(({ msg }) => msg);
-    expect(lines()).toContain('Gathering the words of older todos; until then searches may miss some');
-    await eventually(() => expect(lines()).toContain('The words of all todos are gathered'));
+    expect(lines()).toContain('Indexing the words of older todos; until then searches answer 503');
+    await eventually(() => expect(lines()).toContain('The words of all todos are indexed'));
   }, 120_000);
 
-  it('are gathered by several processes together, while others change them', async () => {
+  it('are indexed by several processes together, while others change them', async () => {
     await insert(1_500);
     const [{ _id } = { _id: undefined }] = await todos().find().sort({ _id: -1 }).limit(1).toArray();
     const one = await start();
@@ -81,7 +81,7 @@ describe('records that were stored without words', () => {
     expect(await count(other, 'one')).toBe(1_500);
   }, 120_000);
 
-  it('are gathered again for another declaration, and after the handwritten form', async () => {
+  it('are indexed again for another declaration, and after the handwritten form', async () => {
     await insert(10);
     await start();
     await finished();
@@ -100,30 +100,54 @@ describe('records that were stored without words', () => {
     await eventually(async () => expect(await count(last, '"by+hand"')).toBe(1), DONE_WITHIN_MS);
   }, 120_000);
 
-  it('are gathered to the end after a kill in the middle', async () => {
+  it('keep searches away until all of them have their words, and nothing else', async () => {
+    await insert(10);
+    let letThrough: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (letThrough = resolve));
+    const { bulkWrite } = mongoose.mongo.Collection.prototype;
+    const held = jest.spyOn(mongoose.mongo.Collection.prototype, 'bulkWrite').mockImplementation(function (
+      this: mongoose.mongo.Collection,
+      ...given
+    ) {
+      return gate.then(() => bulkWrite.apply(this, given));
+    });
+    const app = await start();
+    const { status, body } = await app.get('/todos?q=even');
+    expect([status, body]).toEqual([
+      503,
+      expect.objectContaining({
+        code: 'INDEX_UNAVAILABLE',
+        detail: 'The words of older records are being indexed. Search again later.',
+      }),
+    ]);
+    expect((await app.get('/todos/count?q=even')).status).toBe(503);
+    expect((await app.get('/todos')).body).toHaveLength(10);
+    letThrough();
+    held.mockRestore();
+    await finished();
+    expect((await app.get('/todos?q=even')).body).toHaveLength(5);
+  }, 120_000);
+
+  it('are indexed to the end after a kill in the middle', async () => {
     buildService();
     await insert(6_000);
     const env = { MONGODB_URI: uri, PORT: '0', JWT_SECRET: TEST_SECRET };
     const service = ServiceProcess.spawn(env);
-    // The service answers while the words are being gathered.
+    // The service answers while the words are being indexed.
     await service.url();
-    await eventually(
-      async () => expect(await marks().findOne({ _id: 'todos' })).toHaveProperty('after'),
-      DONE_WITHIN_MS,
-    );
+    const indexed = () => todos().countDocuments({ _words: { $exists: true } });
+    await eventually(async () => expect(await indexed()).toBeGreaterThan(0), DONE_WITHIN_MS);
     service.signal('SIGKILL');
     await service.ended();
-    const mark = await marks().findOne({ _id: 'todos' });
-    expect(mark).not.toHaveProperty('finished');
-    const gathered = await todos().countDocuments({ _words: { $exists: true } });
-    expect(gathered).toBeGreaterThan(0);
-    expect(gathered).toBeLessThan(6_000);
-    // What was gathered is not gathered again.
-    await todos().updateMany({ _id: { $lte: mark?.after } }, { $set: { _words: 'kept' } });
-    const kept = await todos().countDocuments({ _words: 'kept' });
+    expect(await marks().findOne({ _id: 'todos' })).toBeNull();
+    // What was indexed is not indexed again.
+    const [path = ''] = Object.keys((await todos().findOne({ _words: { $exists: true } }))?._words as object);
+    const marked = { $set: { [`_words.${path}`]: [] } };
+    const { modifiedCount: done } = await todos().updateMany({ _words: { $exists: true } }, marked);
+    expect(done).toBeLessThan(6_000);
     await start();
     await finished();
-    expect(await todos().countDocuments({ _words: 'kept' })).toBe(kept);
+    expect(await todos().countDocuments({ [`_words.${path}`]: { $size: 0 } })).toBe(done);
     expect(await todos().countDocuments({ _words: { $exists: false } })).toBe(0);
   }, 120_000);
 });

@@ -2,12 +2,7 @@
 import mongoose, { type Model, Schema } from 'mongoose';
 import { CALL_DEADLINE_MS, OPERATION_LIMITS } from '../../../src/common/database/index.js';
 import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
-import {
-  PlainChanges,
-  type SharedUpdate,
-  type SharedWrite,
-  sharedUpdates,
-} from '../../../src/common/crud/store/shared-writes.js';
+import { PlainChanges, sharedUpdates } from '../../../src/common/crud/store/shared-writes.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 
 describe('an update that waits for another one', () => {
@@ -37,13 +32,13 @@ describe('an update that waits for another one', () => {
       limits: OPERATION_LIMITS,
       figures: { batch: () => undefined },
     } as never);
-    const [first, second] = ids.map((_id) => ({
+    const writeOf = (_id: mongoose.Types.ObjectId) => ({
       make: () => plain.statementOf({ _id }, { set: { title: 'b' } }, {}),
-    })) as [SharedWrite<SharedUpdate>, SharedWrite<SharedUpdate>];
-    const sent = updates.add(first);
+    });
+    const sent = updates.add(writeOf(ids[0]));
     // A step begins after what is added in one go.
     await Promise.resolve();
-    const waiting = updates.add(second).catch((error: unknown) => error);
+    const waiting = updates.add(writeOf(ids[1])).catch((error: unknown) => error);
     meanwhile();
     await sent;
     return waiting;

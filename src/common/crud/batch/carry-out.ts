@@ -5,7 +5,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isGenerated, resourceOf } from '../http/resource-metadata.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
-import { hasMiddleware, hasOwnValidators } from '../store/own-code.js';
+import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
 import { type ItemResult, type Items, Turns } from './items.js';
 import type { Operation } from './operation.js';
 

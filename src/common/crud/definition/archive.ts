@@ -1,4 +1,5 @@
 import type { Schema, SchemaType } from 'mongoose';
+import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { checkNames, type Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
@@ -38,13 +39,13 @@ export function archiveOf({ archive }: AnyCrudOptions, isolation: Isolation): Ar
   };
 }
 
-/** The fields that scope an action. */
+/** The fields that scope an action. @param isArchived whether it reads archived records */
 export function isolationOfAction(
   { isolation, archive }: { isolation: Isolation; archive?: ArchiveDefinition },
   action: CrudAction,
-  asksForArchived: boolean,
+  isArchived: boolean,
 ): IsolationFields {
-  const reads = asksForArchived && (action === 'get' || action === 'count');
+  const reads = isArchived && (action === 'get' || action === 'count');
   return reads && archive ? archive.isolation[action] : isolation[action];
 }
 
@@ -53,6 +54,37 @@ export const liveOnly = (field: string): StoreFilter => ({ [field]: null });
 
 /** Predicate of archived records, in this form because a partial index does not accept `$ne`. */
 export const archivedOnly = (field: string): StoreFilter => ({ [field]: { $type: 'date' } });
+
+/** Query parameter that asks for archived records. */
+export const ARCHIVED_PARAMETER = 'archived';
+
+/** Whether a query contains `archived`, valid or not: either way it requires a token. */
+export function asksForArchived(query: Readonly<Record<string, unknown>>): boolean {
+  return ARCHIVED_PARAMETER in query;
+}
+
+/** Reads the parameter `archived`. */
+export function readArchived(text: string | undefined, violations: Violation[]): Archived | undefined {
+  const found = ARCHIVED.find((archived) => archived === text);
+  if (!found && text !== undefined) {
+    const detail = errorMessages.notOneOf(ARCHIVED_PARAMETER, ARCHIVED);
+    violations.push({ parameter: ARCHIVED_PARAMETER, detail });
+  }
+  return found;
+}
+
+/**
+ * {@link readArchived} for a route whose query is not typed.
+ *
+ * @throws ValidationError if it is neither `only` nor `include`
+ */
+export function requireArchived(query: Readonly<Record<string, unknown>>): Archived | undefined {
+  const violations: Violation[] = [];
+  const archived = readArchived(query[ARCHIVED_PARAMETER] as string | undefined, violations);
+  const [first] = violations;
+  if (first) throw new ValidationError([first]);
+  return archived;
+}
 
 /** Input of the archive's checks. */
 interface Checked {

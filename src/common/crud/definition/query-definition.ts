@@ -3,7 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { type FieldDescription, fieldsOf } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
-import { type SearchDefinition, searchDefinition, WORDS } from '../search/search.js';
+import { type SearchDefinition, searchDefinition, WORDS } from '../search/words.js';
 import { entryTypeOf } from './hidden-fields.js';
 import type { ArchiveDefinition } from './archive.js';
 import { type FilterField, filterFieldOf, isDeclared, isHidden } from './filter-field.js';

@@ -11,7 +11,7 @@ import type { ItemResult } from '../batch/items.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
-import { Page, recordsOf } from '../query/page.js';
+import { Page, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
 import { type AnswerKind, onceFieldsOf } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';

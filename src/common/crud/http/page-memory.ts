@@ -1,6 +1,6 @@
 import type { PagePlace } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, rawOf, whenClosed } from '../../platform/index.js';
-import { bytesOf, followSize } from '../store/ordered-reads.js';
+import { bytesOf, followSize } from '../store/shared-reads.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { PageQuery } from '../query/list-query.js';
 import type { AnswerContext } from './answers.js';

@@ -6,7 +6,7 @@ import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
 import type { ResourceMetadata } from '../http/resource-metadata.js';
-import { ARCHIVED_PARAMETER } from '../query/list-query.js';
+import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import {
   ignoresBody,
   isBatch,

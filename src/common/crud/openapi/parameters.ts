@@ -1,13 +1,12 @@
 import type { ParameterObject } from '@nestjs/swagger';
 import type { JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
-import { ARCHIVED } from '../definition/archive.js';
+import { ARCHIVED_PARAMETER, ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/filter-field.js';
 import { NEWEST_FIRST } from '../definition/order.js';
 import { needsOperator } from '../query/conditions.js';
 import {
-  ARCHIVED_PARAMETER,
   COUNT_MODES,
   MAX_CONDITIONS,
   MAX_VALUES,

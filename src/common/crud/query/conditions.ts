@@ -2,7 +2,7 @@ import { errorMessages, type Violation } from '../../errors/index.js';
 import type { FilterField } from '../definition/filter-field.js';
 import { searchPredicates } from '../search/search.js';
 import type { StoreFilter } from '../store/crud.store.js';
-import { exactly } from '../store/ordered-reads.js';
+import { exactly } from '../store/shared-reads.js';
 import {
   type Condition,
   type ListQuery,

@@ -1,5 +1,4 @@
-import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
-import { type Archived, ARCHIVED } from '../definition/archive.js';
+import type { Archived } from '../definition/archive.js';
 import type { ReferenceDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/filter-field.js';
 import type { Order } from '../definition/order.js';
@@ -84,39 +83,3 @@ export interface ListQuery extends ReadQuery {
 
 /** One page of a list. */
 export type PageQuery = ListQuery & { readonly limit: number };
-
-/** Whether a query asks for a page rather than for every record. */
-export function isPageQuery(query: ListQuery): query is PageQuery {
-  return query.limit !== undefined;
-}
-
-/** Query parameter that asks for archived records. */
-export const ARCHIVED_PARAMETER = 'archived';
-
-/** Whether a query contains `archived`, valid or not: either way it requires a token. */
-export function asksForArchived(query: Readonly<Record<string, unknown>>): boolean {
-  return ARCHIVED_PARAMETER in query;
-}
-
-/** Reads the parameter `archived`. */
-export function readArchived(text: string | undefined, violations: Violation[]): Archived | undefined {
-  const found = ARCHIVED.find((archived) => archived === text);
-  if (!found && text !== undefined) {
-    const detail = errorMessages.notOneOf(ARCHIVED_PARAMETER, ARCHIVED);
-    violations.push({ parameter: ARCHIVED_PARAMETER, detail });
-  }
-  return found;
-}
-
-/**
- * {@link readArchived} for a route whose query is not typed.
- *
- * @throws ValidationError if it is neither `only` nor `include`
- */
-export function requireArchived(query: Readonly<Record<string, unknown>>): Archived | undefined {
-  const violations: Violation[] = [];
-  const archived = readArchived(query[ARCHIVED_PARAMETER] as string | undefined, violations);
-  const [first] = violations;
-  if (first) throw new ValidationError([first]);
-  return archived;
-}

@@ -1,16 +1,10 @@
 import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
+import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from '../definition/archive.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { Offered } from '../definition/query-definition.js';
 import { readSearch } from '../search/search.js';
-import {
-  ARCHIVED_PARAMETER,
-  asksForArchived,
-  COUNT_MODES,
-  type ListQuery,
-  readArchived,
-  type ReadKind,
-} from './list-query.js';
+import { COUNT_MODES, type ListQuery, type PageQuery, type ReadKind } from './list-query.js';
 import { filterNamed, needsOperator, readConditions } from './conditions.js';
 
 /** The parameters of each kind of read, besides filters. `q` works only if the resource can be searched. */
@@ -85,6 +79,11 @@ export function readQuery(
     ...(order && { order }),
     ...page,
   };
+}
+
+/** Whether a query asks for a page rather than for every record. */
+export function isPageQuery(query: ListQuery): query is PageQuery {
+  return query.limit !== undefined;
 }
 
 /** The filters by the names that clients use. */

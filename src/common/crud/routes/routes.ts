@@ -2,12 +2,12 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
 import type { CarriedBody } from '../../http/index.js';
 import type { IsolationFields, RequestQuery } from '../../tenancy/index.js';
-import { isolationOfAction } from '../definition/archive.js';
+import { asksForArchived, isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/filter-field.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
 import { HANDLERS } from '../options/option-names.js';
-import { asksForArchived, type ReadKind } from '../query/list-query.js';
+import type { ReadKind } from '../query/list-query.js';
 
 /**
  * How the body of a route is read: as a create, a merge patch, operations or lines of them, or another class.

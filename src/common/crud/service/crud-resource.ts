@@ -5,6 +5,7 @@ import { isOpen } from '../../tenancy/index.js';
 import type { AuditTrail } from '../audit/audit-trail.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
+import type { WordIndex } from '../search/word-index.js';
 import type { CrudStore } from '../store/crud.store.js';
 import type { StoreReferences } from '../store/reference-holds.js';
 import { fieldAt } from '../../fields/index.js';
@@ -33,6 +34,8 @@ interface ResourceParts {
   readonly audit?: AuditTrail;
   /** Carries out units of work. */
   readonly crud: Crud;
+  /** Undefined if the resource is not searched. */
+  readonly wordIndex?: WordIndex;
 }
 
 /** A resource of a running application, which its service works with. */
@@ -57,17 +60,20 @@ export class CrudResource<
   /** Carries out units of work. */
   readonly crud: Crud;
   readonly audit?: AuditTrail;
+  readonly wordIndex?: WordIndex;
 
   constructor(
     readonly definition: CrudDefinition,
     private readonly parts: ResourceParts,
   ) {
-    const { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit, crud } = parts;
+    const { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit, crud, wordIndex } =
+      parts;
     this.bodyLimit = bodyLimit;
     this.requireIndexes = requireIndexes;
     this.guards = guards;
     this.audit = audit;
     this.crud = crud;
+    this.wordIndex = wordIndex;
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
     this.store = store(this.references) as CrudStore<Entity>;

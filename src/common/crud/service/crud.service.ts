@@ -10,7 +10,7 @@ import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
 import type { ListQuery, PageQuery, ReadQuery } from '../query/list-query.js';
-import type { Page } from '../query/page.js';
+import type { Page } from '../query/pages.js';
 import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';

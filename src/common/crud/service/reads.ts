@@ -4,9 +4,17 @@ import { DatabaseTooSlowError, QueryTooSlowError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { NEWEST_FIRST, sortOf, type Order, reverseOf } from '../definition/order.js';
 import type { Stored } from '../options/records.js';
-import { Cursors, complementOf, type Position, positionOf, rangesBehind } from '../query/cursors.js';
+import {
+  Cursors,
+  complementOf,
+  type Page,
+  type PageCursors,
+  type Position,
+  positionOf,
+  rangesBehind,
+  sharedPage,
+} from '../query/pages.js';
 import type { CountMode, ListQuery, PageQuery } from '../query/list-query.js';
-import { type Page, sharedPage, type PageCursors } from '../query/page.js';
 import type { StoreFilter, StoreRead, CrudStore } from '../store/crud.store.js';
 import type { CrudResource } from './crud-resource.js';
 import { assertWithin } from './unit-of-work.js';
@@ -115,10 +123,11 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   ) {}
 
   async *list(scope: TenantScope, query: ListQuery): AsyncGenerator<Stored<Entity>, void, undefined> {
-    const { access, parents, store } = this.resource;
+    const { access, parents, store, wordIndex } = this.resource;
     assertWithin(scope);
     const filter = access.listing('get', scope, query);
     await parents?.require('get', scope);
+    if (query.search) await wordIndex?.require();
     try {
       yield* store.find(filter, this.readOf(query));
     } catch (error) {
@@ -127,10 +136,11 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   }
 
   async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
-    const { access, definition, parents, store } = this.resource;
+    const { access, definition, parents, store, wordIndex } = this.resource;
     assertWithin(scope);
     const filter = access.listing('get', scope, query);
     await parents?.require('get', scope);
+    if (query.search) await wordIndex?.require();
     const order = query.order ?? NEWEST_FIRST;
     const { fields } = this.readOf(query);
     const { offset, limit, after, before, count: mode } = query;
@@ -145,10 +155,12 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   }
 
   async count(scope: TenantScope, query: ListQuery): Promise<number> {
+    const { access, parents, store, wordIndex } = this.resource;
     assertWithin(scope);
-    const filter = this.resource.access.listing('count', scope, query);
-    await this.resource.parents?.require('count', scope);
-    return timed(this.resource.store.count(filter));
+    const filter = access.listing('count', scope, query);
+    await parents?.require('count', scope);
+    if (query.search) await wordIndex?.require();
+    return timed(store.count(filter));
   }
 
   /** How the store reads the records of a query. */

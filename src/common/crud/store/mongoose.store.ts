@@ -1,7 +1,7 @@
 import { type Model, Types } from 'mongoose';
-import { type Database } from '../../database/index.js';
+import { Batches, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
 import type { Stored } from '../options/records.js';
-import { type SearchDefinition, type StoredWords, WORDS } from '../search/search.js';
+import { RecordWords, type SearchDefinition, type StoredWords, WORDS } from '../search/words.js';
 import {
   applyChange,
   type CrudStore,
@@ -11,14 +11,13 @@ import {
   type Updated,
 } from './crud.store.js';
 import { hideFields, hidesFields } from '../definition/hidden-fields.js';
-import { checkMapNames } from './map-names.js';
-import { OrderedReads, counted, filtered } from './ordered-reads.js';
 import { OUTBOX, type OutboxEntry } from './outbox.js';
-import { hasMiddleware } from './own-code.js';
-import { type Lookup, ReadBatches } from './read-batches.js';
+import { counted, filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
-import { schemaRefusal } from './schema-refusal.js';
+import { checkMapNames, schemaRefusal } from './schema-refusal.js';
 import {
+  hasMaps,
+  hasMiddleware,
   PlainChanges,
   recordOfDocument,
   sharedInserts,
@@ -26,10 +25,12 @@ import {
   sharedUpdates,
   type SharedWrites,
 } from './shared-writes.js';
-import { WordKeeper, LargeWrites } from './word-keeper.js';
 
 /** Members that only the store knows. */
 const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
+
+/** Length of texts to index from which on writes are carried out one at a time. Unit: UTF-16 code units. */
+const LARGE = 4_096;
 
 /** The store over a Mongoose model. */
 export class MongooseStore<Entity> implements CrudStore<Entity> {
@@ -37,16 +38,21 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   readonly hasMiddleware: boolean;
   private readonly lists: OrderedReads<Entity>;
   private readonly hides: boolean;
-  private readonly words?: WordKeeper;
+  private readonly hasMaps: boolean;
+  private readonly words?: RecordWords;
   private readonly hasOutbox: boolean;
   /** Whether the schema shows its records in another form than it stores them. */
   private readonly transforms: boolean;
   private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
   private readonly updates: SharedWrites<SharedUpdate, boolean>;
-  private readonly reads: ReadBatches<Entity>;
+  private readonly reads: SharedReads<Entity>;
   private readonly plain: PlainChanges;
   readonly holds: ReferenceHolds;
-  private readonly large = new LargeWrites();
+  /** Writes with much text to index, so that others overtake those that wait, which hold no words meanwhile. */
+  private readonly large = new Batches<() => Promise<unknown>, unknown>(
+    async ([write]) => [await write?.()],
+    { max: 1, patienceMs: CALL_DEADLINE_MS },
+  );
 
   /**
    * @param search definition of the search, if the model's schema has the words for it
@@ -60,13 +66,14 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   ) {
     this.holds = new ReferenceHolds(model, database);
     this.hides = hidesFields(model.schema.omit([WORDS, OUTBOX]));
-    this.words = search && new WordKeeper(search, model.schema);
+    this.hasMaps = hasMaps(model.schema);
+    this.words = search && new RecordWords(search, model.schema);
     this.hasOutbox = Boolean(model.schema.path(OUTBOX));
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = sharedInserts(model, database);
     this.updates = sharedUpdates(model, database);
-    this.reads = new ReadBatches(
+    this.reads = new SharedReads(
       (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
       (kind, size) => database.figures.batch(kind, size),
     );
@@ -87,31 +94,22 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     entry?: OutboxEntry,
     begun: () => void = () => undefined,
   ): Promise<Stored<Entity>> {
-    checkMapNames(this.model.schema, record);
-    const store = async (hold: () => Promise<void>) => {
+    return this.write(record, async (hold) => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       const words = this.addWords(document.toObject(), (member) => document.set(member));
       if (this.hasOutbox && entry) document.set({ [OUTBOX]: [entry] });
+      begun();
       if (this.hasMiddleware) {
-        begun();
         await hold();
         await document.save({ session: this.database.limits.session });
       } else {
-        begun();
         const make = () => hold().then(() => recordOfDocument(document));
-        const record = await this.inserts.add({ make, words });
+        const stored = await this.inserts.add({ make, words });
         // Nobody else has the record: unless the schema shows records in another form, it needs no copy.
-        if (!this.transforms) return this.shown(record as Stored<Entity>);
+        if (!this.transforms) return this.shown(stored as Stored<Entity>);
       }
       return this.shown(document.toObject<Stored<Entity>>());
-    };
-    return this.insertInTurn(record, store);
-  }
-
-  /** @param store stores the record; it is to `hold` what the record refers to right before its command */
-  private insertInTurn<T>(record: object, store: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
-    const length = this.words?.lengthOf(record) ?? 0;
-    return this.holding(record, (hold) => this.write(() => this.large.inTurn(length, () => store(hold))));
+    });
   }
 
   /** Adds the words of a new record to it, and returns their number. */
@@ -207,7 +205,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     { set = {}, unset = [] }: StoreChange,
     entry?: OutboxEntry,
   ): Promise<Updated<Entity> | undefined> {
-    checkMapNames(this.model.schema, set);
     const change = {
       $set: set,
       $unset: Object.fromEntries(unset.map((field) => [field, 1])),
@@ -219,7 +216,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       .findOneAndUpdate(filter, change, { ...options, returnDocument: 'before' })
       .select(this.projectionOf(undefined) ?? {})
       .lean();
-    const previous = (await this.change(set, () => {
+    const previous = (await this.write(set, async (hold) => {
+      await hold();
       const words = this.wordsOf({ set, unset }, query);
       if (words) query.set(words);
       return query.exec();
@@ -233,7 +231,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   async updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean> {
     if (!this.plain.fits(change)) return (await this.update(filter, change, entry)) !== undefined;
     const $push = this.hasOutbox && entry ? { $push: { [OUTBOX]: entry } } : undefined;
-    return this.change(change.set, () => {
+    return this.write(change.set ?? {}, async (hold) => {
+      await hold();
       const words = this.wordsOf(change, undefined);
       const others = { ...(words && { $set: words }), ...$push };
       return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
@@ -245,21 +244,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const words = this.words?.ofChange(change, context);
     if (words) this.words?.count(words);
     return words;
-  }
-
-  /** Carries out an update that sets values. */
-  private change<T>(set: object = {}, update: () => Promise<T>): Promise<T> {
-    const length = this.words?.lengthOf(set) ?? 0;
-    return this.holding(set, (hold) =>
-      this.write(async () => {
-        await hold();
-        return this.large.inTurn(length, update);
-      }),
-    );
-  }
-
-  private holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
-    return this.references.areMade ? this.references.holding(values, write) : write(() => Promise.resolve());
   }
 
   async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
@@ -282,12 +266,25 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 
-  /** Runs a write, and turns a rejection of its values into an error that a client understands. */
-  private async write<T>(operation: () => Promise<T>): Promise<T> {
-    try {
-      return await this.database.call(operation);
-    } catch (error) {
-      throw schemaRefusal(error, this.model.schema) ?? error;
-    }
+  /**
+   * Runs a write that sets values, and turns a rejection of them into an error that a client understands.
+   *
+   * @param operation is to `hold` what the values refer to right before its command
+   */
+  private async write<T>(values: object, operation: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
+    const { schema } = this.model;
+    if (this.hasMaps) checkMapNames(schema, values);
+    const isLarge = this.words !== undefined && this.words.lengthOf(values) >= LARGE;
+    const run = async (hold: () => Promise<void>) => {
+      try {
+        return await this.database.call(async () =>
+          isLarge ? ((await this.large.add(() => operation(hold))) as T) : operation(hold),
+        );
+      } catch (error) {
+        throw schemaRefusal(error, schema) ?? error;
+      }
+    };
+    const { references } = this;
+    return references.areMade ? references.holding(values, run) : run(() => Promise.resolve());
   }
 }

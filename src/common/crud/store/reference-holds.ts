@@ -1,7 +1,7 @@
 import { type Model, Types } from 'mongoose';
 import { Batches, type Database } from '../../database/index.js';
 import type { StoreFilter } from './crud.store.js';
-import { exactly } from './ordered-reads.js';
+import { exactly } from './shared-reads.js';
 
 /**
  * Hidden member of a record that others refer to: how many commands have held it, and the writes that hold it

@@ -1,4 +1,4 @@
-import { mongo, Error as MongooseErrors, type Schema } from 'mongoose';
+import { mongo, Error as MongooseErrors, type Schema, type SchemaType } from 'mongoose';
 import {
   BodyTooLargeError,
   type DomainError,
@@ -7,6 +7,7 @@ import {
   ValidationError,
   type Violation,
 } from '../../errors/index.js';
+import { isPlainObject } from '../../fields/index.js';
 
 /** Maximum size of a document. Unit: bytes. https://www.mongodb.com/docs/manual/reference/limits/ */
 const MAX_DOCUMENT = 16_777_216;
@@ -122,4 +123,46 @@ function typeName(kind: string): string {
     Map: 'an object',
   };
   return names[kind] ?? `a value of the type ${kind}`;
+}
+
+/**
+ * Rejects names that Mongoose's maps cannot have. Otherwise a create would fail with "the map is not an
+ * object", and an update with an error that names no field.
+ *
+ * @param values by dotted path
+ * @throws ValidationError
+ */
+export function checkMapNames(schema: Schema, values: object): void {
+  const [first, ...others] = mapViolationsOf(schema, values, []);
+  if (first) throw new ValidationError([first, ...others]);
+}
+
+function mapViolationsOf(schema: Schema, values: object, parents: readonly string[]): Violation[] {
+  return Object.entries(values).flatMap(([path, value]: [string, unknown]): Violation[] => {
+    const type = schema.path(path) as (SchemaType & { schema?: Schema }) | undefined;
+    const at = [...parents, ...path.split('.')];
+    if (type?.instance === 'Map') return keysOf(value).filter(isWrongKey).map(violationAt(at));
+    const { schema: inner } = type ?? {};
+    if (!inner) return [];
+    if (!Array.isArray(value)) return isPlainObject(value) ? mapViolationsOf(inner, value, at) : [];
+    return value.flatMap((entry: unknown, i) =>
+      isPlainObject(entry) ? mapViolationsOf(inner, entry, [...at, String(i)]) : [],
+    );
+  });
+}
+
+function keysOf(map: unknown): string[] {
+  if (map instanceof Map) return [...(map as Map<string, unknown>).keys()];
+  return isPlainObject(map) ? Object.keys(map) : [];
+}
+
+function isWrongKey(name: string): boolean {
+  return name.includes('.') || name.startsWith('$');
+}
+
+function violationAt(at: readonly string[]): (name: string) => Violation {
+  return (name) => ({
+    pointer: toPointer([...at, name]),
+    detail: errorMessages.wrongMapName(at.join('.'), name),
+  });
 }

@@ -1,10 +1,8 @@
 import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType } from 'mongoose';
-import { Batches, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
-import { DatabaseTooSlowError } from '../../errors/index.js';
+import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
 import type { StoreChange, StoreFilter } from './crud.store.js';
-import { filtered } from './ordered-reads.js';
+import { filtered } from './shared-reads.js';
 import { entryTypeOf } from '../definition/hidden-fields.js';
-import { hasMiddleware, hasOwnValidators } from './own-code.js';
 
 export type Fields = Record<string, unknown>;
 
@@ -25,89 +23,68 @@ interface WriteKind<Statement, Result> {
 }
 
 /** A write that shares its command. */
-export interface SharedWrite<Statement> {
+interface SharedWrite<Statement> {
   /** Makes the statement, right before its command. @throws what rejects the write */
   readonly make: () => Statement | Promise<Statement>;
   /** Number of its words to index. Unit: words. @default 0 */
   readonly words?: number;
 }
 
-interface Waiting<Statement> extends SharedWrite<Statement> {
-  readonly since: number;
+/** Writes that arrive while a command is in flight share the next one. Each has its own outcome. */
+export type SharedWrites<Statement, Result> = Batches<SharedWrite<Statement>, Result>;
+
+function sharedWrites<Statement, Result>(
+  { figures, limits }: Database,
+  name: BatchKind,
+  kind: WriteKind<Statement, Result>,
+): SharedWrites<Statement, Result> {
+  return new Batches(
+    async (writes) => {
+      const made = await Promise.allSettled(writes.map(async ({ make }) => make()));
+      const ready = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      const sent = (await send(kind, ready)).values();
+      const outcomes = made.map((one) => (one.status === 'rejected' ? one : sent.next().value));
+      return outcomes.map((one) =>
+        one?.status === 'fulfilled' ? (one.value as Result) : Promise.reject(one?.reason as Error),
+      );
+    },
+    {
+      // A statement that is refused ends its transaction, with all others of its command.
+      max: limits.session ? 1 : MAX_BATCH,
+      weight: { of: ({ words = 0 }) => words, max: MAX_BATCH_WORDS },
+      patienceMs: CALL_DEADLINE_MS,
+      begun: (size) => figures.batch(name, size),
+    },
+  );
 }
 
-/**
- * Carries out writes that arrive while a command is in flight with the next command. If none is in flight, a
- * write is carried out at once. Each has its own outcome.
- */
-export class SharedWrites<Statement, Result> {
-  private readonly batches: Batches<Waiting<Statement>, PromiseSettledResult<Result>>;
-
-  /** @param counted receives the number of writes that each command carries out */
-  constructor(
-    private readonly kind: WriteKind<Statement, Result>,
-    private readonly counted: (size: number) => void,
-    { limits }: Database,
-  ) {
-    const weight = { of: ({ words = 0 }: Waiting<Statement>) => words, max: MAX_BATCH_WORDS };
-    // A statement that is refused ends its transaction, with all others of its command.
-    this.batches = new Batches((batch) => this.carryOut(batch), {
-      max: limits.session ? 1 : MAX_BATCH,
-      weight,
-    });
-  }
-
-  /** @throws what `make` throws, or the error of the server */
-  async add(write: SharedWrite<Statement>): Promise<Result> {
-    const outcome = await this.batches.add({ ...write, since: performance.now() });
-    if (outcome.status === 'rejected') throw outcome.reason;
-    return outcome.value;
-  }
-
-  private async carryOut(batch: readonly Waiting<Statement>[]): Promise<PromiseSettledResult<Result>[]> {
-    const oldest = performance.now() - CALL_DEADLINE_MS;
-    const made = await Promise.allSettled(
-      batch.map(async ({ make, since }) => {
-        // Its caller has been told so already.
-        if (since <= oldest) throw new DatabaseTooSlowError();
-        return make();
-      }),
-    );
-    const ready = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const outcomes = (await this.send(ready)).values();
-    return made.map((one) =>
-      one.status === 'rejected' ? one : (outcomes.next().value as PromiseSettledResult<Result>),
-    );
-  }
-
-  private async send(ready: readonly Statement[]): Promise<PromiseSettledResult<Result>[]> {
-    const { alone, together, resultOf } = this.kind;
-    if (ready.length > 0) this.counted(ready.length);
-    if (ready.length < 2) return Promise.allSettled(ready.map(alone));
-    const failure = await together(ready).then(
-      () => undefined,
-      (error: unknown) => ({ error, refused: refusedBy(error) }),
-    );
-    return Promise.allSettled(
-      ready.map(async (statement, i) => {
-        if (failure && !failure.refused) throw causeOf(failure.error);
-        // Sent alone, it gets the whole reason of the server, such as the index that a duplicate violates.
-        return failure?.refused?.has(i) ? alone(statement) : resultOf(statement);
-      }),
-    );
-  }
+async function send<Statement, Result>(
+  { alone, together, resultOf }: WriteKind<Statement, Result>,
+  statements: readonly Statement[],
+): Promise<PromiseSettledResult<Result>[]> {
+  if (statements.length < 2) return Promise.allSettled(statements.map(alone));
+  const failure = await together(statements).then(
+    () => undefined,
+    (error: unknown) => ({ error, refused: refusedBy(error) }),
+  );
+  return Promise.allSettled(
+    statements.map(async (statement, i) => {
+      if (failure && !failure.refused) throw causeOf(failure.error);
+      // Sent alone, it gets the whole reason of the server, such as the index that a duplicate violates.
+      return failure?.refused?.has(i) ? alone(statement) : resultOf(statement);
+    }),
+  );
 }
 
 /** Stores new records, in the order of arrival, and returns them. */
 export function sharedInserts(model: Model<Fields>, database: Database): SharedWrites<Fields, Fields> {
-  const counted = (size: number) => database.figures.batch('creates', size);
   const alone = async (record: Fields) => {
     await model.collection.insertOne(record, { ...database.limits });
     return record;
   };
   const together = (records: readonly Fields[]) =>
     model.collection.insertMany([...records], { ...database.limits, ordered: false });
-  return new SharedWrites({ alone, together, resultOf: (record) => record }, counted, database);
+  return sharedWrites(database, 'creates', { alone, together, resultOf: (record) => record });
 }
 
 /** A change of one record, in the store's types. */
@@ -121,7 +98,6 @@ export interface SharedUpdate {
  * command for each.
  */
 export function sharedUpdates(model: Model<Fields>, database: Database): SharedWrites<SharedUpdate, boolean> {
-  const counted = (size: number) => database.figures.batch('updates', size);
   const alone = async ({ filter, update }: SharedUpdate) => {
     const { matchedCount } = await model.collection.updateOne(filter, update, { ...database.limits });
     return matchedCount > 0;
@@ -135,7 +111,7 @@ export function sharedUpdates(model: Model<Fields>, database: Database): SharedW
     }));
     return model.collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
-  return new SharedWrites({ alone, together, resultOf: () => true }, counted, database);
+  return sharedWrites(database, 'updates', { alone, together, resultOf: () => true });
 }
 
 /** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */
@@ -256,3 +232,42 @@ const AS_STORED = {
   useProjection: false,
   flattenMaps: false,
 } as const;
+
+/** The part of a schema that holds its middleware; Mongoose offers no public way to read it. */
+interface WithHooks {
+  readonly s?: { readonly hooks?: Partial<Record<'_pres' | '_posts', Hooks>> };
+}
+
+type Hooks = ReadonlyMap<string, readonly { readonly fn?: { readonly name?: string } }[]>;
+
+/** Middleware that Mongoose itself adds to every schema. */
+const MONGOOSES_OWN =
+  /^(_setTimestampsOnUpdate|timestampsPreSave|saveSubdocs|shardingPlugin|trackTransaction)/;
+
+/** Whether a schema, or one inside it, has middleware that Mongoose did not add. */
+export function hasMiddleware(schema: Schema): boolean {
+  return schemasIn(schema).some((one) => {
+    const { _pres = new Map(), _posts = new Map() } = (one as WithHooks).s?.hooks ?? {};
+    const hooks = [..._pres.values(), ..._posts.values()].flat() as { fn?: { name?: string } }[];
+    return hooks.some(({ fn }) => !MONGOOSES_OWN.test(fn?.name ?? ''));
+  });
+}
+
+/** Whether a schema, or one inside it, has maps. */
+export function hasMaps(schema: Schema): boolean {
+  return schemasIn(schema).some((one) => Object.values(one.paths).some(({ instance }) => instance === 'Map'));
+}
+
+/** Whether a schema, or one inside it, has validators of your own. */
+export function hasOwnValidators(schema: Schema): boolean {
+  return schemasIn(schema).some((one) =>
+    Object.values(one.paths).some(({ validators }) => validators.some(({ type }) => type === 'user defined')),
+  );
+}
+
+/** A schema, and those inside it. */
+function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
+  if (seen.has(schema)) return [];
+  seen.add(schema);
+  return [schema, ...schema.childSchemas.flatMap((child) => schemasIn(child.schema, seen))];
+}
