@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { mock } from 'node:test';
 import { Writable } from 'node:stream';
 import { OUTAGE } from '../../src/common/errors/index.js';
-import { createLog } from '../../src/common/server/index.js';
+import { createLog, PinoLogger } from '../../src/common/server/index.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { sendBytes } from '../support/raw-http.js';
@@ -64,15 +64,13 @@ describe('while the database cannot be reached', () => {
 
 describe('lines about an outage', () => {
   const lines: Line[] = [];
-  const log = createLog(
-    'info',
-    new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        lines.push(JSON.parse(chunk.toString()) as Line);
-        done();
-      },
-    }),
-  );
+  const out = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(JSON.parse(chunk.toString()) as Line);
+      done();
+    },
+  });
+  const log = new PinoLogger(createLog('info', out));
   beforeEach(() => mock.timers.enable());
   afterEach(() => {
     mock.timers.reset();

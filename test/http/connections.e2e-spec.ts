@@ -185,8 +185,8 @@ describe('a client that takes its time', () => {
         serverOf(patient).getConnections((_: unknown, n: number) => resolve(n)),
       );
       expect(count).toBe(0);
-      // Node's own time-out gives a send that has begun twice its time.
-    }, 1.9 * STALL_MS);
+      // A send that has begun gets the time twice.
+    }, 2.4 * STALL_MS);
     socket.destroy();
   });
 });

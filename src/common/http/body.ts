@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -10,10 +11,11 @@ import {
   UnsupportedMediaTypeError,
 } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
+import { nextTimeSlice, parseJson } from './json-body.js';
 import type { CarriedBody } from './route-options.js';
 
 /** Media types of bodies: JSON, JSON Merge Patch (RFC 7396), and lines of JSON (https://github.com/ndjson/ndjson-spec). */
-export const JSON_TYPE = 'application/json';
+const JSON_TYPE = 'application/json';
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export const NDJSON_TYPE = 'application/x-ndjson';
 
@@ -115,7 +117,7 @@ class Gathered {
  * @param done is called once, with the bytes, or with a BodyTooLargeError, MalformedRequestError or
  * OverloadedError as soon as it is known
  */
-export function readBody(
+function readBody(
   payload: IncomingMessage,
   limit: number,
   done: (error: Error | null, body?: Buffer) => void,
@@ -155,6 +157,41 @@ function grow(own: Unfinished, bytes: number): void {
     if (unfinishedBytes <= MAX_UNFINISHED) return;
     giveUp(new OverloadedError());
   }
+}
+
+/** A body from this size on takes longer to parse than a short request. Unit: bytes. */
+const LARGE = 16_384;
+
+declare module '../platform/index.js' {
+  interface RequestState {
+    /** SHA-256 of the body's bytes as they arrived, if the request has an `Idempotency-Key` and a body. */
+    bodyHash?: string;
+  }
+}
+
+/** Reads a body as JSON; undefined without bytes. See {@link readBody}. */
+export function readJson(
+  request: HttpRequest,
+  payload: IncomingMessage,
+  limit: number,
+  done: (error: Error | null, value?: unknown) => void,
+): void {
+  readBody(payload, limit, (error, bytes) => {
+    if (!bytes?.length) return done(error, undefined);
+    if (request.headers['idempotency-key'] !== undefined)
+      request.bodyHash = createHash('sha256').update(bytes).digest('hex');
+    const parse = () => {
+      let value: unknown;
+      try {
+        value = parseJson(bytes);
+      } catch (fault) {
+        return done(fault as Error);
+      }
+      done(null, value);
+    };
+    if (bytes.length < LARGE) parse();
+    else void nextTimeSlice().then(parse);
+  });
 }
 
 /**

@@ -2,11 +2,10 @@ export {
   bodyFault,
   discardRest,
   hasBody,
-  JSON_TYPE,
   linesOf,
   MERGE_PATCH_TYPE,
   NDJSON_TYPE,
-  readBody,
+  readJson,
   streamBody,
 } from './body.js';
 export { clientOf, FairShare, isTenant, ownerAt, type QueuedPlace, type ShareLimits } from './fair-share.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { close, open, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import {
   type IncomingMessage,
   type RequestListener,
@@ -8,9 +8,8 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { devNull } from 'node:os';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { errorMessages, FrameworkError, OUTAGE, PROBLEM_CONTENT_TYPE, toProblem } from '../errors/index.js';
+import { errorMessages, FrameworkError, PROBLEM_CONTENT_TYPE, toProblem } from '../errors/index.js';
 import { whenClosed } from '../platform/index.js';
 import { FairShare, hasBody, ownerAt } from '../http/index.js';
 import { SECURITY_HEADERS } from './responses.js';
@@ -31,11 +30,7 @@ export interface ConnectionLimits {
   readonly headersMs: number;
   /** For a whole request body; a stream of lines may take longer. Unit: milliseconds. @default 20000 */
   readonly bodyMs: number;
-  /**
-   * Without progress of a request or an answer: at most this, at least half of it. Unit: milliseconds.
-   *
-   * @default 60000
-   */
+  /** Without progress of a request; an answer has at most twice as long. Unit: milliseconds. @default 30000 */
   readonly stallMs: number;
 }
 
@@ -43,7 +38,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   maxConnections: 20_000,
   headersMs: 10_000,
   bodyMs: 20_000,
-  stallMs: 60_000,
+  stallMs: 30_000,
 };
 
 /** Descriptors that are left for the database, files, webhooks and keys. */
@@ -74,33 +69,8 @@ function maxDescriptors(): number {
   }
 }
 
-/**
- * Closes connections on which a request or an answer has made no progress for some time. Node's own time-out
- * is not enough: a send that has begun gets it twice, since the system took some of its bytes during the
- * first. So a connection gets half of it at a time.
- *
- * @param stallMs the longest time without progress. Unit: milliseconds.
- */
-export function closeStalledConnections(server: Server, stallMs: number): void {
-  const halfMs = stallMs / 2;
-  const moved = new WeakMap<Socket, number>();
-  server.setTimeout(halfMs, (socket) => {
-    const bytes = socket.bytesRead + socket.bytesWritten;
-    // A different time-out is that of an idle connection, which ends.
-    const isOver = socket.timeout !== halfMs || socket.writableLength > 0 || moved.get(socket) === bytes;
-    if (isOver) {
-      socket.destroy();
-      return;
-    }
-    moved.set(socket, bytes);
-    socket.setTimeout(halfMs);
-  });
-}
-
 /** Maximum number of requests behind another one on their connection; with more, it is closed. */
 export const MAX_BEHIND = 32;
-
-const connections = new WeakMap<Socket, Exchanges>();
 
 /**
  * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2): Node reads as many as there
@@ -110,17 +80,23 @@ const connections = new WeakMap<Socket, Exchanges>();
  */
 export function boundQueuedResponses(server: Server): void {
   const answerers = server.listeners('request') as RequestListener[];
+  const unfinished = new WeakMap<Socket, Set<ServerResponse>>();
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     const { socket } = request;
     // Those that came with the last one are read already.
     if (isClosing(socket)) return;
-    if (isReset(socket) && isTcp(server)) {
+    // Reset before its first request was read. A connection to a Unix domain socket has no address anyway.
+    if (socket.remoteAddress === undefined && typeof server.address() !== 'string') {
       socket.destroy();
       return;
     }
-    const exchanges = connections.get(socket) ?? new Exchanges(socket);
-    if (exchanges.begin(response) >= MAX_BEHIND) {
+    const responses = unfinished.get(socket) ?? new Set();
+    if (!unfinished.has(socket)) socket.once('close', () => closeWaiting(responses));
+    unfinished.set(socket, responses.add(response));
+    // Only in the next iteration of the event loop: Node reads all requests that have arrived in one go.
+    whenClosed(response, () => setImmediate(() => responses.delete(response)));
+    if (responses.size > MAX_BEHIND) {
       response.setHeader('Connection', 'close');
       closeInStages(socket);
       stopReading(socket);
@@ -129,51 +105,18 @@ export function boundQueuedResponses(server: Server): void {
   });
 }
 
-/** A connection to a Unix domain socket has no address anyway. */
-function isTcp(server: Server): boolean {
-  return typeof server.address() !== 'string';
-}
-
-/**
- * Whether the client has reset the connection before its first request was read. Then there is no address to
- * count the request for, and nobody would read the answer.
- */
-function isReset(socket: Socket): boolean {
-  return socket.remoteAddress === undefined;
-}
-
-/** The responses of one connection that are not done, or were not when its last requests were read. */
-class Exchanges {
-  private readonly responses = new Set<ServerResponse>();
-
-  constructor(socket: Socket) {
-    connections.set(socket, this);
-    socket.once('close', () => this.close());
-  }
-
-  /** @returns the number of requests behind the first one */
-  begin(response: ServerResponse): number {
-    // Only in the next iteration of the event loop: Node reads all requests that have arrived in one go.
-    whenClosed(response, () => setImmediate(() => this.responses.delete(response)));
-    return this.responses.add(response).size - 1;
-  }
-
-  private close(): void {
-    for (const response of this.responses) {
-      // Node sees to those that have or had their turn.
-      if (response.closed || response.socket !== null || response.writableFinished) continue;
-      response.destroy();
-      response.emit('close');
-    }
+function closeWaiting(responses: Iterable<ServerResponse>): void {
+  for (const response of responses) {
+    // Node sees to those that have or had their turn.
+    if (response.closed || response.socket !== null || response.writableFinished) continue;
+    response.destroy();
+    response.emit('close');
   }
 }
-
-/** How often to look whether a file can be opened. Unit: milliseconds. */
-const CHECK_MS = 1_000;
 
 /** Answers and logs requests that fail before there is a request object. */
 export class BrokenRequests {
-  constructor(private readonly log: Pick<FastifyBaseLogger, 'info' | 'error'>) {}
+  constructor(private readonly log: Pick<FastifyBaseLogger, 'info'>) {}
 
   /** Answers bytes that Node cannot read as HTTP. */
   readonly answer = (cause: { code?: string }, socket: Socket): void => {
@@ -194,21 +137,6 @@ export class BrokenRequests {
     closeInStages(socket);
     response.writeHead(status, headers).end(body);
   };
-
-  /** Logs that the process may open no more files: the system then resets new connections, and tells nobody. */
-  watchFiles(server: Server): void {
-    const check = () =>
-      open(devNull, (error, file) => {
-        if (!error) close(file);
-        else
-          this.log.error(
-            { ...OUTAGE, code: error.code },
-            'No more files can be opened, so new clients are disconnected. Raise the limit of open files (ulimit -n)',
-          );
-      });
-    const timer = setInterval(check, CHECK_MS).unref();
-    server.once('close', () => clearInterval(timer));
-  }
 
   private answerOf(error: FrameworkError, { remoteAddress: address }: Socket) {
     const { status, code } = error;
@@ -293,4 +221,25 @@ function endInStages(socket: Socket, last = ''): void {
 export function stopReading(socket: Socket): void {
   socket.pause();
   socket.resume = () => socket;
+}
+
+/**
+ * Gives up requests whose body does not arrive in time. Node's own limit would also apply to streams of
+ * lines, which may take as long as they like while they make progress.
+ *
+ * @param limitMs how long a whole body may take. Unit: milliseconds.
+ */
+export function useBodyTimeout(
+  fastify: FastifyInstance,
+  limitMs: number,
+  giveUp: (socket: Socket) => void,
+): void {
+  fastify.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.routeOptions.config.carriedBody !== 'lines' && hasBody(request)) {
+      const timer = setTimeout(giveUp, limitMs, request.raw.socket);
+      request.raw.once('end', () => clearTimeout(timer));
+      whenClosed(reply.raw, () => clearTimeout(timer));
+    }
+    done();
+  });
 }

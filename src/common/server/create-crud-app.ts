@@ -10,7 +10,7 @@ import { type ApiDescription, useExplorer } from './explorer.js';
 import { createHttpAdapter } from './http-adapter.js';
 import { type LoadOptions, useLoadControl } from './load-control.js';
 import { createLog, PinoLogger } from './log.js';
-import { useRequestMetrics } from './request-metrics.js';
+import { useRequestLog } from './request-log.js';
 import { useSecurityHeaders } from './responses.js';
 
 /** Settings that every application has. */
@@ -78,7 +78,6 @@ export async function createCrudApp(
   });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new PinoLogger(logger),
-    bodyParser: false,
     abortOnError: false,
   });
   await configureApp(app, settings, limits);
@@ -116,7 +115,7 @@ async function configureApp(
   }
   // After CORS, so that pages can read rejections, too.
   const fastify = app.getHttpAdapter().getInstance();
-  const requests = await useLoadControl(fastify, settings, limits);
-  useRequestMetrics(fastify, app.get(Metrics, { strict: false }), requests);
+  const places = await useLoadControl(fastify, settings, limits);
+  useRequestLog(fastify, app.get(Metrics, { strict: false }), places);
   app.useGlobalFilters(new ProblemFilter());
 }

@@ -1,16 +1,8 @@
 import { createRequire } from 'node:module';
 import type { LoggerService } from '@nestjs/common';
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import { destination, type LogFn, type Logger, type LoggerOptions, pino } from 'pino';
 import PinoPretty from 'pino-pretty';
-import { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import {
-  describeError,
-  escapeControls,
-  isOfOutage,
-  reasonOf,
-  OverloadedError,
-  pathOf,
-} from '../errors/index.js';
+import { describeError, escapeControls, isOfOutage, reasonOf } from '../errors/index.js';
 
 /** Names under which Nest itself logs every module and route at the start. */
 const NESTS_OWN = new Set([
@@ -36,7 +28,6 @@ export function createLog(
   level: string,
   out: NodeJS.WritableStream & { isTTY?: boolean } = process.stdout,
 ): Logger {
-  const outages = new Outages();
   const options: LoggerOptions = {
     level,
     base: undefined,
@@ -45,18 +36,18 @@ export function createLog(
     errorKey: 'error',
     // Fastify's own lines call it `err`.
     serializers: { error: describeError, err: describeError },
-    hooks: {
-      logMethod(args, method) {
-        const write = (line: typeof args) =>
-          method.apply(this, out.isTTY ? (line.map(escaped) as typeof args) : line);
-        if (!outages.counts(args, write)) write(args);
+    ...(out.isTTY && {
+      hooks: {
+        logMethod(args: Parameters<LogFn>, method: LogFn) {
+          method.apply(this, args.map(escaped) as typeof args);
+        },
       },
-    },
+    }),
   };
   // The reader of the log may end before this process, which continues without a log.
   out.on('error', () => undefined);
-  if (out === process.stdout && !out.isTTY) return pino(options, new LogLines(out));
-  if (!out.isTTY) return pino(options, out);
+  // Under load, a system call per line costs more than the line.
+  if (!out.isTTY) return pino(options, out === process.stdout ? destination({ sync: false }) : out);
   // Loaded only for a terminal.
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pino(options, pretty({ ...TERMINAL, destination: out }));
@@ -67,11 +58,15 @@ function escaped(argument: unknown): unknown {
   return typeof argument === 'string' ? escapeControls(argument) : argument;
 }
 
+type Level = 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal';
+
 /**
  * Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or
  * `logger.warn('message')`.
  */
 export class PinoLogger implements LoggerService {
+  private readonly outages = new Outages();
+
   constructor(private readonly log_: Logger) {}
 
   log(...args: unknown[]): void {
@@ -102,39 +97,17 @@ export class PinoLogger implements LoggerService {
    * Nest's Logger appends its context, the name of the logger, as the last argument; errors have a stack
    * before it.
    */
-  private write(level: 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal', args: unknown[]): void {
-    const [first, ...rest] = args;
+  private write(level: Level, [first, ...rest]: unknown[]): void {
     const context = rest.at(-1);
     if (typeof first === 'object' && first !== null && !(first instanceof Error)) {
-      this.log_[level]({ context: rest.length > 1 ? context : undefined, ...first }, String(rest[0] ?? ''));
+      const fields = { context: rest.length > 1 ? context : undefined, ...first };
+      const message = String(rest[0] ?? '');
+      const write = (line: object) => this.log_[level](line, message);
+      if (!this.outages.counts(fields, message, write)) write(fields);
       return;
     }
     const stack = rest.length > 1 ? rest[0] : undefined;
     this.log_[level]({ context, stack, error: first instanceof Error ? first : undefined }, String(first));
-  }
-}
-
-/**
- * Writes the log lines of one turn of the event loop together: under load, a system call per line costs more
- * than the line. Lines that still wait when the process exits are written then.
- */
-class LogLines {
-  private waiting = '';
-
-  constructor(private readonly out: NodeJS.WritableStream) {
-    process.on('exit', () => this.flush());
-  }
-
-  /** Takes a complete line, including its line break. */
-  write(line: string): void {
-    if (this.waiting === '') setImmediate(() => this.flush());
-    this.waiting += line;
-  }
-
-  private flush(): void {
-    if (this.waiting === '') return;
-    this.out.write(this.waiting);
-    this.waiting = '';
   }
 }
 
@@ -143,9 +116,6 @@ const COUNTED_MS = 60_000;
 
 /** Maximum number of causes that are told apart; the text of a cause may come from elsewhere. */
 const MAX_CAUSES = 100;
-
-/** The arguments of one call of the log: fields and a message. */
-type Line = readonly unknown[];
 
 /** The lines of one cause within a minute. */
 interface Cause {
@@ -165,7 +135,7 @@ class Outages {
    *
    * @param write writes the line with the count, in time
    */
-  counts<L extends Line>([fields, message, ...rest]: L, write: (line: L) => void): boolean {
+  counts(fields: Record<string, unknown>, message: string, write: (fields: object) => void): boolean {
     if (!isOfOutage(fields)) return false;
     const key = this.keyOf(fields, message);
     const known = this.causes.get(key);
@@ -177,7 +147,7 @@ class Outages {
     const cause: Cause = { count: 0, last: fields };
     this.causes.set(key, cause);
     const timer = setInterval(() => {
-      if (cause.count > 0) write([{ ...cause.last, count: cause.count }, message, ...rest] as never);
+      if (cause.count > 0) write({ ...cause.last, count: cause.count });
       else {
         clearInterval(timer);
         this.causes.delete(key);
@@ -193,51 +163,4 @@ class Outages {
     const key = JSON.stringify([context, message, code, why]).replaceAll(/\d+/g, '0');
     return this.causes.has(key) || this.causes.size < MAX_CAUSES ? key : 'others';
   }
-}
-
-/**
- * Logs one line per request when its response has been sent or given up: caller, method, path, address and
- * result. Omits the query and headers because they may be secret.
- */
-export function useRequestLog(fastify: FastifyInstance): void {
-  fastify.addHook('onResponse', (request, reply, done) => {
-    write(request, reply, 'answered');
-    done();
-  });
-  fastify.addHook('onRequestAbort', (request, done) => {
-    // This side has closed the connection.
-    if (!brokenOff.has(request)) request.log.info(lineOf(request), 'client went away');
-    done();
-  });
-}
-
-/** Requests whose answer has failed after its head was sent. */
-const brokenOff = new WeakSet<FastifyRequest>();
-
-/** Has Fastify log nothing of requests, except for a failure that their answers can no longer tell. */
-export class AnswerLog extends LogController {
-  constructor() {
-    super({ disableRequestLogging: true, requestIdLogLabel: 'requestId' });
-  }
-
-  override streamError(error: Error, request: FastifyRequest): void {
-    // The client went away, and has a line of its own.
-    if ('code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    brokenOff.add(request);
-    if (error instanceof OverloadedError) {
-      request.log.info({ ...lineOf(request), code: error.code }, 'answer broke off');
-      return;
-    }
-    request.log.error({ ...lineOf(request), error }, 'answer broke off');
-  }
-}
-
-function write(request: FastifyRequest, reply: FastifyReply, message: string): void {
-  const ms = Math.round(reply.elapsedTime * 10) / 10;
-  request.log.info({ ...lineOf(request), status: reply.statusCode, ms, ...request.problem }, message);
-}
-
-function lineOf(request: FastifyRequest): object {
-  const { tenant, subject } = request.tenantContext ?? {};
-  return { method: request.method, path: pathOf(request), address: request.ip, tenant, subject };
 }

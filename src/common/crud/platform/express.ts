@@ -15,7 +15,7 @@ import {
   linesOf,
   NDJSON_TYPE,
   parseJson,
-  readBody,
+  readJson,
   streamBody,
   Transfers,
 } from '../../http/index.js';
@@ -83,9 +83,9 @@ export const readExpressBody: Handler = (request, response, next) => {
     return proceed(() => (isText ? parseJson(Buffer.from(body)) : body));
   }
   if (isLines) return proceed(() => streamBody(message));
-  readBody(message, bodyLimit, (error, bytes) => {
-    if (bytes) proceed(() => parseJson(bytes));
-    else refuse(error);
+  readJson(request, message, bodyLimit, (error, value) => {
+    if (error) refuse(error);
+    else proceed(() => value);
   });
 };
 

@@ -6,8 +6,7 @@ import {
   checkHarmless,
   discardRest,
   hasBody,
-  parseJson,
-  readBody,
+  readJson,
   streamBody,
   Transfers,
 } from '../../http/index.js';
@@ -39,52 +38,56 @@ export function useFastify(fastify: FastifyInstance, parts: PlatformParts, close
     if (!settleBody) return done(null, body);
     settleBody(body).then((settled) => done(null, settled), done);
   });
-  if (!isOurs) readBodies(fastify, parts.closing);
+  readBodies(fastify, isOurs);
+  // Otherwise, the server closes the connection.
+  if (!isOurs)
+    fastify.addHook('onResponse', (request, _reply, done) => {
+      if (isStrict(request)) discardRest(request.raw, request.body, parts.closing);
+      done();
+    });
 }
 
 /** Stands for a type while Fastify looks for its parser, which the application may have for its own routes, or not. */
 const OWN_TYPE = 'application/x-crud-body';
 const JSON_TYPES = /^application\/json/i;
 
-/** Reads the bodies of resources as other types than JSON, too, and rejects harmful ones. Other routes stay as they are. */
-function readBodies(fastify: FastifyInstance, closing: AbortSignal): void {
+function isStrict({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config.isStrict === true;
+}
+
+/**
+ * Reads the bodies of resources, and rejects harmful ones. Other routes stay as they are.
+ *
+ * @param readsJson whether to read `application/json` in place of the application's parser
+ */
+function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
   const logger = new Logger('Problem');
   fastify.addHook('onRoute', (route) => {
     // Only errors from before the handler.
     if (route.config?.isStrict)
       route.errorHandler = (error, request, reply) => sendProblem(error, request, reply, logger);
   });
-  const isStrict = ({ routeOptions }: FastifyRequest) => routeOptions.config.isStrict === true;
   const types = new WeakMap<FastifyRequest, string>();
   fastify.addHook('preParsing', (request, _reply, body, done) => {
     if (!isStrict(request)) return done(null, body);
     const { headers } = request.raw;
     const type = headers['content-type'];
-    if (type !== undefined && !(hasBody(request) && JSON_TYPES.test(type))) types.set(request, type);
+    const isPlatforms = !readsJson && hasBody(request) && JSON_TYPES.test(type ?? '');
+    if (type !== undefined && !isPlatforms) types.set(request, type);
     const fault = bodyFault(request, request.routeOptions.config.carriedBody);
     if (!fault && types.has(request)) headers['content-type'] = OWN_TYPE;
     done(fault, body);
   });
   fastify.addHook('preValidation', (request, _reply, done) => {
+    const type = types.get(request);
+    if (type !== undefined) request.raw.headers['content-type'] = type;
     const { carriedBody } = request.routeOptions.config;
     if (isStrict(request) && carriedBody === undefined) checkHarmless(request.body);
     done();
   });
-  fastify.addHook('onResponse', (request, _reply, done) => {
-    if (isStrict(request)) discardRest(request.raw, request.body, closing);
-    done();
-  });
   fastify.addContentTypeParser(OWN_TYPE, (request, body, done) => {
-    const type = types.get(request);
-    if (type === undefined) return done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
-    request.raw.headers['content-type'] = type;
+    if (!types.has(request)) return done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
     if (request.routeOptions.config.carriedBody === 'lines') return done(null, streamBody(body));
-    readBody(body, request.routeOptions.bodyLimit, (error, bytes) => {
-      try {
-        done(error, bytes?.length ? parseJson(bytes) : undefined);
-      } catch (fault) {
-        done(fault as Error);
-      }
-    });
+    readJson(request, body, request.routeOptions.bodyLimit, done);
   });
 }

@@ -1,0 +1,86 @@
+import type { FastifyInstance, HTTPMethods } from 'fastify';
+import findMyWay from 'find-my-way';
+import { type DomainError, MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
+import type { RequestLine } from '../platform/index.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The error of a request whose method or path has no route. */
+    pathErrorOf: (request: RequestLine) => DomainError;
+  }
+}
+
+/** A path pattern, such as `/todos/:id`, and its methods. */
+interface KnownPath {
+  readonly pattern: string;
+  readonly methods: Set<string>;
+}
+
+/**
+ * Answers a method that a path does not have with 405 and `Allow` (RFC 9110, section 15.5.6), and a path that
+ * does not exist with 404. Requests with a route are not affected: paths are looked up only after Fastify has
+ * found no route.
+ */
+export class KnownPaths {
+  private readonly paths = new Map<string, KnownPath>();
+  /** Fastify does not expose its own router. This one has the same patterns, and so the same precedence. */
+  private readonly router = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER });
+
+  constructor(private readonly fastify: FastifyInstance) {
+    fastify.addHook('onRoute', ({ url, method, config }) => {
+      // Those for any path, such as that of CORS for preflights, tell nothing of the others.
+      if (!config?.refuses && !url.includes('*')) this.add(url, [method].flat());
+    });
+    fastify.decorate('pathErrorOf', (request: RequestLine) => this.errorOf(request));
+  }
+
+  /**
+   * Gives each path a rejecting route for the methods that it does not have: without it, `DELETE /todos/count`
+   * would be a `DELETE /todos/:id`. Call it once every route exists.
+   */
+  refuseOthers(): void {
+    const methods = new Set([...this.paths.values()].flatMap((path) => [...path.methods]));
+    for (const path of this.paths.values()) {
+      const others = [...methods].filter((name) => !path.methods.has(name));
+      if (others.length === 0) continue;
+      this.fastify.route({
+        method: others as HTTPMethods[],
+        url: path.pattern,
+        exposeHeadRoute: false,
+        config: { refuses: true },
+        // A route's own hook runs after the global ones of its kind, and before the body is read.
+        onRequest: (request, _reply, done) => done(this.errorOf(request)),
+        handler: () => undefined,
+      });
+    }
+  }
+
+  /** The error of a path that has no route. */
+  notFound(): PathNotFoundError {
+    return new PathNotFoundError(this.paths.has('/docs'));
+  }
+
+  /** The error of a request whose method or path has no route. */
+  errorOf(request: RequestLine): DomainError {
+    const found = this.router.find('GET', pathOf(request));
+    // Nest serves no route with an empty parameter: /todos/ is not a todo.
+    if (!found || Object.values(found.params).includes('')) return this.notFound();
+    const { methods } = found.store as KnownPath;
+    // A path may have the method in another version.
+    return methods.has(request.method)
+      ? this.notFound()
+      : new MethodNotAllowedError(request.method, [...methods].sort());
+  }
+
+  private add(pattern: string, methods: string[]): void {
+    // A parameter may have one name for one method, and another for the next.
+    let count = 0;
+    const key = pattern.replaceAll(/:\w+/g, () => `:p${count++}`);
+    let path = this.paths.get(key);
+    if (!path) {
+      this.paths.set(key, (path = { pattern, methods: new Set() }));
+      this.router.on('GET', key, () => undefined, path);
+    }
+    for (const method of methods) path.methods.add(method);
+  }
+}

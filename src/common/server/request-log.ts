@@ -1,0 +1,129 @@
+import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import { OverloadedError, pathOf } from '../errors/index.js';
+import type { FairShare } from '../http/index.js';
+import { DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
+import { whenClosed } from '../platform/index.js';
+
+/** Codes of requests that are rejected or given up because of load, time, or a dependency of the service. */
+const REFUSALS = [
+  'AUTHENTICATION_UNAVAILABLE',
+  'DATABASE_UNAVAILABLE',
+  'INDEX_UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+  'OVERLOADED',
+  'QUERY_TOO_SLOW',
+  'SHUTTING_DOWN',
+  'TOO_MANY_STREAMS',
+  // Your own code may throw a 429 or 503 with any code.
+  'other',
+];
+
+/** Limits of a client, all of which answer `TOO_MANY_REQUESTS`. */
+const LIMITS = ['address', 'badTokens', 'keys', 'share', 'tenant'];
+
+/** Methods that are shown for requests without a route. Others are not, since clients can send any text. */
+const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+
+/** Shown in place of the route if there is none, since clients can send any path. */
+const NO_ROUTE = 'none';
+
+/**
+ * Logs and counts the requests of a server. Each has one line when its response has been sent or given up: caller,
+ * method, path, address and result, without the query and headers, which may be secret. No label of a metric contains a path,
+ * a tenant or anything else that clients choose. Call it before routes are added.
+ *
+ * @param places those of requests
+ */
+export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, places: FairShare): void {
+  const registers = [registry];
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its answer, by the template of its route.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const refused = new Counter({
+    name: 'http_requests_refused_total',
+    help: 'Requests that were answered with 429 or 503, by the code of the problem and the limit that was reached.',
+    labelNames: ['code', 'limit'],
+    registers,
+  });
+  // They start at zero, so that the first rejection is an increase.
+  for (const code of REFUSALS) refused.inc({ code, limit: '' }, 0);
+  for (const limit of LIMITS) refused.inc({ code: 'TOO_MANY_REQUESTS', limit }, 0);
+  const aborted = new Counter({
+    name: 'http_requests_aborted_total',
+    help: 'Requests whose client went away before their answer was whole.',
+    registers,
+  });
+  let inFlight = 0;
+  const gauges = {
+    http_requests_in_flight: ['Requests whose answer is not whole, streams among them.', () => inFlight],
+    http_requests_running: ['Requests that have their turn.', () => places.running],
+    http_requests_waiting: ['Requests that wait for their turn.', () => places.waiting],
+  } as const;
+  for (const [name, [help, read]] of Object.entries(gauges)) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  fastify.addHook('onRequest', (_request, reply, done) => {
+    inFlight += 1;
+    // Until the connection is done with it, however it ends.
+    whenClosed(reply.raw, () => (inFlight -= 1));
+    done();
+  });
+  fastify.addHook('onResponse', (request, { statusCode: status, elapsedTime }, done) => {
+    const { is404, method, problem, routeOptions } = request;
+    const ms = Math.round(elapsedTime * 10) / 10;
+    request.log.info({ ...lineOf(request), status, ms, ...problem }, 'answered');
+    if (problem && (status === 429 || status === 503)) {
+      const { limit = '' } = problem;
+      const code = limit !== '' || REFUSALS.includes(problem.code) ? problem.code : 'other';
+      refused.inc({ code, limit });
+    }
+    const shown = is404 && !METHODS.has(method) ? 'other' : method;
+    const isServed = !is404 && !routeOptions.config.refuses;
+    const route = (isServed && routeOptions.url) || NO_ROUTE;
+    durations.observe({ method: shown, route, status }, elapsedTime / 1_000);
+    done();
+  });
+  fastify.addHook('onRequestAbort', (request, done) => {
+    aborted.inc();
+    // Otherwise, this side has closed the connection.
+    if (!brokenOff.has(request)) request.log.info(lineOf(request), 'client went away');
+    done();
+  });
+}
+
+/** Requests whose answer has failed after its head was sent. */
+const brokenOff = new WeakSet<FastifyRequest>();
+
+/** Has Fastify log nothing of requests, except for a failure that their answers can no longer tell. */
+export class AnswerLog extends LogController {
+  constructor() {
+    super({ disableRequestLogging: true, requestIdLogLabel: 'requestId' });
+  }
+
+  override streamError(error: Error, request: FastifyRequest): void {
+    // The client went away, and has a line of its own.
+    if ('code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+    brokenOff.add(request);
+    if (error instanceof OverloadedError)
+      request.log.info({ ...lineOf(request), code: error.code }, 'answer broke off');
+    else request.log.error({ ...lineOf(request), error }, 'answer broke off');
+  }
+}
+
+function lineOf(request: FastifyRequest): object {
+  const { tenant, subject } = request.tenantContext ?? {};
+  return { method: request.method, path: pathOf(request), address: request.ip, tenant, subject };
+}
