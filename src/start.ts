@@ -43,18 +43,18 @@ function databaseOf(environment: Environment): DatabaseOptions {
 }
 
 function startFailure(error: unknown, portVariable: string): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const known = listenFailures(portVariable)[code];
+  const { code = '', port } = Object(error) as { code?: string; port?: number };
+  const known = listenFailures(portVariable, port)[code];
   if (known) return known;
   const { stack } = describeError(error) as { stack?: string };
   return stack ?? String(error);
 }
 
 /** Why a server cannot listen, by Node error code. */
-function listenFailures(portVariable: string): Readonly<Record<string, string>> {
+function listenFailures(portVariable: string, port?: number): Readonly<Record<string, string>> {
   const host = 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.';
   return {
-    EADDRINUSE: `${portVariable} is in use by another process. Stop it, or set ${portVariable} to a free one.`,
+    EADDRINUSE: `${portVariable} ${port} is in use by another process. Stop it, or set ${portVariable} to a free one.`,
     EACCES: `${portVariable} must be one that this user may listen on, such as 3000.`,
     EADDRNOTAVAIL: host,
     ENOTFOUND: host,

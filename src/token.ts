@@ -52,6 +52,6 @@ function readArguments(): { tenant: string; sub?: string; hours: number; help: b
 
 main().catch((error: Error) => {
   const isWhole = error instanceof ConfigurationError || error.message === USAGE;
-  process.stderr.write(`${error.message}\n${isWhole ? '' : `${USAGE}\n`}`);
+  process.stderr.write(isWhole ? `${error.message}\n` : `${error.message}; --help lists the options.\n`);
   process.exit(1);
 });

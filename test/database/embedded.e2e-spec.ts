@@ -146,7 +146,10 @@ describe('without MONGODB_URI, the service', () => {
     const { port } = new URL((await start()).url);
     const env = { DATA_DIR: join(folder, 'other'), PORT: port };
     const { code, stderr } = await ServiceProcess.spawn(env).ended();
-    expect([code, stderr]).toEqual([1, expect.stringContaining('PORT is in use by another process.')]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`PORT ${port} is in use by another process.`),
+    ]);
   });
 
   it('exits on SIGTERM, and the next start finds its data', async () => {

@@ -50,7 +50,7 @@ it(
       const todos = await fetch(`${url}/todos/count`);
       expect([todos.status, await todos.json()]).toEqual([200, { count: 1 }]);
     }
-    expect(output).not.toContain('PORT is in use');
+    expect(output).not.toContain('is in use by another process');
   },
   SAVES * RESTART_MS,
 );

@@ -142,7 +142,7 @@ describe('a worker', () => {
     const wrongPort = await spawn({ MONGODB_URI: uri, WORKER_PORT: port }).ended();
     expect(wrongPort).toMatchObject({
       code: 1,
-      stderr: 'WORKER_PORT is in use by another process. Stop it, or set WORKER_PORT to a free one.\n',
+      stderr: `WORKER_PORT ${port} is in use by another process. Stop it, or set WORKER_PORT to a free one.\n`,
     });
     taken.close();
   });
