@@ -119,64 +119,43 @@ export const FIELD_RULES: readonly RuleCase[] = [...DECLARED, ...PLAIN]
   .flatMap((rule) => [rule, optionally(rule)])
   .filter(({ fits }) => fits.length > 0);
 
-/** Rules of an application's own. */
-export const OWN_RULES: {
-  name: string;
-  decorators: () => PropertyDecorator[];
-  body: object;
-  details: string[];
-}[] = [
-  {
-    name: 'a validator of its own',
-    decorators: () => [
-      v.ValidateBy({
-        name: 'isMine',
-        validator: { validate: () => false, defaultMessage: () => 'Not mine.' },
-      }),
-    ],
-    body: { own: 'a' },
-    details: ['Not mine.'],
-  },
-  {
-    name: 'an asynchronous validator',
-    decorators: () => [
-      v.ValidateBy({
-        name: 'isFree',
-        validator: { validate: async () => false, defaultMessage: () => 'Taken.' },
-      }),
-    ],
-    body: { own: 'a' },
-    details: ['Taken.'],
-  },
-  {
-    name: 'an asynchronous validator by the name of another',
-    decorators: () => [
-      v.ValidateBy({
-        name: 'isString',
-        validator: { validate: async () => false, defaultMessage: () => 'Taken.' },
-      }),
-    ],
-    body: { own: 'a' },
-    details: ['Taken.'],
-  },
-  {
-    name: 'a condition',
-    decorators: () => [v.ValidateIf(() => false), v.IsString()],
-    body: {},
-    details: [],
-  },
-  {
-    name: 'a condition of one validator',
-    decorators: () => [v.MinLength(3, { validateIf: () => false })],
-    body: { own: 'a' },
-    details: [],
-  },
-  {
-    name: 'groups',
-    decorators: () => [v.IsString({ groups: ['admin'] }), v.MinLength(2, { message: 'Too short.' })],
-    body: { own: 'a' },
-    details: ['Too short.'],
-  },
+/** A validator of an application's own that accepts nothing. */
+const rejecting = (name: string, defaultMessage: string, validate: () => boolean | Promise<boolean>) =>
+  v.ValidateBy({ name, validator: { validate, defaultMessage: () => defaultMessage } });
+
+/** Rules of an application's own, with what a body is told. */
+export const OWN_RULES: [
+  name: string,
+  decorators: () => PropertyDecorator[],
+  body: object,
+  details: string[],
+][] = [
+  [
+    'a validator of its own',
+    () => [rejecting('isMine', 'Not mine.', () => false)],
+    { own: 'a' },
+    ['Not mine.'],
+  ],
+  [
+    'an asynchronous validator',
+    () => [rejecting('isFree', 'Taken.', async () => false)],
+    { own: 'a' },
+    ['Taken.'],
+  ],
+  [
+    'an asynchronous validator by the name of another',
+    () => [rejecting('isString', 'Taken.', async () => false)],
+    { own: 'a' },
+    ['Taken.'],
+  ],
+  ['a condition', () => [v.ValidateIf(() => false), v.IsString()], {}, []],
+  ['a condition of one validator', () => [v.MinLength(3, { validateIf: () => false })], { own: 'a' }, []],
+  [
+    'groups',
+    () => [v.IsString({ groups: ['admin'] }), v.MinLength(2, { message: 'Too short.' })],
+    { own: 'a' },
+    ['Too short.'],
+  ],
 ];
 
 /** A class with the fields f0, f1 … of such rules. */

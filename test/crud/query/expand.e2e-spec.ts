@@ -185,21 +185,10 @@ describe('an identifier stays if the caller may not read the record', () => {
 
 describe('a wrong expand', () => {
   it.each([
-    ['', ''],
-    ['name', 'name'],
-    ['lines', 'lines'],
-    ['lines.note', 'lines.note'],
-    ['team,', ''],
-    ['team.password', 'team.password'],
-    ['next.next', 'next.next'],
-    ['reviewer', 'reviewer'],
-    ['TEAM', 'TEAM'],
-    ['__proto__', '__proto__'],
-    ['constructor', 'constructor'],
-    ['$where', '$where'],
-    ['lines.0.article', 'lines.0.article'],
-    ['*', '*'],
-  ])('%j is refused with those that are allowed', async (value, stray) => {
+    ...['', 'name', 'lines', 'lines.note', 'team,', 'team.password', 'next.next', 'reviewer', 'TEAM'],
+    ...['__proto__', 'constructor', '$where', 'lines.0.article', '*'],
+  ])('%j is refused with those that are allowed', async (value) => {
+    const stray = value.endsWith(',') ? '' : value;
     const fault = { parameter: 'expand', detail: `"${stray}" cannot be expanded here. Allowed: ${PATHS}.` };
     const query = `?expand=${encodeURIComponent(value)}`;
     expectInvalid(await app.get(`/items${query}`), '/items', fault);

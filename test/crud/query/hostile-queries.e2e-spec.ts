@@ -7,75 +7,27 @@ const SEED = Number(process.env.QUERY_SEED ?? 1);
 /** Random query strings. */
 const QUERIES = Number(process.env.QUERIES ?? 200);
 
-/** Query strings that the list of todos refuses, and the parameter that the answer names. */
-const REFUSED: readonly (readonly [query: string, parameter: string])[] = [
-  ['filter[$where]=sleep(1000)', 'filter[$where]'],
-  ['$where=1', '$where'],
-  ['title[$ne]=x', 'title[$ne]'],
-  ['title[regex]=.*', 'title[regex]'],
-  ['title[$regex]=(a%2B)%2B$', 'title[$regex]'],
-  ['title[__proto__]=x', 'title[__proto__]'],
-  ['title[constructor]=x', 'title[constructor]'],
-  ['title[toString]=x', 'title[toString]'],
-  ['__proto__[x]=1', '__proto__[x]'],
-  ['__proto__=1', '__proto__'],
-  ['constructor=1', 'constructor'],
-  ['hasOwnProperty=1', 'hasOwnProperty'],
-  ['sort=$natural', 'sort'],
-  ['sort=__proto__', 'sort'],
-  ['sort=', 'sort'],
-  ['sort=title,title', 'sort'],
-  ['sort=TITLE', 'sort'],
-  ['sort=%20title', 'sort'],
-  ['sort[title]=1', 'sort[title]'],
-  ['fields=%2B__v', 'fields'],
-  ['fields=__v', 'fields'],
-  ['fields=-title', 'fields'],
-  ['fields=title.0', 'fields'],
-  ['fields=$where', 'fields'],
-  ['fields[]=title', 'fields[]'],
-  ['title[]=x', 'title[]'],
-  ['title[ne][ne]=x', 'title[ne][ne]'],
-  ['title[ne=x', 'title[ne'],
-  ['title]ne[=x', 'title]ne['],
-  ['[title]=x', '[title]'],
-  ['title.length[eq]=3', 'title.length[eq]'],
-  ['title.$ne=x', 'title.$ne'],
-  ['title[EQ]=x', 'title[EQ]'],
-  ['Title=x', 'Title'],
-  ['tıtle=x', 'tıtle'],
-  ['ｔｉｔｌｅ=x', 'ｔｉｔｌｅ'],
-  ['title%00=x', 'title\0'],
-  ['title%20=x', 'title '],
-  ['title%0A[eq]=x', 'title\n[eq]'],
-  ['=x', ''],
-  ['title=a&title=b', 'title'],
-  ['title[in]=a&title[in]=b', 'title[in]'],
-  ['limit=1&limit=1', 'limit'],
-  ['limit=1;offset=2', 'limit'],
-  ['description=x', 'description'],
-  ['__v=0', '__v'],
-  ['__v[gt]=0', '__v[gt]'],
-  ['_id=7', '_id'],
-  ['_id[gt]=000000000000000000000000', '_id[gt]'],
-  ['_id[in]=000000000000000000000000,', '_id[in]'],
-  ['completed=1', 'completed'],
-  ['completed=TRUE', 'completed'],
-  ['completed=', 'completed'],
-  ['completed[in]=true', 'completed[in]'],
-  ['dueAt=tomorrow', 'dueAt'],
-  ['dueAt=2026-01-01', 'dueAt'],
-  ['dueAt=2026-02-30T00:00:00Z', 'dueAt'],
-  ['dueAt[gt]=0', 'dueAt[gt]'],
-  ['dueAt=2026-01-01T00:00:00+01:00', 'dueAt'],
-  ['dueAt[contains]=2026', 'dueAt[contains]'],
-  ['title[exists]=1', 'title[exists]'],
-  ['title[exists]=', 'title[exists]'],
-  [`title[in]=${'a,'.repeat(100)}`, 'title[in]'],
-  [`title[contains]=${'a'.repeat(1_001)}`, 'title[contains]'],
-  [`title[startsWith]=${encodeURIComponent('😀'.repeat(1_001))}`, 'title[startsWith]'],
-  [`title${'['.repeat(1_000)}${']'.repeat(1_000)}=x`, `title${'['.repeat(1_000)}${']'.repeat(1_000)}`],
-  [`title${'[a]'.repeat(1_000)}=x`, `title${'[a]'.repeat(1_000)}`],
+/** Query strings that the list of todos refuses, each by the name of its first parameter. */
+const REFUSED = [
+  ...`
+    filter[$where]=sleep(1000) $where=1 title[$ne]=x title[regex]=.* title[$regex]=(a%2B)%2B$
+    title[__proto__]=x title[constructor]=x title[toString]=x __proto__[x]=1 __proto__=1 constructor=1
+    hasOwnProperty=1 sort=$natural sort=__proto__ sort= sort=title,title sort=TITLE sort=%20title
+    sort[title]=1 fields=%2B__v fields=__v fields=-title fields=title.0 fields=$where fields[]=title
+    title[]=x title[ne][ne]=x title[ne=x title]ne[=x [title]=x title.length[eq]=3 title.$ne=x
+    title[EQ]=x Title=x tıtle=x ｔｉｔｌｅ=x title%00=x title%20=x title%0A[eq]=x =x title=a&title=b
+    title[in]=a&title[in]=b limit=1&limit=1 limit=1;offset=2 description=x __v=0 __v[gt]=0 _id=7
+    _id[gt]=000000000000000000000000 _id[in]=000000000000000000000000, completed=1 completed=TRUE
+    completed= completed[in]=true dueAt=tomorrow dueAt=2026-01-01 dueAt=2026-02-30T00:00:00Z dueAt[gt]=0
+    dueAt=2026-01-01T00:00:00+01:00 dueAt[contains]=2026 title[exists]=1 title[exists]=
+  `
+    .trim()
+    .split(/\s+/),
+  `title[in]=${'a,'.repeat(100)}`,
+  `title[contains]=${'a'.repeat(1_001)}`,
+  `title[startsWith]=${encodeURIComponent('😀'.repeat(1_001))}`,
+  `title${'['.repeat(1_000)}${']'.repeat(1_000)}=x`,
+  `title${'[a]'.repeat(1_000)}=x`,
 ];
 
 /** Query strings that are refused as a whole, by their form. */
@@ -108,7 +60,8 @@ describe('hostile queries', () => {
     expect(text.length).toBeLessThan(20_000);
   }
 
-  it.each(REFUSED)('%.80s is a 400 that names the parameter', async (query, parameter) => {
+  it.each(REFUSED)('%.80s is a 400 that names the parameter', async (query) => {
+    const parameter = decodeURIComponent(query.split('=', 1)[0] ?? '');
     const response = await raw(encodeURI(query).replaceAll('%25', '%'));
     expectProblem(response, 400);
     const named = (response.body.errors as { parameter: string }[]).map((error) => error.parameter);
