@@ -37,25 +37,15 @@ class LetThrough implements CanActivate, NestInterceptor {
 
 /** How each action is asked for. */
 export const ACTIONS = {
-  list: { method: 'GET', handler: 'list', path: '', route: (path: string) => Get(path) },
-  page: { method: 'GET', handler: 'list', path: '?limit=50', route: (path: string) => Get(path) },
-  archived: {
-    method: 'GET',
-    handler: 'list',
-    path: '?archived=include',
-    route: (path: string) => Get(path),
-  },
-  count: { method: 'GET', handler: 'count', path: '/count', route: (path: string) => Get(path) },
-  get: { method: 'GET', handler: 'get', path: '/:id', route: (path: string) => Get(path) },
-  create: { method: 'POST', handler: 'create', path: '', route: (path: string) => Post(path) },
-  update: { method: 'PATCH', handler: 'update', path: '/:id', route: (path: string) => Patch(path) },
-  del: { method: 'DELETE', handler: 'del', path: '/:id', route: (path: string) => Delete(path) },
-  restore: {
-    method: 'POST',
-    handler: 'restore',
-    path: '/:id/restore',
-    route: (path: string) => Post(path),
-  },
+  list: { method: 'GET', handler: 'list', path: '', route: Get },
+  page: { method: 'GET', handler: 'list', path: '?limit=50', route: Get },
+  archived: { method: 'GET', handler: 'list', path: '?archived=include', route: Get },
+  count: { method: 'GET', handler: 'count', path: '/count', route: Get },
+  get: { method: 'GET', handler: 'get', path: '/:id', route: Get },
+  create: { method: 'POST', handler: 'create', path: '', route: Post },
+  update: { method: 'PATCH', handler: 'update', path: '/:id', route: Patch },
+  del: { method: 'DELETE', handler: 'del', path: '/:id', route: Delete },
+  restore: { method: 'POST', handler: 'restore', path: '/:id/restore', route: Post },
 } as const;
 
 /** Name of an action of the matrix. */
@@ -135,13 +125,8 @@ export const KINDS: Readonly<Record<string, Written>> = {
 };
 
 /** Writes decorators on a method, as the source would. */
-function write(
-  controller: Type<object>,
-  name: string,
-  written: MethodDecorator[],
-  params: ParameterDecorator[],
-) {
-  const target = controller.prototype as object;
+function write({ prototype }: Type, name: string, written: MethodDecorator[], params: ParameterDecorator[]) {
+  const target = prototype as object;
   params.forEach((decorator, index) => decorator(target, name, index));
   const descriptor = Object.getOwnPropertyDescriptor(target, name) as PropertyDescriptor;
   let current = descriptor;
@@ -160,6 +145,8 @@ export interface MatrixResource {
   /** Whether the OpenAPI document describes what an action answers. */
   documents: (action: MatrixAction) => boolean;
 }
+
+const pathOf = (action: MatrixAction) => ACTIONS[action].path;
 
 /** Overrides of every handler, each with the decorators of the kind. */
 function overriding(name: string, kind: Written): MatrixResource {
@@ -197,19 +184,12 @@ function overriding(name: string, kind: Written): MatrixResource {
     const decorators = kind.method?.(options, action, path.slice(1)) ?? [];
     write(Overriding, handler, decorators, kind.parameters?.(...(kind.pipes ?? []))[handler] ?? []);
   }
-  return {
-    options,
-    service,
-    controller: Overriding,
-    pathOf: (action) => ACTIONS[action].path,
-    documents: documentedBy(kind),
-  };
+  return { options, service, controller: Overriding, pathOf, documents: documentedBy(kind) };
 }
 
 /** A `@CrudAction` documents one object, not a list of them. */
-function documentedBy(kind: Written): (action: MatrixAction) => boolean {
-  return (action) => kind !== KINDS.CrudAction || ACTIONS[action].handler !== 'list';
-}
+const documentedBy = (kind: Written) => (action: MatrixAction) =>
+  kind !== KINDS.CrudAction || ACTIONS[action].handler !== 'list';
 
 /** Routes of the controller's own: below `own`, with the scope only or through the service's verbs. */
 function owning(name: string, kind: Written, through: 'scope' | 'service'): MatrixResource {
@@ -280,7 +260,7 @@ function decorated(name: string, kind: string): MatrixResource {
   const service = serviceOf(options);
   class Decorated extends CrudController(options, service) {}
   const controller = (CLASS_KINDS[kind]?.(Decorated) ?? Decorated) as Type<object>;
-  return { options, service, controller, pathOf: (action) => ACTIONS[action].path, documents: () => true };
+  return { options, service, controller, pathOf, documents: () => true };
 }
 
 /** The places where decorators may stand. */

@@ -8,7 +8,7 @@ import {
 import { HIDDEN } from '../support/private-notes.js';
 import { createPlainApp } from '../support/platforms.js';
 import { createResourceApp } from '../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { ACME, acme, GLOBEX, globex, tokenOf } from '../support/tenants.js';
 import type { TestApp, TestRequest } from '../support/test-app.js';
 import mongoose from 'mongoose';
 
@@ -22,10 +22,6 @@ const ACTION_NAMES = Object.keys(ACTIONS) as MatrixAction[];
 /** What the matrix needs of an application. */
 type Host = Pick<TestApp, 'url' | 'database' | 'request' | 'close'>;
 let app: Host;
-let tokens: Record<
-  'no token' | 'a token without tenant' | 'a foreign token' | 'an own token',
-  string | undefined
->;
 
 /** Each platform has resources of its own, since a controller is made for one application. */
 const PLATFORMS = ['the service', 'Express', 'Fastify'] as const;
@@ -43,29 +39,13 @@ async function start(platform: (typeof PLATFORMS)[number]): Promise<Host> {
 /** A live and an archived record of each tenant, as the store has them. */
 function seeds() {
   const shared = { createdAt: new Date(0), updatedAt: new Date(0), __v: 3, secret: HIDDEN };
+  const [mine, theirs] = [new ObjectId(ACME), new ObjectId(GLOBEX)];
+  const archived = { ...shared, deletedAt: new Date(1) };
   return [
-    {
-      _id: MINE,
-      text: 'of acme',
-      tenant: new ObjectId(ACME),
-      box: { label: 'a', secret: HIDDEN },
-      ...shared,
-    },
-    { _id: THEIRS, text: 'of globex', tenant: new ObjectId(GLOBEX), ...shared },
-    {
-      _id: MINE_ARCHIVED,
-      text: 'old of acme',
-      tenant: new ObjectId(ACME),
-      deletedAt: new Date(1),
-      ...shared,
-    },
-    {
-      _id: THEIRS_ARCHIVED,
-      text: 'old of globex',
-      tenant: new ObjectId(GLOBEX),
-      deletedAt: new Date(1),
-      ...shared,
-    },
+    { _id: MINE, text: 'of acme', tenant: mine, box: { label: 'a', secret: HIDDEN }, ...shared },
+    { _id: THEIRS, text: 'of globex', tenant: theirs, ...shared },
+    { _id: MINE_ARCHIVED, text: 'old of acme', tenant: mine, ...archived },
+    { _id: THEIRS_ARCHIVED, text: 'old of globex', tenant: theirs, ...archived },
   ];
 }
 
@@ -101,12 +81,8 @@ async function sendUnchecked(method: string, path: string, { body, token, header
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: JSON.parse(text) as Record<string, never>,
-  };
+  const { status, headers: answered } = response;
+  return { status, headers: answered, text, body: JSON.parse(text) as Record<string, never> };
 }
 
 /** Number of records that an answer counts or lists. */
@@ -127,26 +103,18 @@ const cells = PLATFORMS.flatMap((platform) =>
 );
 
 describe.each(PLATFORMS)('on %s', (platform) => {
-  beforeAll(async () => {
-    app = await start(platform);
-    tokens = {
-      'no token': undefined,
-      'a token without tenant': tokenOf(undefined, { sub: 'nobody' }),
-      'a foreign token': tokenOf(GLOBEX),
-      'an own token': tokenOf(ACME),
-    };
-  });
+  beforeAll(async () => void (app = await start(platform)));
   afterAll(() => app.close());
 
   describe.each(cells.filter((cell) => cell.platform === platform))(
     '$place: $action',
     ({ action, resource }) => {
       it.each([
-        ['no token', 401, 'UNAUTHENTICATED'],
-        ['a token without tenant', 403, 'TENANT_REQUIRED'],
-      ] as const)('refuses %s and changes nothing', async (caller, status, code) => {
+        ['no token', undefined, 401, 'UNAUTHENTICATED'],
+        ['a token without tenant', tokenOf(undefined, { sub: 'nobody' }), 403, 'TENANT_REQUIRED'],
+      ])('refuses %s and changes nothing', async (_caller, token, status, code) => {
         const stored = await seed(resource);
-        const response = await send(resource, action, { token: tokens[caller] });
+        const response = await send(resource, action, { token });
         expect([response.status, response.body.code]).toEqual([status, code]);
         expect(response.text).not.toMatch(/of acme|of globex|__v|known to the house/);
         expect(await stored()).toEqual(seeds());
@@ -154,7 +122,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
 
       it('shows and changes nothing of another tenant', async () => {
         const stored = await seed(resource);
-        const response = await send(resource, action, { token: tokens['a foreign token'] });
+        const response = await send(resource, action, { token: globex });
         expect(response.text).not.toMatch(/of acme|__v|known to the house/);
         const after = await stored();
         expect(of(ACME, after)).toEqual(of(ACME, seeds()));
@@ -165,7 +133,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
 
       it('serves its own tenant, and shows nothing hidden', async () => {
         const stored = await seed(resource);
-        const response = await send(resource, action, { token: tokens['an own token'] });
+        const response = await send(resource, action, { token: acme });
         expect(response.status).toBeGreaterThanOrEqual(200);
         expect(response.status).toBeLessThan(300);
         expect(response.text).not.toMatch(/of globex|__v|known to the house/);
@@ -195,7 +163,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
           ['a nested field that is hidden', { text: 'new', box: { secret: 'mine' } }],
         ])('takes no %s from a body', async (_fault, body) => {
           const stored = await seed(resource);
-          const response = await send(resource, action, { token: tokens['an own token'], body });
+          const response = await send(resource, action, { token: acme, body });
           expect([response.status, response.body.code]).toEqual([400, 'VALIDATION_FAILED']);
           expect(await stored()).toEqual(seeds());
         });

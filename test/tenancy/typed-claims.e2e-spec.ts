@@ -53,8 +53,7 @@ type Name = keyof typeof TYPES;
 const NAMES = Object.keys(TYPES) as Name[];
 
 class NoteInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 function noteOf(name: string, type: unknown): Type<object> {

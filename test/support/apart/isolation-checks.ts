@@ -57,12 +57,8 @@ export class IsolationChecks {
     protected readonly random: Random,
   ) {}
 
-  protected async send(
-    method: string,
-    { path, caller }: Operation,
-    suffix: string,
-    parts: Parts,
-  ): Promise<Answer> {
+  protected async send(method: string, at: Operation, suffix: string, parts: Parts): Promise<Answer> {
+    const { path, caller } = at;
     const { body, archived, key, tag, headers } = parts;
     const sent = typeof body === 'object' ? JSON.stringify(body) : body;
     const response = await fetch(`${this.app.url}${path}${suffix}`, {
@@ -95,7 +91,7 @@ export class IsolationChecks {
     archived: Archived,
     sent: string,
     answer: Answer,
-  ): void {
+  ) {
     // The text of a cursor says nothing: any letters may come together in it.
     const text = answer.text.replaceAll(/"(?:next|prev)":"[^"]*"/g, '');
     for (const [word] of text.matchAll(/w\d+x/g)) {
@@ -125,12 +121,8 @@ export class IsolationChecks {
     if (!isTrue) this.faults.push(`Not so: ${what}; but ${status} ${text.slice(0, 300)}`);
   }
 
-  protected expectStatus(
-    action: string,
-    { path, caller }: Operation,
-    answer: Answer,
-    ...statuses: number[]
-  ): void {
+  protected expectStatus(action: string, at: Operation, answer: Answer, ...statuses: number[]): void {
+    const { path, caller } = at;
     const what = `${action} of ${path} by ${caller.tenant}/${caller.sub} is ${statuses.join(' or ')}`;
     this.expect(statuses.includes(answer.status), what, answer);
   }
@@ -180,11 +172,8 @@ export class IsolationChecks {
     const misreference = body && this.model.misreference(surface.name, caller, body);
     const missing = isArchiving && tag !== undefined ? 412 : isPost ? 200 : 404;
     const there = [misreference ?? 200, ...stale];
-    const statuses = refusal
-      ? [refusal]
-      : isThere
-        ? there
-        : [missing, ...(misreference ? [misreference] : [])];
+    const absent = [missing, ...(misreference ? [misreference] : [])];
+    const statuses = refusal ? [refusal] : isThere ? there : absent;
     this.expectStatus(`${action} of ${target.id}`, operation, answer, ...statuses);
     if (answer.status !== 200 || !isThere || refusal) return;
     if (body) {

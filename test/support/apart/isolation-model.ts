@@ -132,14 +132,8 @@ export class IsolationModel {
         const found = stored.get(id);
         stored.delete(id);
         const asStored = (field: string) => (found?.[field] === undefined ? undefined : String(found[field]));
-        const expected = [
-          word,
-          isArchived,
-          owned.tenant,
-          owned.owner,
-          owned.vault ?? references.vault,
-          references.keeper,
-        ];
+        const { tenant, owner, vault = references.vault } = owned;
+        const expected = [word, isArchived, tenant, owner, vault, references.keeper];
         const actual = [
           ...[asStored(text), archive !== undefined && found?.[archive] !== undefined],
           ...['tenant', 'owner', 'vault', 'keeper'].map(asStored),

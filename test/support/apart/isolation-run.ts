@@ -45,20 +45,9 @@ export class IsolationRun extends IsolationWrites {
 
   async carryOut(operations: number): Promise<void> {
     const actions = {
-      create: 14,
-      page: 10,
-      list: 6,
-      count: 6,
-      find: 14,
-      get: 14,
-      update: 14,
-      del: 6,
-      restore: 4,
-      bulk: 5,
-      import: 3,
-      replay: 4,
-      cursor: 6,
-    } as const;
+      ...({ create: 14, page: 10, list: 6, count: 6, find: 14, get: 14, update: 14, del: 6 } as const),
+      ...({ restore: 4, bulk: 5, import: 3, replay: 4, cursor: 6 } as const),
+    };
     const drawn = Object.entries(actions).flatMap(([name, weight]) => Array<string>(weight).fill(name));
     while (this.number < operations) {
       this.number++;
@@ -107,49 +96,44 @@ export class IsolationRun extends IsolationWrites {
     if (this.cursors.length === 0) return;
     const { list, space, surface, archived, text } = this.random.pick(this.cursors);
     const [path = '', query = ''] = list.split('?');
-    const operation = {
-      surface,
-      caller,
-      path,
-      ...(surface.name === 'cards' && { vault: path.split('/')[2] }),
-    };
+    const vault = surface.name === 'cards' && { vault: path.split('/')[2] };
+    const operation = { surface, caller, path, ...vault };
     const answer = await this.send('GET', operation, `?${query}&after=${text}`, { archived });
     const isOwn = this.spaceOf(operation, archived) === space;
-    this.expectStatus(
-      'cursor',
-      operation,
-      answer,
-      this.refusal(operation, false, archived) ?? (isOwn ? 200 : 400),
-    );
+    const expected = this.refusal(operation, false, archived) ?? (isOwn ? 200 : 400);
+    this.expectStatus('cursor', operation, answer, expected);
   }
 
   private async count(operation: Operation): Promise<void> {
     const archived = this.archivedFor(operation.surface);
-    const answer = await this.send('GET', operation, `/count?${queryOf({ archived })}`, { archived });
-    if (!this.expectLetIn('count', operation, answer, archived)) return;
-    const { surface, caller, vault } = operation;
-    const { length } = this.model.readable(surface, caller, archived, vault);
-    this.expect(answer.body.count === length, `count ${length} of ${operation.path}`, answer);
+    await this.countOf('count', operation, {}, archived, () => true);
+  }
+
+  private async countOf(
+    action: string,
+    operation: Operation,
+    query: Search[0],
+    archived: Archived,
+    named: Search[1],
+  ): Promise<void> {
+    const suffix = `/count?${queryOf({ ...query, archived })}`;
+    const answer = await this.send('GET', operation, suffix, { archived });
+    if (!this.expectLetIn(action, operation, answer, archived)) return;
+    const { surface, caller, vault, path } = operation;
+    const { length } = this.model.readable(surface, caller, archived, vault).filter(named);
+    this.expect(answer.body.count === length, `count ${length} of ${path}`, answer);
   }
 
   /** Looks for a record, of whomever, by its word or its identifier, in a list or in a count. */
   private async find(operation: Operation): Promise<void> {
-    const { surface, caller, vault } = operation;
+    const { surface } = operation;
     const target = this.targetOf(surface.name);
     if (!target) return;
     const archived = this.archivedFor(surface);
     const [query, named] = this.random.pick([...this.searchesFor(target), ...this.scopeSearches(surface)]);
-    if (this.random.chance(0.7)) {
-      const answer = await this.read(operation, { ...query, archived });
-      this.expectRecords('find', operation, answer, archived, named);
-      return;
-    }
-    const answer = await this.send('GET', operation, `/count?${queryOf({ ...query, archived })}`, {
-      archived,
-    });
-    if (!this.expectLetIn('find', operation, answer, archived)) return;
-    const found = this.model.readable(surface, caller, archived, vault).filter(named);
-    this.expect(answer.body.count === found.length, `count ${found.length} of what is named`, answer);
+    if (!this.random.chance(0.7)) return this.countOf('find', operation, query, archived, named);
+    const answer = await this.read(operation, { ...query, archived });
+    this.expectRecords('find', operation, answer, archived, named);
   }
 
   private searchesFor({ id, name, word }: ModelRecord): Search[] {

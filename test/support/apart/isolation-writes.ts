@@ -36,10 +36,8 @@ export abstract class IsolationWrites extends IsolationChecks {
     const surface = SURFACES.find(
       ({ path }) => path.split('/').length === keyed.path.split('/').length && path.startsWith(`/${root}`),
     ) as Surface;
-    await this.sendKeyed(
-      { surface, caller, path: keyed.path, ...(surface.name === 'cards' && { vault }) },
-      keyed,
-    );
+    const at = { path: keyed.path, ...(surface.name === 'cards' && { vault }) };
+    await this.sendKeyed({ surface, caller, ...at }, keyed);
   }
 
   /** A key has an answer for those who share it, and for nobody else. */
@@ -50,11 +48,8 @@ export abstract class IsolationWrites extends IsolationChecks {
     const known = this.kept.get(`${key} ${path} ${space}`);
     const isReplayed = answer.headers.has('idempotency-replayed');
     const isTurnedAway = this.model.refusal(surface.name, caller, true) !== undefined;
-    this.expect(
-      isReplayed === (known !== undefined && !isTurnedAway),
-      `${key} of ${space} is replayed to whom it belongs`,
-      answer,
-    );
+    const isRight = isReplayed === (known !== undefined && !isTurnedAway);
+    this.expect(isRight, `${key} of ${space} is replayed to whom it belongs`, answer);
     if (!isReplayed) {
       this.expectCreated(operation, body, answer);
       if (!isTurnedAway) this.kept.set(`${key} ${path} ${space}`, answer);
@@ -85,12 +80,8 @@ export abstract class IsolationWrites extends IsolationChecks {
     const restoring = { surface, caller: operation.caller, path: surface.path };
     const answer = await this.send('POST', restoring, `/${target.id}/restore`, {});
     const isArchived = target.isArchived && this.model.isOwn(target, operation.caller);
-    this.expectStatus(
-      'restore',
-      restoring,
-      answer,
-      this.refusal(restoring, true) ?? (isArchived ? 200 : 404),
-    );
+    const expected = this.refusal(restoring, true) ?? (isArchived ? 200 : 404);
+    this.expectStatus('restore', restoring, answer, expected);
     if (answer.status === 200) target.isArchived = false;
   }
 
@@ -109,13 +100,10 @@ export abstract class IsolationWrites extends IsolationChecks {
       ]);
     });
     if (items.length === 0) return;
-    const answer = await this.send('POST', operation, '/bulk', {
-      body: { operations: items.map(({ sent }) => sent) },
-    });
-    if (answer.status !== 200) {
-      this.expectStatus('bulk', operation, answer, this.refusal(operation, true) ?? 200);
-      return;
-    }
+    const operations = items.map(({ sent }) => sent);
+    const answer = await this.send('POST', operation, '/bulk', { body: { operations } });
+    if (answer.status !== 200)
+      return this.expectStatus('bulk', operation, answer, this.refusal(operation, true) ?? 200);
     for (const [i, { action, target, body }] of items.entries()) {
       const result = answer.body.results[i] as { status: number; _id?: string };
       const one = { ...answer, status: result.status, body: result };
@@ -128,14 +116,10 @@ export abstract class IsolationWrites extends IsolationChecks {
     if (!operation.surface.batches.includes('import')) return;
     const bodies = this.random.list(1, 4, () => this.body(operation));
     const body = bodies.map((each) => JSON.stringify(each)).join('\n');
-    const answer = await this.send('POST', operation, '/import', {
-      body,
-      headers: { 'Content-Type': 'application/x-ndjson' },
-    });
-    if (answer.status !== 200) {
-      this.expectStatus('import', operation, answer, this.refusal(operation, true) ?? 200);
-      return;
-    }
+    const headers = { 'Content-Type': 'application/x-ndjson' };
+    const answer = await this.send('POST', operation, '/import', { body, headers });
+    if (answer.status !== 200)
+      return this.expectStatus('import', operation, answer, this.refusal(operation, true) ?? 200);
     const results = answer.text.split('\n').filter(Boolean);
     for (const [i, each] of bodies.entries()) {
       const result = JSON.parse(results[i] ?? '{}') as { status: number };

@@ -16,31 +16,10 @@ type Parameters = Record<string, string>;
 const ARCHIVED = [undefined, 'only', 'include'] as const;
 const NO_VALUE = ['', 'no such value', '000000000000000000000000', '2020-01-01T00:00:00Z', '3', 'true'];
 const MALFORMED: readonly Parameters[] = [
-  { limit: '0' },
-  { offset: '-1' },
-  { limit: '5', after: 'x' },
-  { before: 'x', offset: '1' },
-  { sort: 'secret' },
-  { sort: '-__v' },
-  { secret: 'tea' },
-  { 'secret[startsWith]': 'tea' },
-  { __v: '1' },
-  { _words: 'tea' },
-  { 'box.secret': 'tea' },
-  { 'name[regex]': '.*' },
-  { _id: '7' },
-  { fields: 'secret' },
-  { fields: '_words' },
-  { expand: 'tenant' },
-  { q: '"' },
-  { q: '-tea' },
-  { archived: 'yes' },
-  { archived: '' },
-  { count: 'all', limit: '2' },
-  { formerly: 'tea' },
-  { 'fee[gte]': '3' },
-  { sort: 'fee' },
-];
+  'limit=0 offset=-1 limit=5&after=x before=x&offset=1 sort=secret sort=-__v secret=tea secret[startsWith]=tea',
+  '__v=1 _words=tea box.secret=tea name[regex]=.* _id=7 fields=secret fields=_words expand=tenant q=" q=-tea',
+  'archived=yes archived= count=all&limit=2 formerly=tea fee[gte]=3 sort=fee',
+].flatMap((queries) => queries.split(' ').map((query) => Object.fromEntries(new URLSearchParams(query))));
 
 /** Makes requests from all that two databases hold, seen or not. */
 export class Requests {

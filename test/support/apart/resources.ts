@@ -19,135 +19,84 @@ import { createResourceApp } from '../resource-app.js';
 import type { TestApp } from '../test-app.js';
 
 class KeeperInput {
-  @IsText({ min: 1, max: 200 })
-  name!: string;
-
-  @IsWholeNumber({ min: 0, max: 9, optional: true })
-  level?: number;
+  @IsText({ min: 1, max: 200 }) name!: string;
+  @IsWholeNumber({ min: 0, max: 9, optional: true }) level?: number;
 }
 
 /** Of one tenant, hidden in part; vaults and cards refer to it. */
 @Schema({ timestamps: true })
 class Keeper extends KeeperInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop({ type: String, select: false })
-  secret?: string;
+  @IsIdentifier() tenant!: string;
+  @Prop({ type: String, select: false }) secret?: string;
 }
 
 class Box {
-  @IsText({ max: 40, optional: true })
-  label?: string;
-
-  @Prop({ type: String, select: false })
-  secret?: string;
+  @IsText({ max: 40, optional: true }) label?: string;
+  @Prop({ type: String, select: false }) secret?: string;
 }
 
 class VaultInput {
-  @IsText({ min: 1, max: 200 })
-  name!: string;
-
-  @IsTextList({ maxEntries: 5, entry: { max: 40 }, optional: true })
-  tags?: string[];
-
-  @IsWholeNumber({ min: 0, max: 9, optional: true })
-  level?: number;
-
-  @IsTimestamp({ optional: true })
-  dueAt?: Date;
-
-  @IsNested(() => Box, { optional: true })
-  box?: Box;
-
-  @IsReference(() => Keeper, { optional: true })
-  keeper?: string;
-
-  @IsText({ min: 1, max: 40, optional: true })
-  code?: string;
+  @IsText({ min: 1, max: 200 }) name!: string;
+  @IsTextList({ maxEntries: 5, entry: { max: 40 }, optional: true }) tags?: string[];
+  @IsWholeNumber({ min: 0, max: 9, optional: true }) level?: number;
+  @IsTimestamp({ optional: true }) dueAt?: Date;
+  @IsNested(() => Box, { optional: true }) box?: Box;
+  @IsReference(() => Keeper, { optional: true }) keeper?: string;
+  @IsText({ min: 1, max: 40, optional: true }) code?: string;
 }
 
 /** Of one tenant, with an archive, cards below it, a value unique in its tenant, and every kind of write. */
 @Schema({ timestamps: true })
 class Vault extends VaultInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop({ type: Date })
-  closedAt?: Date;
-
-  @Prop({ type: String, select: false })
-  secret?: string;
+  @IsIdentifier() tenant!: string;
+  @Prop({ type: Date }) closedAt?: Date;
+  @Prop({ type: String, select: false }) secret?: string;
 }
 
 class CardInput {
-  @IsText({ min: 1, max: 200 })
-  name!: string;
-
-  @IsReference(() => Keeper, { optional: true })
-  keeper?: string;
+  @IsText({ min: 1, max: 200 }) name!: string;
+  @IsReference(() => Keeper, { optional: true }) keeper?: string;
 }
 
 /** What clients see of a card. */
 class CardView extends CardInput {
-  @IsReference(() => Vault)
-  vault!: string;
+  @IsReference(() => Vault) vault!: string;
 }
 
 /** Below a vault, shown in part by a class. */
 @Schema({ timestamps: true })
 class Card extends CardInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @IsReference(() => Vault)
-  vault!: string;
-
-  @Prop({ type: String })
-  secret?: string;
+  @IsIdentifier() tenant!: string;
+  @IsReference(() => Vault) vault!: string;
+  @Prop({ type: String }) secret?: string;
 }
 
 class DiaryInput {
-  @IsText({ min: 1, max: 200 })
-  name!: string;
+  @IsText({ min: 1, max: 200 }) name!: string;
 }
 
 /** Of one person of a tenant. */
 @Schema({ timestamps: true })
 class Diary extends DiaryInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop()
-  owner!: string;
+  @IsIdentifier() tenant!: string;
+  @Prop() owner!: string;
 }
 
 class NoticeInput {
-  @IsText({ min: 1, max: 200 })
-  name!: string;
-
-  @IsReference(() => Vault, { optional: true })
-  vault?: string;
-
-  @IsReference(() => Diary, { optional: true })
-  diary?: string;
+  @IsText({ min: 1, max: 200 }) name!: string;
+  @IsReference(() => Vault, { optional: true }) vault?: string;
+  @IsReference(() => Diary, { optional: true }) diary?: string;
 }
 
 /** Everybody's to read unless it is withdrawn, and each tenant's to write. */
 @Schema({ timestamps: true })
 class Notice extends NoticeInput {
-  @IsIdentifier()
-  tenant!: string;
-
-  @Prop({ type: Boolean })
-  withdrawn?: boolean;
+  @IsIdentifier() tenant!: string;
+  @Prop({ type: Boolean }) withdrawn?: boolean;
 
   /** Shown to its own tenant only. */
-  @Prop({ type: Number })
-  fee?: number;
-
-  @Prop({ type: String, select: false })
-  secret?: string;
+  @Prop({ type: Number }) fee?: number;
+  @Prop({ type: String, select: false }) secret?: string;
 }
 
 /** The schema of an entity in which no two records of a tenant share a value. */

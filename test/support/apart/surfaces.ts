@@ -29,96 +29,92 @@ export interface Surface {
 /** A record as it is stored. */
 export type Stored = Readonly<Record<string, unknown>>;
 
+/** Fields by their kinds, each with its names in one text. */
+const kinds = (names: Partial<Record<keyof typeof OPERATORS, string>>): Surface['filters'] =>
+  Object.fromEntries(
+    Object.entries(names).flatMap(([kind, fields]) => fields.split(' ').map((field) => [field, kind])),
+  ) as Surface['filters'];
+
+const PLAIN = { expand: [], batches: [], text: 'name' } as const;
+
 export const SURFACES: readonly Surface[] = [
   {
+    ...PLAIN,
     name: 'posts',
     path: '/posts/api',
-    filters: {
-      _id: 'identifier',
-      title: 'string',
-      tags: 'string',
-      tenant: 'identifier',
-      createdAt: 'timestamp',
-      updatedAt: 'timestamp',
-      deletedAt: 'timestamp',
-    },
+    filters: kinds({
+      identifier: '_id tenant',
+      string: 'title tags',
+      timestamp: 'createdAt updatedAt deletedAt',
+    }),
     orders: ['-createdAt', '-updatedAt', 'title', '-deletedAt'],
     fields: ['_id', 'title', 'content', 'tags', 'tenant', 'deletedAt', 'createdAt'],
-    expand: [],
     archive: 'deletedAt',
-    batches: [],
     text: 'title',
   },
   {
+    ...PLAIN,
     name: 'todos',
     path: '/todos',
-    filters: { _id: 'identifier', title: 'string', completed: 'boolean', createdAt: 'timestamp' },
+    filters: kinds({ identifier: '_id', string: 'title', boolean: 'completed', timestamp: 'createdAt' }),
     orders: ['-createdAt', '-updatedAt', 'title', 'completed,dueAt'],
     fields: ['_id', 'title', 'completed'],
-    expand: [],
     batches: ['bulk', 'import'],
     text: 'title',
   },
   {
+    ...PLAIN,
     name: 'keepers',
     path: '/keepers',
-    filters: { _id: 'identifier', name: 'string', level: 'number', tenant: 'identifier' },
+    filters: kinds({ identifier: '_id tenant', string: 'name', number: 'level' }),
     orders: ['-createdAt', 'name', 'level'],
     fields: ['_id', 'name', 'level', 'tenant'],
-    expand: [],
     batches: ['bulk'],
-    text: 'name',
   },
   {
+    ...PLAIN,
     name: 'vaults',
     path: '/vaults',
-    filters: {
-      _id: 'identifier',
-      name: 'string',
-      tags: 'string',
-      level: 'number',
-      dueAt: 'timestamp',
-      'box.label': 'string',
-      keeper: 'identifier',
-      tenant: 'identifier',
-      closedAt: 'timestamp',
-    },
+    filters: kinds({
+      identifier: '_id keeper tenant',
+      string: 'name tags box.label',
+      number: 'level',
+      timestamp: 'dueAt closedAt',
+    }),
     orders: ['-createdAt', 'name', 'level,-dueAt', '-closedAt'],
     fields: ['_id', 'name', 'box', 'keeper', 'closedAt', 'level'],
     expand: ['keeper'],
     archive: 'closedAt',
     batches: ['bulk', 'import'],
-    text: 'name',
   },
   {
+    ...PLAIN,
     name: 'cards',
     path: '/vaults/:vaultId/cards',
-    filters: { _id: 'identifier', name: 'string', keeper: 'identifier' },
+    filters: kinds({ identifier: '_id keeper', string: 'name' }),
     orders: ['-createdAt', 'name'],
     fields: ['_id', 'name', 'keeper', 'vault'],
     expand: ['keeper', 'vault', 'keeper,vault'],
     batches: ['bulk', 'import'],
-    text: 'name',
   },
   {
+    ...PLAIN,
     name: 'diaries',
     path: '/diaries',
-    filters: { _id: 'identifier', name: 'string', owner: 'string', tenant: 'identifier' },
+    filters: kinds({ identifier: '_id tenant', string: 'name owner' }),
     orders: ['-createdAt', 'name'],
     fields: ['_id', 'name', 'owner'],
-    expand: [],
     batches: ['import'],
-    text: 'name',
   },
   {
+    ...PLAIN,
     name: 'notices',
     path: '/notices',
-    filters: { _id: 'identifier', name: 'string', vault: 'identifier' },
+    filters: kinds({ identifier: '_id vault', string: 'name' }),
     orders: ['-createdAt', 'name', '-updatedAt'],
     fields: ['_id', 'name', 'vault', 'diary', 'fee'],
     expand: ['vault', 'diary', 'vault,diary'],
     batches: ['bulk'],
-    text: 'name',
   },
 ];
 
