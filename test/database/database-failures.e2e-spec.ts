@@ -7,7 +7,7 @@ import { freshDatabaseUri } from '../support/mongodb.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
 import { type ProxyMode, TcpProxy } from '../support/tcp-proxy.js';
-import { ACME, tokenOf } from '../support/tenants.js';
+import { acme } from '../support/tenants.js';
 import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
 
 /** More than the driver's pool has connections. */
@@ -36,14 +36,12 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
   const uri = freshDatabaseUri();
   let proxy: TcpProxy;
   let app: TestApp;
-  let token: string;
 
   beforeAll(async () => {
     proxy = await TcpProxy.before(uri);
     // Enough for the crowd: what waits for its turn is another matter.
     const env = { MONGODB_URI: proxy.through(uri), TODOS_API: form, MAX_RUNNING_REQUESTS: '2000' };
     app = await createTestApp({ env });
-    token = tokenOf(ACME);
   });
   beforeEach(async () => {
     await proxy.turn('pass');
@@ -71,9 +69,9 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
       [todo, () => app.del(todo)],
       ['/posts/api', () => app.get('/posts/api')],
       ['/posts/api/count', () => app.get('/posts/api/count')],
-      ['/posts/api', () => app.post('/posts/api', { title }, { token })],
-      [post, () => app.patch(post, { title }, { token })],
-      [post, () => app.del(post, { token })],
+      ['/posts/api', () => app.post('/posts/api', { title }, { token: acme })],
+      [post, () => app.patch(post, { title }, { token: acme })],
+      [post, () => app.del(post, { token: acme })],
       ['/health/ready', () => app.get('/health/ready')],
     ];
   }

@@ -1,34 +1,29 @@
 /** @slow */
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import type { Variables } from '../../src/config/index.js';
 import { eventually } from '../support/eventually.js';
-import { buildService, ServiceProcess } from '../support/service-process.js';
+import { RawConnection } from '../support/raw-http.js';
+import { type ServiceProcess, useServices } from '../support/service-process.js';
 import { TEST_SECRET } from '../support/tenants.js';
 
 describe('without MONGODB_URI, the service', () => {
-  let folder: string;
-  const started: ServiceProcess[] = [];
+  const services = useServices();
+  const inFolder = (...names: string[]) => join(services.folder, ...names);
+  const start = (limit?: string) => services.start({}, limit);
 
-  beforeAll(() => buildService(), 60_000);
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'service-'));
-  });
-  afterEach(async () => {
-    for (const service of started.splice(0)) {
-      service.signal('SIGKILL');
-      await service.ended();
-    }
-    rmSync(folder, { recursive: true, force: true });
-  });
+  /** A process that ends at its start, with 1 and one line. */
+  async function failure(env: Variables = {}, limit?: string, entry = 'main') {
+    const own = { DATA_DIR: services.folder, JWT_SECRET: TEST_SECRET, PORT: '0', ...env };
+    const ended = await services.spawn(own, [`dist/bundle/${entry}.js`], limit).ended();
+    return [ended.code, ended.stderr];
+  }
 
-  async function start(limit?: string): Promise<{ service: ServiceProcess; url: string }> {
-    const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' }, undefined, limit);
-    started.push(service);
-    return { service, url: await service.url() };
+  async function stop({ service }: { service: ServiceProcess }, signal: NodeJS.Signals = 'SIGTERM') {
+    service.signal(signal);
+    return service.ended();
   }
 
   function post(url: string, title: string): Promise<Response> {
@@ -42,6 +37,12 @@ describe('without MONGODB_URI, the service', () => {
     return ((await response.json()) as { _id: string })._id;
   }
 
+  async function startWithTodo() {
+    const started = await start();
+    await create(started.url, 'Water the plants');
+    return started;
+  }
+
   async function titles(url: string): Promise<string[]> {
     const todos = (await (await fetch(`${url}/todos`)).json()) as { title: string }[];
     return todos.map(({ title }) => title);
@@ -51,7 +52,7 @@ describe('without MONGODB_URI, the service', () => {
     const { url } = await start();
     const ready = await fetch(`${url}/health/ready`);
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
-    expect(statSync(join(folder, 'mongodb')).mode & 0o077).toBe(0);
+    expect(statSync(inFolder('mongodb')).mode & 0o077).toBe(0);
   });
 
   it.each([
@@ -60,7 +61,7 @@ describe('without MONGODB_URI, the service', () => {
     ['has a file in the place of the folder of the database', '.', 'mongodb'],
     ['has a file in the place of the folder of the records', '.', 'mongodb/lmdb'],
   ])('does not start, and says so in one sentence, if DATA_DIR %s', async (_, path, inside) => {
-    const dir = resolve(folder, path);
+    const dir = resolve(services.folder, path);
     const place = join(dir, inside);
     if (path === 'file') writeFileSync(dir, '');
     if (path === '.') {
@@ -68,96 +69,58 @@ describe('without MONGODB_URI, the service', () => {
       writeFileSync(place, '');
     }
     for (const entry of ['main', 'worker']) {
-      const env = { DATA_DIR: dir, JWT_SECRET: TEST_SECRET, PORT: '0' };
-      const service = ServiceProcess.spawn(env, [`dist/bundle/${entry}.js`]);
-      started.push(service);
-      const { code, stderr } = await service.ended();
       const sentence =
         inside !== 'mongodb/lmdb'
           ? `DATA_DIR must be a folder that can be written; ${place} is not.\n`
           : expect.stringMatching(
               `^The folder ${dirname(place)} cannot hold the embedded database: .+ Name a folder that .+\n$`,
             );
-      expect([entry, code, stderr]).toEqual([entry, 1, sentence]);
+      expect(await failure({ DATA_DIR: dir }, undefined, entry)).toEqual([1, sentence]);
     }
   });
 
   it.each(['data.mdb', 'journal'])('ends with one line if %s is missing', async (file) => {
-    const { service, url } = await start();
-    await create(url, 'Water the plants');
-    service.signal('SIGTERM');
-    await service.ended();
-    rmSync(join(folder, 'mongodb', 'lmdb', file));
-    const env = { DATA_DIR: folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
-    const { code, stderr } = await ServiceProcess.spawn(env).ended();
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(
-        /^The data file .*data\.mdb cannot be opened: .* is missing.* Put a backup .*\n$/,
-      ),
-    ]);
+    await stop(await startWithTodo());
+    rmSync(inFolder('mongodb', 'lmdb', file));
+    const sentence = /^The data file .*data\.mdb cannot be opened: .* is missing.* Put a backup .*\n$/;
+    expect(await failure()).toEqual([1, expect.stringMatching(sentence)]);
   });
 
   it('ends with one line if the disk has no room for its data, also for data that are there', async () => {
-    const { service, url } = await start();
-    await create(url, 'Water the plants');
-    service.signal('SIGTERM');
-    await service.ended();
-    for (const dir of [folder, join(folder, 'new')]) {
-      const env = { DATA_DIR: dir, JWT_SECRET: TEST_SECRET, PORT: '0' };
-      const { code, stderr } = await ServiceProcess.spawn(env, undefined, '-f 0').ended();
-      const sentence = expect.stringMatching(
-        /^There is no room for the data \(\w+\)\. Free some space on .*\n$/,
-      );
-      expect([code, stderr]).toEqual([1, sentence]);
-    }
+    await stop(await startWithTodo());
+    const sentence = /^There is no room for the data \(\w+\)\. Free some space on .*\n$/;
+    for (const dir of [inFolder(), inFolder('new')])
+      expect(await failure({ DATA_DIR: dir }, '-f 0')).toEqual([1, expect.stringMatching(sentence)]);
     expect(await titles((await start()).url)).toEqual(['Water the plants']);
   });
 
   it('ends with one line if a byte of the journal is wrong, and goes on without a record that was cut short', async () => {
-    const { service, url } = await start();
-    await create(url, 'Water the plants');
-    service.signal('SIGKILL');
-    await service.ended();
-    const journal = join(folder, 'mongodb', 'lmdb', 'journal');
+    await stop(await startWithTodo(), 'SIGKILL');
+    const journal = inFolder('mongodb', 'lmdb', 'journal');
+    const sentence = /^The journal .* is damaged at byte .* Put a backup .*\n$/;
     const bytes = readFileSync(journal);
     for (const at of [0, bytes.length / 2, bytes.length - 1].map(Math.floor)) {
       const damaged = Buffer.from(bytes);
       damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
       writeFileSync(journal, damaged);
-      const env = { DATA_DIR: folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
-      const { code, stderr } = await ServiceProcess.spawn(env).ended();
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringMatching(/^The journal .* is damaged at byte .* Put a backup .*\n$/),
-      ]);
+      expect(await failure()).toEqual([1, expect.stringMatching(sentence)]);
     }
     writeFileSync(journal, Buffer.concat([bytes, bytes.subarray(34, 54)]));
     const again = await start();
     expect(await titles(again.url)).toEqual(['Water the plants']);
-    again.service.signal('SIGTERM');
-    const { stderr } = await again.service.ended();
-    expect(
-      stderr.match(/The journal .* was cut off at byte \d+ of \d+: what followed .* never acknowledged\./g),
-    ).toHaveLength(1);
+    const { stderr } = await stop(again);
+    const cut = /The journal .* was cut off at byte \d+ of \d+: what followed .* never acknowledged\./g;
+    expect(stderr.match(cut)).toHaveLength(1);
   });
 
   it('exits at once if the port is taken', async () => {
     const { port } = new URL((await start()).url);
-    const env = { DATA_DIR: join(folder, 'other'), PORT: port };
-    const { code, stderr } = await ServiceProcess.spawn(env).ended();
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringContaining(`PORT ${port} is in use by another process.`),
-    ]);
+    const sentence = expect.stringContaining(`PORT ${port} is in use by another process.`);
+    expect(await failure({ DATA_DIR: inFolder('other'), PORT: port })).toEqual([1, sentence]);
   });
 
   it('exits on SIGTERM, and the next start finds its data', async () => {
-    const { service, url } = await start();
-    await create(url, 'Water the plants');
-    service.signal('SIGTERM');
-    const { code, stderr } = await service.ended();
-    expect([code, stderr]).toEqual([0, '']);
+    expect(await stop(await startWithTodo())).toMatchObject({ code: 0, stderr: '' });
     expect(await titles((await start()).url)).toEqual(['Water the plants']);
   });
 
@@ -209,7 +172,6 @@ describe('without MONGODB_URI, the service', () => {
 
   it('goes on while clients hold as many connections as it may open files', async () => {
     const { url } = await start('-n 128');
-    const { hostname, port } = new URL(url);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const probe = async () => {
       const [response] = (await once(get(`${url}/health/live`, { agent }), 'response')) as [IncomingMessage];
@@ -217,11 +179,11 @@ describe('without MONGODB_URI, the service', () => {
       expect(response.statusCode).toBe(200);
     };
     await probe();
-    const idle = Array.from({ length: 200 }, () => connect(Number(port), hostname).on('error', () => {}));
-    await eventually(() => expect(idle.some(({ destroyed }) => destroyed)).toBe(true));
+    const idle = Array.from({ length: 200 }, () => new RawConnection(url));
+    await eventually(() => expect(idle.some(({ socket }) => socket.destroyed)).toBe(true));
     // It takes figures of itself every second.
     for (const begun = performance.now(); performance.now() - begun < 2_000;) await probe();
-    for (const socket of idle) socket.destroy();
+    for (const connection of idle) connection.close();
     await eventually(() => create(url, 'Water the plants'));
     agent.destroy();
   });
@@ -229,9 +191,8 @@ describe('without MONGODB_URI, the service', () => {
   it.each(['.', 'lmdb/data.mdb', 'lmdb/journal'])(
     'acknowledges nothing once %s of its files has been removed',
     async (path) => {
-      const { service, url } = await start();
-      await create(url, 'Water the plants');
-      rmSync(join(folder, 'mongodb', path), { recursive: true });
+      const { service, url } = await startWithTodo();
+      rmSync(inFolder('mongodb', path), { recursive: true });
       const response = await post(url, 'Feed the cat');
       expect(response.status).toBe(503);
       await service.says(/"reason":"The files of the database in [^"]*mongodb\/lmdb have been removed/);
@@ -245,13 +206,11 @@ describe('without MONGODB_URI, the service', () => {
       const id = await create(second.url, 'Water the plants');
       const reads = async (url: string) => expect((await fetch(`${url}/todos/${id}`)).status).toBe(200);
       await reads(first.url);
-      first.service.signal(signal);
-      await first.service.ended();
+      await stop(first, signal);
       await eventually(() => reads(second.url));
       const third = await start();
       await reads(third.url);
-      second.service.signal(signal);
-      await second.service.ended();
+      await stop(second, signal);
       await eventually(() => reads(third.url));
     },
     60_000,

@@ -5,7 +5,7 @@
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { expectProblem } from '../support/problems.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { createTestApp, type TestResponse, useTestApp } from '../support/test-app.js';
+import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
 
 const DETAIL = 'This query takes the database too long. Narrow its filter, or try again later.';
 
@@ -57,18 +57,24 @@ describe('a query that the database gives up on', () => {
 });
 
 describe('an unanswered query to a database that can be reached', () => {
-  it.each(['/todos', '/todos?limit=5', '/todos/count', '/todos?completed=true'])('GET %s', async (path) => {
-    const uri = freshDatabaseUri();
-    const proxy = await TcpProxy.before(uri);
-    const app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
+  const uri = freshDatabaseUri();
+  let proxy: TcpProxy;
+  let app: TestApp;
+  beforeAll(async () => {
+    proxy = await TcpProxy.before(uri);
+    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
     await app.post('/todos', { title: 'Before' });
     proxy.swallow(Buffer.from('\0todos\0'));
-    await expectTooSlow(() => app.get(path), path.split('?', 1)[0] ?? '');
-    // What is no query has nothing to narrow.
-    expect((await app.get('/todos/665f1c2ab7e3a90d4c8b4567')).body).toMatchObject({
-      code: 'DATABASE_UNAVAILABLE',
-    });
+  });
+  afterAll(async () => {
     await app.close();
     await proxy.close();
+  });
+
+  it.each(['/todos', '/todos?limit=5', '/todos/count', '/todos?completed=true'])('GET %s', async (path) => {
+    await expectTooSlow(() => app.get(path), path.split('?', 1)[0] ?? '');
+    // What is no query has nothing to narrow.
+    const one = await app.get('/todos/665f1c2ab7e3a90d4c8b4567');
+    expect(one.body).toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
   });
 });

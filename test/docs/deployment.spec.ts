@@ -40,12 +40,8 @@ const SECRETS: Record<string, Variables> = {
   metrics: { METRICS_TOKEN: '0'.repeat(64) },
 };
 const dockerfile = readFileSync('Dockerfile', 'utf8');
-const imageEnvironment = Object.fromEntries(
-  [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [
-    name,
-    value,
-  ]),
-) as Variables;
+const [, image = ''] = /^ENV (.*)$/m.exec(dockerfile) ?? [];
+const imageEnvironment = Object.fromEntries(image.split(' ').map((pair) => pair.split('='))) as Variables;
 
 /** The variables that a process reads; anything else would be a setting without effect. */
 function knownVariables(): Set<string> {
@@ -85,43 +81,25 @@ describe('the manifests for Kubernetes', () => {
     expect(typeProblems(manifests)).toEqual([]);
   });
 
-  it.each<[string, (spec: Fields, pod: Fields, container: Fields) => void, RegExp]>([
-    [
-      'an unknown field',
-      (_spec, pod) => (pod.terminationGracePeriod = 20),
-      /'"terminationGracePeriod"' does not exist in type 'PodSpec'/,
-    ],
-    [
-      'a field in the wrong place',
-      (spec) => (spec.containers = []),
-      /'"containers"' does not exist in type 'DeploymentSpec'/,
-    ],
-    [
-      'a value of another type',
-      (spec) => (spec.replicas = '3'),
-      /^"replicas": "3", Type 'string' is not assignable to type 'number'/,
-    ],
-    [
-      'a missing field',
-      (_spec, _pod, container) => delete container.name,
-      /Property 'name' is missing in type/,
-    ],
-  ])('would be refused for %s', (_fault, spoil, problem) => {
+  it('would be refused for an unknown kind or version, and a field that is wrong or missing', () => {
     const spoilt = structuredClone(find('Deployment', 'api')) as never as { spec: Fields };
+    Object.assign(spoilt.spec, { replicas: '3' });
     const pod = (spoilt.spec.template as { spec: Fields }).spec;
-    spoil(spoilt.spec, pod, (pod.containers as [Fields])[0]);
-    expect(typeProblems([spoilt as never])).toEqual([expect.stringMatching(problem)]);
-  });
-
-  it('would be refused for an unknown kind, or a version that there is not', () => {
+    pod.terminationGracePeriod = 20;
+    delete (pod.containers as [Fields])[0].name;
     const problems = typeProblems([
       { apiVersion: 'apps/v1', kind: 'Deploy' },
       { apiVersion: 'policy/v1beta1', kind: 'PodDisruptionBudget' },
+      spoilt as never,
     ]);
-    expect(problems).toEqual([
-      expect.stringContaining("'Deploy'"),
-      expect.stringContaining('policy/v1beta1'),
-    ]);
+    for (const problem of [
+      /'Deploy'/,
+      /policy\/v1beta1/,
+      /^"replicas": "3", Type 'string' is not assignable to type 'number'/,
+      /'"terminationGracePeriod"' does not exist in type 'PodSpec'/,
+      /Property 'name' is missing in type/,
+    ])
+      expect(problems).toContainEqual(expect.stringMatching(problem));
   });
 
   it.each([

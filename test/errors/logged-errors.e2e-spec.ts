@@ -10,9 +10,9 @@ import { describeError } from '../../src/common/errors/index.js';
 import { IsListOf, IsNested, IsNumber, IsText, schemaOf } from '../../src/common/fields/index.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
-import { createResourceApp, resourceRoot } from '../support/resource-app.js';
+import { resourceRoot, useResourceApp } from '../support/resource-app.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { createTestApp, useApp } from '../support/test-app.js';
+import { createTestApp } from '../support/test-app.js';
 
 /** Part of every record here; no log may have it. */
 const CANARY = 'canary-d3b07384';
@@ -27,61 +27,51 @@ const rawSchema = new mongoose.Schema({
 /** Operations that fail with an error whose text or members have the record, by their name. */
 const FAILING: Record<string, (connection: Connection) => unknown> = {
   duplicate: async ({ db }) => {
-    await db?.createCollection('raw').catch(() => undefined);
-    await db?.collection('raw').createIndex({ secret: 1 }, { unique: true });
-    await db?.collection('raw').deleteMany({});
-    await db?.collection('raw').insertOne({ secret: CANARY });
-    await db?.collection('raw').insertOne({ secret: CANARY });
+    const raw = await indexed(db, 'raw', { secret: 1 }, { unique: true });
+    await raw.deleteMany({});
+    await raw.insertOne({ secret: CANARY });
+    await raw.insertOne({ secret: CANARY });
   },
-  duplicates: ({ db }) => db?.collection('raw').insertMany([{ secret: CANARY }, { secret: CANARY }]),
-  bulk: ({ db }) =>
-    db
-      ?.collection('raw')
-      .bulkWrite([
-        { insertOne: { document: { secret: CANARY } } },
-        { insertOne: { document: { secret: CANARY } } },
-      ]),
-  'unknown operator': ({ db }) => db?.collection('raw').updateOne({}, { $unknown: { a: CANARY } } as never),
+  duplicates: ({ db }) => collection(db).insertMany([{ secret: CANARY }, { secret: CANARY }]),
+  bulk: ({ db }) => {
+    const insert = { insertOne: { document: { secret: CANARY } } };
+    return collection(db).bulkWrite([insert, structuredClone(insert)]);
+  },
+  'unknown operator': ({ db }) => collection(db).updateOne({}, { $unknown: { a: CANARY } } as never),
   'wrong type': async ({ db }) => {
-    await db?.collection('raw').insertOne({ secret: 1, s: CANARY } as never);
-    await db?.collection('raw').updateMany({}, { $inc: { s: 1 } } as never);
+    await collection(db).insertOne({ secret: 1, s: CANARY });
+    await collection(db).updateMany({}, { $inc: { s: 1 } });
   },
   'unknown command': ({ db }) => db?.command({ [CANARY]: 1 }),
   'parallel arrays': async ({ db }) => {
-    await db?.createCollection('parallel').catch(() => undefined);
-    await db?.collection('parallel').createIndex({ a: 1, b: 1 });
-    await db?.collection('parallel').insertOne({ a: [CANARY, 1], b: [CANARY, 2] });
+    const parallel = await indexed(db, 'parallel', { a: 1, b: 1 });
+    await parallel.insertOne({ a: [CANARY, 1], b: [CANARY, 2] });
   },
   validator: async ({ db }) => {
-    await db?.createCollection('strict', {
-      validator: { $jsonSchema: { properties: { a: { bsonType: 'int' } } } },
-    });
-    await db?.collection('strict').insertOne({ a: CANARY });
+    const validator = { $jsonSchema: { properties: { a: { bsonType: 'int' } } } };
+    await db?.createCollection('strict', { validator });
+    await collection(db, 'strict').insertOne({ a: CANARY });
   },
   place: async ({ db }) => {
-    await db?.createCollection('places').catch(() => undefined);
-    await db?.collection('places').createIndex({ at: '2dsphere' });
-    await db
-      ?.collection('places')
-      .insertOne({ at: { type: 'Point', coordinates: [0, 123] }, address: CANARY });
+    const places = await indexed(db, 'places', { at: '2dsphere' });
+    await places.insertOne({ at: { type: 'Point', coordinates: [0, 123] }, address: CANARY });
   },
-  'too large': ({ db }) => db?.collection('raw').insertOne({ secret: CANARY.repeat(1_200_000) }),
-  'key with a null': ({ db }) => db?.collection('raw').insertOne({ [`${CANARY}\0`]: 1 }),
+  'too large': ({ db }) => collection(db).insertOne({ secret: CANARY.repeat(1_200_000) }),
+  'key with a null': ({ db }) => collection(db).insertOne({ [`${CANARY}\0`]: 1 }),
   decimal: () => mongoose.Types.Decimal128.fromString(CANARY),
   cast: (connection) => rawOf(connection).findOne({ n: CANARY }).exec(),
-  'cast of an entry': (connection) =>
-    rawOf(connection)
-      .updateOne({}, { $push: { list: { n: CANARY } } })
-      .exec(),
+  'cast of an entry': (connection) => {
+    const update = { $push: { list: { n: CANARY } } };
+    return rawOf(connection).updateOne({}, update).exec();
+  },
   'name of a map': (connection) => rawOf(connection).create({ map: { [`${CANARY}.x`]: 1 } }),
   validation: (connection) =>
     new (rawOf(connection))({ secret: CANARY, n: CANARY, list: [{ n: CANARY }] }).validate(),
-  'not found': (connection) =>
-    rawOf(connection)
-      .findOne({ secret: `${CANARY}x` })
-      .orFail()
-      .exec(),
-  json: () => JSON.parse(`${CANARY}`),
+  'not found': (connection) => {
+    const filter = { secret: `${CANARY}x` };
+    return rawOf(connection).findOne(filter).orFail().exec();
+  },
+  json: () => JSON.parse(CANARY),
   'a cause': (connection) => wrapped(FAILING.duplicate?.(connection)),
   'several causes': async (connection) => {
     const thrown = ['cast', 'duplicates'].map((name) => failureOf(() => FAILING[name]?.(connection)));
@@ -91,6 +81,21 @@ const FAILING: Record<string, (connection: Connection) => unknown> = {
     throw { title: CANARY };
   },
 };
+
+type Db = Connection['db'];
+const collection = (db: Db, name = 'raw') => (db as mongoose.mongo.Db).collection(name);
+
+/** A collection with an index. */
+async function indexed(
+  db: Db,
+  name: string,
+  keys: Record<string, 1 | '2dsphere'>,
+  options?: { unique: true },
+) {
+  await db?.createCollection(name).catch(() => undefined);
+  await collection(db, name).createIndex(keys, options);
+  return collection(db, name);
+}
 
 const rawOf = (connection: Connection): mongoose.Model<Record<string, unknown>> =>
   (connection.models.Raw as never) ?? connection.model('Raw', rawSchema, 'raw');
@@ -130,8 +135,7 @@ class FailingController {
 }
 
 class LetterInput {
-  @IsText({ max: 100 })
-  text!: string;
+  @IsText({ max: 100 }) text!: string;
 }
 
 @Schema({ timestamps: true })
@@ -150,11 +154,9 @@ class LetterHooks {
 class FailingModule {}
 
 describe('what the log has of an error with a record', () => {
-  const app = useApp(() =>
-    createResourceApp(
-      FailingModule,
-      CrudModule.forFeature({ entity: Letter, input: LetterInput, name: 'letters', hooks: LetterHooks }),
-    ),
+  const app = useResourceApp(
+    FailingModule,
+    CrudModule.forFeature({ entity: Letter, input: LetterInput, name: 'letters', hooks: LetterHooks }),
   );
   beforeAll(async () => {
     await app.get(`/failing/${encodeURIComponent('duplicate')}`);
@@ -194,9 +196,8 @@ describe('what the log has of an error with a record', () => {
 
   it('nothing of it in a stream that breaks off, or a hook that fails', async () => {
     const seen = app.logLines.length;
-    await expect(
-      fetch(`${app.url}/failing/streams/duplicate`).then((answer) => answer.text()),
-    ).rejects.toThrow();
+    const answer = fetch(`${app.url}/failing/streams/duplicate`).then((response) => response.text());
+    await expect(answer).rejects.toThrow();
     expect((await app.post('/letters', { text: CANARY })).status).toBe(201);
     await eventually(() => expect(linesSince(seen).filter(({ level }) => level === 'error')).toHaveLength(2));
     expect(JSON.stringify(linesSince(seen))).not.toContain(CANARY);
@@ -204,18 +205,15 @@ describe('what the log has of an error with a record', () => {
 
   it('nothing of it where a unique index cannot be built', async () => {
     class CodeInput {
-      @IsText({ max: 100 })
-      code!: string;
+      @IsText({ max: 100 }) code!: string;
     }
     @Schema({ timestamps: true })
     class Code extends CodeInput {}
     const uri = freshDatabaseUri();
     const client = new mongoose.mongo.MongoClient(uri);
     await client.db().createCollection('codes');
-    await client
-      .db()
-      .collection('codes')
-      .insertMany([{ code: CANARY }, { code: CANARY }]);
+    const records = [{ code: CANARY }, { code: CANARY }];
+    await client.db().collection('codes').insertMany(records);
     const schema = schemaOf(Code).index({ code: 1 }, { unique: true });
     const features = [CrudModule.forFeature({ entity: Code, input: CodeInput, name: 'codes', schema })];
     const other = await createTestApp({
@@ -248,25 +246,19 @@ describe('what the log has of an error with a record', () => {
 });
 
 class Point {
-  @IsText({ max: 10 })
-  type!: string;
-
-  @IsListOf(IsNumber(), { max: 2 })
-  coordinates!: number[];
+  @IsText({ max: 10 }) type!: string;
+  @IsListOf(IsNumber(), { max: 2 }) coordinates!: number[];
 }
 
 class ShopInput {
-  @IsText({ max: 100 })
-  address!: string;
-
-  @IsNested(() => Point, { optional: true })
-  place?: Point;
+  @IsText({ max: 100 }) address!: string;
+  @IsNested(() => Point, { optional: true }) place?: Point;
 }
 
 @Schema({ timestamps: true })
 class Shop extends ShopInput {}
 
-it('an impossible place, which the database refuses, is a 400', async () => {
+describe('an impossible place', () => {
   const values = { place: { type: 'Point', coordinates: [10, 123] } };
   const fault = {
     pointer: '/place',
@@ -274,30 +266,26 @@ it('an impossible place, which the database refuses, is a 400', async () => {
       '"place" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.',
   };
   const schema = schemaOf(Shop).index({ place: '2dsphere' });
-  const app = await createResourceApp(
+  const app = useResourceApp(
     CrudModule.forFeature({ entity: Shop, input: ShopInput, name: 'shops', schema, bulk: true }),
   );
-  try {
+
+  it('which the database refuses, is a 400', async () => {
     // The embedded database has no indexes of places, and says so.
     if (/not supported by the embedded server/.test(JSON.stringify(app.logLines))) return;
     const address = CANARY;
     const { body } = await app.post('/shops', { address });
-    const refused = [
-      await app.post('/shops', { address, ...values }),
-      await app.patch(`/shops/${String(body._id)}`, values),
-    ];
-    const operations = [
-      { create: { address, ...values } },
-      { create: { address } },
-      { create: { address, ...values } },
-    ];
+    const wrong = { create: { address, ...values } };
+    const operations = [wrong, { create: { address } }, wrong];
     const bulk = (await app.post('/shops/bulk', { operations })).body.results as { status: number }[];
     expect(bulk.map(({ status }) => status)).toEqual([400, 201, 400]);
-    for (const { status, body: problem } of refused)
-      expect([status, problem]).toMatchObject([400, { code: 'VALIDATION_FAILED', errors: [fault] }]);
-    expect(bulk[0]).toMatchObject({ code: 'VALIDATION_FAILED', errors: [fault] });
+    const problem = { code: 'VALIDATION_FAILED', errors: [fault] };
+    for (const refused of [
+      await app.post('/shops', { address, ...values }),
+      await app.patch(`/shops/${String(body._id)}`, values),
+    ])
+      expect(refused).toMatchObject({ status: 400, body: problem });
+    expect(bulk[0]).toMatchObject(problem);
     expect(JSON.stringify(app.logLines)).not.toContain(CANARY);
-  } finally {
-    await app.close();
-  }
+  });
 });

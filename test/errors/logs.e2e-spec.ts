@@ -1,30 +1,22 @@
 /** @slow */
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { mock } from 'node:test';
 import { Writable } from 'node:stream';
 import { OUTAGE } from '../../src/common/errors/index.js';
 import { createLog, PinoLogger } from '../../src/common/server/index.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
-import { sendBytes } from '../support/raw-http.js';
-import { buildService, ServiceProcess } from '../support/service-process.js';
-import { ACME, TEST_SECRET, forgedToken, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
-import { type TestRequest, useTestApp } from '../support/test-app.js';
+import { RawConnection, sendBytes } from '../support/raw-http.js';
+import { useServices } from '../support/service-process.js';
+import { ACME, forgedToken, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
+import { collecting, type TestRequest, useTestApp } from '../support/test-app.js';
 
 type Line = Record<string, unknown>;
 
 describe('while the database cannot be reached', () => {
-  let lines: Line[];
+  const services = useServices();
 
-  beforeAll(async () => {
-    buildService();
-    const service = ServiceProcess.spawn({
-      MONGODB_URI: 'mongodb://127.0.0.1:1/none',
-      JWT_SECRET: TEST_SECRET,
-      PORT: '0',
-    });
-    const url = await service.url();
+  it('logs one short line for all attempts to open it, and one for all requests, besides their own', async () => {
+    const { service, url } = await services.start({ MONGODB_URI: 'mongodb://127.0.0.1:1/none' });
     for (let i = 0; i < 20; i++) {
       const headers = { 'X-Request-Id': `probe-${i}` };
       for (const path of ['/health/ready', '/todos', '/todos?limit=5'])
@@ -32,13 +24,10 @@ describe('while the database cannot be reached', () => {
     }
     service.signal('SIGTERM');
     const { stdout } = await service.ended();
-    lines = stdout
+    const lines = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Line);
-  });
-
-  it('logs one short line for all attempts to open it, and one for all requests, besides their own', () => {
     const common = { level: 'error', time: expect.any(String) };
     expect(lines.filter(({ level }) => level === 'error')).toEqual([
       {
@@ -64,13 +53,7 @@ describe('while the database cannot be reached', () => {
 
 describe('lines about an outage', () => {
   const lines: Line[] = [];
-  const out = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      lines.push(JSON.parse(chunk.toString()) as Line);
-      done();
-    },
-  });
-  const log = new PinoLogger(createLog('info', out));
+  const log = new PinoLogger(createLog('info', collecting(lines)));
   beforeEach(() => mock.timers.enable());
   afterEach(() => {
     mock.timers.reset();
@@ -208,21 +191,21 @@ describe('the lines of requests', () => {
   });
 
   it('report a client that goes away during its body, which is not an error', async () => {
-    const { hostname, port } = new URL(app.url);
-    const socket = connect(Number(port), hostname);
-    await once(socket, 'connect');
+    const client = new RawConnection(app.url);
     const head =
       'POST /todos HTTP/1.1\r\nHost: a\r\nX-Request-Id: gone\r\nContent-Type: application/json\r\n';
-    socket.write(`${head}Content-Length: 1000\r\n\r\n{"title":`);
+    client.write(`${head}Content-Length: 1000\r\n\r\n{"title":`);
     // Its head has been read when another request is answered.
     await app.get('/health/live');
-    socket.destroy();
+    client.close();
     await eventually(() => expect(linesOf('gone').map(({ msg }) => msg)).toContain('client went away'));
     expect(linesOf('gone').filter(({ level }) => level !== 'info')).toEqual([]);
   });
 });
 
-describe('the log in a terminal', () => {
+describe('the log', () => {
+  const services = useServices();
+
   it('contains no line or terminal command that a logged text forges', () => {
     let shown = '';
     const terminal = Object.assign(
@@ -243,18 +226,12 @@ describe('the log in a terminal', () => {
     expect(shown).not.toContain('\u001b[2J');
     expect(shown).toContain('A text');
   });
-});
 
-it('the service continues when the reader of its log ends', async () => {
-  buildService();
-  const service = ServiceProcess.spawn({
-    MONGODB_URI: freshDatabaseUri(),
-    JWT_SECRET: TEST_SECRET,
-    PORT: '0',
+  it('does not stop the service when its reader ends', async () => {
+    const { service, url } = await services.start({ MONGODB_URI: freshDatabaseUri() });
+    service.stopReading();
+    for (let i = 0; i < 5; i++) expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    service.signal('SIGTERM');
+    expect((await service.ended()).code).toBe(0);
   });
-  const url = await service.url();
-  service.stopReading();
-  for (let i = 0; i < 5; i++) expect((await fetch(`${url}/health/live`)).status).toBe(200);
-  service.signal('SIGTERM');
-  expect((await service.ended()).code).toBe(0);
 });

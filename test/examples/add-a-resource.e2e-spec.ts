@@ -1,50 +1,18 @@
 import { readFile } from 'node:fs/promises';
+import { describeCrudContract } from '../../src/common/crud/testing/index.js';
 import { NotesModule } from '../fixtures/notes/notes.module.js';
 import { useResourceApp } from '../support/resource-app.js';
-
-const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 
 describe('the resource that the README adds in ten lines', () => {
   const app = useResourceApp({ module: NotesModule });
   beforeEach(() => app.empty());
 
-  it('creates, lists, pages, counts, shows, changes and deletes notes', async () => {
-    const created = await app.post('/notes', { text: 'Buy stamps' });
-    expect(created).toMatchObject({ status: 201, body: { _id: expect.stringMatching(/^[0-9a-f]{24}$/) } });
-    const path = `/notes/${created.body._id}`;
-    const note = { _id: created.body._id, text: 'Buy stamps', createdAt: A_TIME, updatedAt: A_TIME };
-
-    expect((await app.get('/notes')).body).toEqual([note]);
-    expect((await app.get('/notes?limit=1')).body).toEqual({
-      results: [note],
-      count: 1,
-      next: null,
-      prev: null,
-    });
-    expect((await app.get('/notes/count')).body).toEqual({ count: 1 });
-    expect((await app.get(path)).body).toEqual(note);
-
-    expect((await app.patch(path, { text: 'Buy more stamps' })).body).toEqual({ updated: true });
-    expect((await app.get(path)).body).toEqual({ ...note, text: 'Buy more stamps' });
-
-    expect((await app.del(path)).body).toEqual({ deleted: true });
-    expect(await app.get(path)).toMatchObject({ status: 404, body: { detail: 'Note not found' } });
-    expect((await app.get('/notes')).body).toEqual([]);
-  });
-
-  it('refuses an invalid note and names the field', async () => {
-    const response = await app.post('/notes', { text: '', colour: 'red' });
-    expect(response).toMatchObject({
-      status: 400,
-      body: {
-        code: 'VALIDATION_FAILED',
-        errors: [
-          { pointer: '/colour', detail: '"colour" is not an input field. Allowed: text.' },
-          { pointer: '/text', detail: '"text" must be a string of 1 to 500 characters.' },
-        ],
-      },
-    });
-    expect((await app.get('/notes')).body).toEqual([]);
+  describeCrudContract('notes', {
+    app: () => app.app,
+    path: '/notes',
+    valid: { text: 'Buy stamps' },
+    changes: { text: 'Buy more stamps' },
+    invalid: { 'no text': { text: '' }, 'a field that it does not have': { text: 'Tea', colour: 'red' } },
   });
 
   it('appears in the OpenAPI document, under its tag and with its fields', async () => {

@@ -3,7 +3,7 @@ import mongoose from 'mongoose';
 import { StoredBytes } from '../../src/common/idempotency/stored-bytes.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
-import { ACME, tokenOf } from '../support/tenants.js';
+import { acme } from '../support/tenants.js';
 import { createTestApp, type TestApp, useTestApp } from '../support/test-app.js';
 
 const times = (count: number, text: (i: number) => string) =>
@@ -71,10 +71,7 @@ describe('what an idempotency key stores', () => {
     expect(results[998]).toEqual({ status: 400, code: 'VALIDATION_FAILED' });
     expect(results[999]).toMatchObject({ status: 201 });
     const large = Array.from({ length: 500 }, () => ({ create: { title: 7, description: 'x'.repeat(100) } }));
-    const told = (await app.post('/todos/bulk', { operations: large })).body.results as Record<
-      string,
-      unknown
-    >[];
+    const told = (await app.post('/todos/bulk', { operations: large })).body.results as typeof results;
     expect(told.filter(({ detail }) => typeof detail === 'string')).toHaveLength(500);
   });
 
@@ -98,11 +95,8 @@ describe('what an idempotency key stores', () => {
     const headers = { 'Idempotency-Key': 'of-yesterday' };
     const first = await app.post('/todos', '{"titel":"x"}', { headers });
     const filter = { _id: (await keys().find().sort({ expiresAt: -1 }).next())?._id };
-    const change = {
-      $set: { 'answer.body': Buffer.from(first.text) },
-      $unset: { 'answer.coding': 1 as const },
-    };
-    await keys().updateOne(filter, change);
+    const body = { 'answer.body': Buffer.from(first.text) };
+    await keys().updateOne(filter, { $set: body, $unset: { 'answer.coding': 1 } });
     const replay = await app.post('/todos', '{"titel":"x"}', { headers });
     expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
   });
@@ -113,30 +107,24 @@ describe('a client that has stored as much with idempotency keys as it may', () 
   const uri = freshDatabaseUri();
   let app: TestApp;
   let other: TestApp;
-  let token: string;
   beforeAll(async () => {
     const env = { MONGODB_URI: uri, WORKER: 'off', TRUSTED_PROXIES: '127.0.0.1' };
     [app, other] = [await createTestApp({ env }), await createTestApp({ env })];
-    token = tokenOf(ACME);
-    for (const one of [app, other])
-      one.app.get(StoredBytes, { strict: false }).limits = {
-        tenant: 4 * KEY_BYTES,
-        address: 4 * KEY_BYTES,
-        addresses: 8 * KEY_BYTES,
-      };
+    const limits = { tenant: 4 * KEY_BYTES, address: 4 * KEY_BYTES, addresses: 8 * KEY_BYTES };
+    for (const one of [app, other]) one.app.get(StoredBytes, { strict: false }).limits = limits;
   });
   afterAll(async () => {
     await other.leave();
     await app.close();
   });
 
+  const headersOf = (address: string, key: string) => ({
+    'X-Forwarded-For': address,
+    ...(key && { 'Idempotency-Key': key }),
+  });
   let number = 0;
   const post = (one: TestApp, address: string, key = `key-${number++}`) =>
-    one.post(
-      '/todos',
-      { title: 'Tea' },
-      { headers: { 'X-Forwarded-For': address, ...(key && { 'Idempotency-Key': key }) } },
-    );
+    one.post('/todos', { title: 'Tea' }, { headers: headersOf(address, key) });
 
   /** Stores keys until no more is allowed; returns the last answer. */
   async function fill(address: string) {
@@ -178,17 +166,14 @@ describe('a client that has stored as much with idempotency keys as it may', () 
     // All addresses without a token together.
     expect((await post(app, '192.0.2.3')).status).toBe(429);
     const headers = { 'Idempotency-Key': 'of-a-tenant', 'X-Forwarded-For': '192.0.2.3' };
-    expect((await app.post('/posts/api', { title: 'Tea' }, { token, headers })).status).toBe(201);
+    expect((await app.post('/posts/api', { title: 'Tea' }, { token: acme, headers })).status).toBe(201);
   });
 
   it('may store new keys when its hours end to count', async () => {
     await app.database.collection('idempotency_bytes').deleteMany({});
     const third = await createTestApp({ env: { MONGODB_URI: uri, WORKER: 'off' } });
-    third.app.get(StoredBytes, { strict: false }).limits = {
-      tenant: 0,
-      address: 4 * KEY_BYTES,
-      addresses: 1e9,
-    };
+    const limits = { tenant: 0, address: 4 * KEY_BYTES, addresses: 1e9 };
+    third.app.get(StoredBytes, { strict: false }).limits = limits;
     expect((await post(third, '192.0.2.1')).status).toBe(201);
     const indexes = await app.database.collection('idempotency_bytes').indexes();
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));

@@ -3,10 +3,11 @@ import { ImATeapotException } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import { createResourceApp } from '../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { ACME, acme, globex } from '../support/tenants.js';
 import { type TestResponse, useApp } from '../support/test-app.js';
 
 import { lines, watched, orders, OrdersService, OrdersController } from '../support/keyed-orders.js';
+import { eventually } from '../support/eventually.js';
 
 describe('Idempotency-Key of your own resource', () => {
   const app = useApp(() =>
@@ -18,7 +19,6 @@ describe('Idempotency-Key of your own resource', () => {
       }),
     ),
   );
-  const token = tokenOf(ACME);
   beforeEach(async () => {
     await app.empty();
     watched.calls.length = 0;
@@ -26,7 +26,7 @@ describe('Idempotency-Key of your own resource', () => {
     watched.failure = undefined;
   });
 
-  const post = (path: string, body: unknown, key = 'k1', bearer = token) =>
+  const post = (path: string, body: unknown, key = 'k1', bearer = acme) =>
     app.post(`/orders${path}`, body, { token: bearer, headers: { 'Idempotency-Key': key } });
   const isReplay = ({ headers }: TestResponse) => headers.get('idempotency-replayed') === 'true';
   const told = ({ status, text }: TestResponse) => ({ status, text });
@@ -38,6 +38,14 @@ describe('Idempotency-Key of your own resource', () => {
       .collection('idempotency_keys')
       .updateMany({}, { $unset: { answer: 1 }, $set: { leaseUntil: new Date() } });
 
+  /** Lets the hooks wait until what it gives back is called. */
+  const closeGate = () => {
+    let open = (): void => undefined;
+    watched.gate = new Promise((resolve) => (open = resolve));
+    return () => open();
+  };
+  const hookCalled = () => eventually(() => expect(watched.calls).not.toEqual([]));
+
   it('runs the hooks once', async () => {
     const first = await post('', { text: 'tea' });
     const replay = await post('', { text: 'tea' });
@@ -48,15 +56,12 @@ describe('Idempotency-Key of your own resource', () => {
   });
 
   it('answers 409 while the first request is in flight, and then replays its answer', async () => {
-    let open = (): void => undefined;
-    watched.gate = new Promise((resolve) => (open = resolve));
+    const open = closeGate();
     const first = post('', { text: 'tea' });
-    const second = await waitFor(() => watched.calls.length > 0).then(() => post('', { text: 'tea' }));
-    expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([
-      409,
-      'IDEMPOTENCY_KEY_IN_USE',
-      '1',
-    ]);
+    await hookCalled();
+    const second = await post('', { text: 'tea' });
+    const answered = [second.status, second.body.code, second.headers.get('retry-after')];
+    expect(answered).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE', '1']);
     expect((await post('', { text: 'coffee' })).status).toBe(422);
     open();
     const replay = await first.then(() => post('', { text: 'tea' }));
@@ -104,10 +109,9 @@ describe('Idempotency-Key of your own resource', () => {
   });
 
   it('gives the stored answer to a process that wakes up after another has taken over', async () => {
-    let open = (): void => undefined;
-    watched.gate = new Promise((resolve) => (open = resolve));
+    const open = closeGate();
     const asleep = post('', { text: 'tea' });
-    await waitFor(() => watched.calls.length > 0);
+    await hookCalled();
     await app.database.collection('idempotency_keys').updateMany({}, { $set: { leaseUntil: new Date() } });
     watched.gate = Promise.resolve();
     const taker = await post('', { text: 'tea' });
@@ -131,11 +135,11 @@ describe('Idempotency-Key of your own resource', () => {
     const [one, other] = [await post('', { text: 'tea' }, 'a'), await post('', { text: 'milk' }, 'b')];
     const first = await post(`/${one.body._id}/mark`, undefined);
     expect([first.status, first.body.code]).toEqual([200, 'marked']);
-    await app.patch(`/orders/${one.body._id}`, { code: null }, { token });
+    await app.patch(`/orders/${one.body._id}`, { code: null }, { token: acme });
     const replay = await post(`/${one.body._id}/mark`, undefined);
     expect([told(replay), isReplay(replay)]).toEqual([told(first), true]);
     expect(isReplay(await post(`/${other.body._id}/mark`, undefined))).toBe(false);
-    const foreign = await post(`/${one.body._id}/mark`, undefined, 'k1', tokenOf(GLOBEX));
+    const foreign = await post(`/${one.body._id}/mark`, undefined, 'k1', globex);
     expect([foreign.status, isReplay(foreign)]).toEqual([404, false]);
   });
 
@@ -153,22 +157,17 @@ describe('Idempotency-Key of your own resource', () => {
   });
 
   it('holds the key of a bulk as long as it takes, and keeps its answer', async () => {
-    let open = (): void => undefined;
-    watched.gate = new Promise((resolve) => (open = resolve));
-    const { insertedId } = await app.database
-      .collection('orders')
-      .insertOne({ tenant: new Types.ObjectId(ACME) });
+    const open = closeGate();
+    const order = { tenant: new Types.ObjectId(ACME) };
+    const { insertedId } = await app.database.collection('orders').insertOne(order);
     const operations = [{ create: { text: 'tea' } }, { del: { _id: insertedId.toHexString() } }];
-    const send = () =>
-      fetch(`${app.url}/orders/bulk`, {
-        method: 'POST',
-        headers: {
-          'Content-Type': 'application/json',
-          'Idempotency-Key': 'b2',
-          Authorization: `Bearer ${token}`,
-        },
-        body: JSON.stringify({ operations }),
-      });
+    const headers = {
+      'Content-Type': 'application/json',
+      'Idempotency-Key': 'b2',
+      Authorization: `Bearer ${acme}`,
+    };
+    const body = JSON.stringify({ operations });
+    const send = () => fetch(`${app.url}/orders/bulk`, { method: 'POST', headers, body });
     const first = await send();
     expect(first.status).toBe(200);
     expect((await send()).status).toBe(409);
@@ -216,16 +215,8 @@ describe('Idempotency-Key of your own resource', () => {
     const without = await during(() => app.post('/lines', { text: 'x' }));
     const headers = { 'Idempotency-Key': 'k1' };
     expect(without).toEqual(['insert']);
-    expect(await during(() => app.post('/lines', { text: 'x' }, { headers }))).toEqual([
-      'insert',
-      'insert',
-      'update',
-    ]);
-    expect(await during(() => app.post('/lines', { text: 'x' }, { headers }))).toEqual(['insert', 'find']);
+    const keyed = () => app.post('/lines', { text: 'x' }, { headers });
+    expect(await during(keyed)).toEqual(['insert', 'insert', 'update']);
+    expect(await during(keyed)).toEqual(['insert', 'find']);
   });
 });
-
-/** Resolves when a condition holds. */
-async function waitFor(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}

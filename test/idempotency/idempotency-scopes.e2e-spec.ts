@@ -3,30 +3,24 @@ import { CrudModule } from '../../src/common/crud/index.js';
 import { IsText } from '../../src/common/fields/index.js';
 import { claim } from '../../src/common/tenancy/index.js';
 import { sendRaw } from '../support/raw-http.js';
-import { createResourceApp } from '../support/resource-app.js';
+import { useResourceApp } from '../support/resource-app.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { type TestApp, useTestApp } from '../support/test-app.js';
+import { useTestApp } from '../support/test-app.js';
 
 class DraftInput {
-  @IsText({ max: 80 })
-  text!: string;
+  @IsText({ max: 80 }) text!: string;
 }
 
 @Schema({ timestamps: true })
 class Draft extends DraftInput {
-  @Prop({ type: String })
-  team?: string;
+  @Prop({ type: String }) team?: string;
 }
 
 describe('Idempotency-Key of a resource that is isolated by a claim', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    const isolationFields = { all: { team: claim('team') } };
-    app = await createResourceApp(
-      CrudModule.forFeature({ entity: Draft, input: DraftInput, name: 'drafts', isolationFields }),
-    );
-  });
-  afterAll(() => app.close());
+  const isolationFields = { all: { team: claim('team') } };
+  const app = useResourceApp(
+    CrudModule.forFeature({ entity: Draft, input: DraftInput, name: 'drafts', isolationFields }),
+  );
 
   it('also belongs to the scope: the same user in another team is another caller', async () => {
     const post = async (team: string) => {
@@ -45,17 +39,11 @@ describe('Idempotency-Key of a path', () => {
   const app = useTestApp();
 
   it('applies to every spelling of its URL', async () => {
-    const post = (path: string) =>
-      sendRaw(app.url, {
-        method: 'POST',
-        path,
-        headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k1' },
-        body: '{"title":"Pay the rent"}',
-      });
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k1' };
+    const post = { method: 'POST', headers, body: '{"title":"Pay the rent"}' };
     const ids = new Set<string>();
-    for (const path of ['/todos', '/%74odos', '/todos?', '/todos?&']) {
-      ids.add((await post(path)).body._id as string);
-    }
+    for (const path of ['/todos', '/%74odos', '/todos?', '/todos?&'])
+      ids.add((await sendRaw(app.url, { ...post, path })).body._id as string);
     expect([...ids]).toEqual([expect.any(String)]);
     expect((await app.get('/todos/count')).body).toEqual({ count: 1 });
   });

@@ -1,20 +1,17 @@
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { expectInvalidToken, expectUnauthenticated } from '../support/problems.js';
-import { ACME, tokenOf } from '../support/tenants.js';
+import { acme } from '../support/tenants.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
 
 /** The samples of the text format, by their name and labels. */
 function samples(text: string): Record<string, number> {
-  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return Object.fromEntries(
-    lines.map((line) => [
-      line.slice(0, line.lastIndexOf(' ')),
-      Number(line.slice(line.lastIndexOf(' ') + 1)),
-    ]),
-  );
+  const lines = [...text.matchAll(/^([^#\n].*) (\S+)$/gm)];
+  return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
 }
+
+const figuresOf = async (app: TestApp) => samples((await app.get('/metrics')).text);
 
 describe('GET /metrics', () => {
   const app = useTestApp({ env: { WORKER: 'off' } });
@@ -30,7 +27,7 @@ describe('GET /metrics', () => {
   });
 
   it('contains figures of the process', async () => {
-    const figures = samples((await app.get('/metrics')).text);
+    const figures = await figuresOf(app);
     expect(figures.process_resident_memory_bytes).toBeGreaterThan(1e6);
     expect(figures.process_cpu_seconds_total).toBeGreaterThan(0);
     expect(figures.nodejs_eventloop_lag_p99_seconds).toBeDefined();
@@ -54,7 +51,7 @@ describe('GET /metrics', () => {
       '{method="other",route="none",status="405"}',
     ];
     const counts = async () => {
-      const figures = samples((await app.get('/metrics')).text);
+      const figures = await figuresOf(app);
       return children.map((labels) => figures[`http_request_duration_seconds_count${labels}`] ?? 0);
     };
     const before = await counts();
@@ -73,7 +70,7 @@ describe('GET /metrics', () => {
   it('has buckets that add up', async () => {
     const labels = 'method="GET",route="/health/live",status="200"';
     await app.get('/health/live');
-    const figures = samples((await app.get('/metrics')).text);
+    const figures = await figuresOf(app);
     const name = 'http_request_duration_seconds';
     const isBucket = (sample: string) => sample.startsWith(`${name}_bucket{`) && sample.includes(labels);
     const buckets = Object.entries(figures).filter(([sample]) => isBucket(sample));
@@ -86,18 +83,15 @@ describe('GET /metrics', () => {
   });
 
   it('has the requests in flight, the one that asks among them, and forgets those whose client went away', async () => {
-    const inFlight = async () => samples((await app.get('/metrics')).text).http_requests_in_flight;
+    const inFlight = async () => (await figuresOf(app)).http_requests_in_flight;
     await eventually(async () => expect(await inFlight()).toBe(1));
-    const token = tokenOf(ACME);
     const leaving = new AbortController();
-    await fetch(`${app.url}/events`, {
-      headers: { Authorization: `Bearer ${token}` },
-      signal: leaving.signal,
-    });
+    const headers = { Authorization: `Bearer ${acme}` };
+    await fetch(`${app.url}/events`, { headers, signal: leaving.signal });
     expect(await inFlight()).toBe(2);
     leaving.abort();
     await eventually(async () => expect(await inFlight()).toBe(1));
-    const figures = samples((await app.get('/metrics')).text);
+    const figures = await figuresOf(app);
     expect(figures.http_requests_aborted_total).toBe(1);
     expect([figures.http_requests_running, figures.http_requests_waiting]).toEqual([0, 0]);
   });
@@ -106,7 +100,7 @@ describe('GET /metrics', () => {
     const limited = await createTestApp({ env: { WORKER: 'off', RATE_LIMIT_ADDRESS: '4' } });
     // The client of the tests asks for the OpenAPI document, which counts.
     const refusals = async () => {
-      const figures = samples((await limited.get('/metrics')).text);
+      const figures = await figuresOf(limited);
       const name = 'http_requests_refused_total';
       return Object.fromEntries(
         Object.entries(figures).filter(([sample, value]) => sample.startsWith(name) && value > 0),
@@ -138,7 +132,7 @@ describe('GET /metrics', () => {
     expect(Object.keys(figures).filter((name) => name.startsWith('notifications_deliveries'))).toEqual([]);
     expect(figures.process_resident_memory_bytes).toBeGreaterThan(0);
     await fetch(`${away.url}/todos/count`);
-    const later = samples((await away.get('/metrics')).text);
+    const later = await figuresOf(away);
     expect(later['http_requests_refused_total{code="DATABASE_UNAVAILABLE",limit=""}']).toBe(1);
     expect(later['database_faults_total{reason="unavailable"}']).toBeGreaterThan(0);
     await proxy.turn('pass');
@@ -159,7 +153,7 @@ describe('GET /metrics of a service with METRICS_TOKEN', () => {
 
   it('is a 401 for everybody else, including those with a token of a tenant', async () => {
     expectUnauthenticated(await app.get('/metrics'), '/metrics');
-    for (const token of [`${METRICS_TOKEN}x`, METRICS_TOKEN.slice(1), tokenOf(ACME)])
+    for (const token of [`${METRICS_TOKEN}x`, METRICS_TOKEN.slice(1), acme])
       expectInvalidToken(await app.get('/metrics', { token }), '/metrics');
     expect((await fetch(`${app.url}/metrics`, { method: 'HEAD' })).status).toBe(401);
   });
@@ -171,12 +165,12 @@ describe('GET /metrics of a service with METRICS_TOKEN', () => {
 });
 
 describe('GET /metrics of a service with METRICS=off', () => {
+  const app = useTestApp({ env: { WORKER: 'off', METRICS: 'off' } });
+
   it('does not exist', async () => {
-    const app = await createTestApp({ env: { WORKER: 'off', METRICS: 'off' } });
     expect((await app.get('/metrics')).status).toBe(404);
     expect((await app.get('/docs/openapi.json')).text).not.toContain('/metrics');
     expect((await app.get('/health/live')).status).toBe(200);
-    await app.close();
   });
 });
 
@@ -195,7 +189,7 @@ describe('GET /metrics of requests that arrive while the database is busy', () =
 
   /** By how much each sample rises when the database hears of the requests after all of them have arrived. */
   async function risesOf(requests: (() => Promise<TestResponse>)[]): Promise<(sample: string) => number> {
-    const before = samples((await app.get('/metrics')).text);
+    const before = await figuresOf(app);
     const server = app.app.getHttpServer();
     let arrived = 0;
     const allArrived = new Promise<void>((resolve) => {
@@ -211,31 +205,25 @@ describe('GET /metrics of requests that arrive while the database is busy', () =
     await proxy.turn('pass');
     const statuses = new Set((await answers).map(({ status }) => status));
     expect([...statuses].filter((status) => status >= 300)).toEqual([]);
-    const after = samples((await app.get('/metrics')).text);
+    const after = await figuresOf(app);
     return (sample) => (after[sample] ?? 0) - (before[sample] ?? 0);
   }
 
-  it('counts the commands of the database, and how many requests share one', async () => {
-    const name = (of: string) => `database_batch_size_${of}{kind="creates"}`;
-    const rise = await risesOf(
-      Array.from({ length: 50 }, (_, i) => () => app.post('/todos', { title: `Cup ${i}` })),
-    );
-    expect(rise(name('sum'))).toBe(50);
-    expect(rise(name('count'))).toBeLessThan(50);
-    expect(rise('database_command_duration_seconds_count')).toBeGreaterThanOrEqual(rise(name('count')));
-    expect(rise('database_command_duration_seconds_sum')).toBeGreaterThan(0);
-    const figures = samples((await app.get('/metrics')).text);
-    expect(figures.database_connections_in_use).toBeGreaterThanOrEqual(0);
-  });
-
-  it('counts the patches that share a command', async () => {
-    const { body } = await app.post('/todos', { title: 'Cup' });
-    const name = (of: string) => `database_batch_size_${of}{kind="updates"}`;
-    const path = `/todos/${String(body._id)}`;
-    const rise = await risesOf(
-      Array.from({ length: 50 }, (_, i) => () => app.patch(path, { completed: i % 2 === 0 })),
-    );
-    expect(rise(name('sum'))).toBe(50);
-    expect(rise(name('count'))).toBeLessThan(50);
-  });
+  it.each(['creates', 'updates'])(
+    'counts the commands of the database, and how many %s share one',
+    async (kind) => {
+      const { body } = await app.post('/todos', { title: 'Cup' });
+      const send = (i: number) => () =>
+        kind === 'creates'
+          ? app.post('/todos', { title: `Cup ${i}` })
+          : app.patch(`/todos/${String(body._id)}`, { completed: i % 2 === 0 });
+      const rise = await risesOf(Array.from({ length: 50 }, (_, i) => send(i)));
+      const sizes = (of: string) => rise(`database_batch_size_${of}{kind="${kind}"}`);
+      expect(sizes('sum')).toBe(50);
+      expect(sizes('count')).toBeLessThan(50);
+      expect(rise('database_command_duration_seconds_count')).toBeGreaterThanOrEqual(sizes('count'));
+      expect(rise('database_command_duration_seconds_sum')).toBeGreaterThan(0);
+      expect((await figuresOf(app)).database_connections_in_use).toBeGreaterThanOrEqual(0);
+    },
+  );
 });

@@ -7,8 +7,8 @@ import { IsText } from '../../src/common/fields/index.js';
 import { ANONYMOUS, TenantScope } from '../../src/common/tenancy/index.js';
 import { eventually } from '../support/eventually.js';
 import { createResourceApp } from '../support/resource-app.js';
-import { ACME, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, useApp } from '../support/test-app.js';
+import { ACME, acme } from '../support/tenants.js';
+import { useApp, useTestApp } from '../support/test-app.js';
 
 const POST = { title: 'Hello', content: 'World', tags: ['news'] };
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -16,20 +16,14 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 type Listener = (event: EntityEvent) => unknown;
 
 describe('the event posts.afterCreate', () => {
-  let app: TestApp;
-  let token: string;
+  const app = useTestApp({ env: { HOOK_WARN_MS: '50' } });
   const added: Listener[] = [];
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { HOOK_WARN_MS: '50' } });
-    token = tokenOf(ACME);
-  });
   beforeEach(async () => {
     await app.empty();
     app.logLines.length = 0;
   });
   afterEach(() => added.splice(0).forEach((listener) => emitter().off('posts.afterCreate', listener)));
-  afterAll(() => app.close());
 
   const emitter = () => app.app.get(EventEmitter2);
   const recorded = () => app.database.collection('events');
@@ -41,7 +35,7 @@ describe('the event posts.afterCreate', () => {
 
   /** Creates a post, which must succeed, and waits until its event is recorded. */
   async function create(): Promise<string> {
-    const { status, body } = await app.post('/posts/api', POST, { token });
+    const { status, body } = await app.post('/posts/api', POST, { token: acme });
     expect([status, body]).toEqual([201, { _id: expect.stringMatching(/^[0-9a-f]{24}$/) }]);
     const event = { _id: `evt_${body._id}` as never };
     await eventually(async () => expect(await recorded().countDocuments(event)).toBe(1));
@@ -81,46 +75,39 @@ describe('the event posts.afterCreate', () => {
   it('is not emitted for a create that is refused', async () => {
     const events: EntityEvent[] = [];
     listen((event) => events.push(event));
-    expect((await app.post('/posts/api', { title: '' }, { token })).status).toBe(400);
+    expect((await app.post('/posts/api', { title: '' }, { token: acme })).status).toBe(400);
     expect((await app.post('/posts/api', POST)).status).toBe(401);
-    expect((await app.post('/posts/api', { ...POST, tenant: ACME }, { token })).status).toBe(400);
+    expect((await app.post('/posts/api', { ...POST, tenant: ACME }, { token: acme })).status).toBe(400);
     await create();
     expect(events).toHaveLength(1);
     expect(await recorded().countDocuments()).toBe(1);
   });
 
+  const broken = new Error('a broken listener');
+  const thrower = (thrown: unknown) => () => {
+    throw thrown;
+  };
   it.each<[string, Listener]>([
-    [
-      'throws',
-      () => {
-        throw new Error('a broken listener');
-      },
-    ],
-    ['rejects', () => Promise.reject(new Error('a broken listener'))],
-    [
-      'throws something that is no error',
-      () => {
-        throw 'a broken listener';
-      },
-    ],
+    ['throws', thrower(broken)],
+    ['rejects', () => Promise.reject(broken)],
+    ['throws something that is no error', thrower('a broken listener')],
   ])(
     'a listener that %s changes nothing for the client and is logged with the event',
     async (_how, listener) => {
       listen(listener);
       const id = await create();
       const logged = app.logLines.filter(({ level }) => level === 'error');
+      // Nothing of what the post says.
+      const ids = { eventId: `evt_${id}`, record: id, tenant: ACME };
       expect(logged).toEqual([
         {
+          ...ids,
           level: 'error',
           time: expect.stringMatching(TIMESTAMP),
           context: 'Hooks',
           msg: 'A hook or listener of posts.afterCreate failed',
           event: 'posts.afterCreate',
-          // Nothing of what the post says.
-          eventId: `evt_${id}`,
           action: 'create',
-          tenant: ACME,
-          record: id,
           error: expect.anything(),
         },
       ]);
@@ -130,9 +117,7 @@ describe('the event posts.afterCreate', () => {
 
   it('a listener that fails keeps the event from no other', async () => {
     const events: EntityEvent[] = [];
-    listen(() => {
-      throw new Error('a broken listener');
-    });
+    listen(thrower(broken));
     listen((event) => events.push(event));
     const id = await create();
     expect(events).toEqual([expect.objectContaining({ record: await recordOf(id) })]);
@@ -260,16 +245,9 @@ describe('the afterCreate hook of a resource', () => {
 
   it('cannot change what the client gets', async () => {
     hook = ({ record }) => Object.assign(record as object, { text: 'Forged', extra: true });
-    const { body } = await app.post(
-      '/notes',
-      { text: 'Buy milk' },
-      { headers: { Prefer: 'return=representation' } },
-    );
-    expect(body).toEqual({
-      _id: body._id,
-      text: 'Buy milk',
-      createdAt: expect.any(String),
-      updatedAt: expect.any(String),
-    });
+    const headers = { Prefer: 'return=representation' };
+    const { body } = await app.post('/notes', { text: 'Buy milk' }, { headers });
+    const moments = { createdAt: expect.any(String), updatedAt: expect.any(String) };
+    expect(body).toEqual({ _id: body._id, text: 'Buy milk', ...moments });
   });
 });

@@ -69,13 +69,8 @@ it(
       stderr: expect.stringMatching(/^Created 300 records in [\d.]+ s\.\n$/),
     });
     expect(await countAt(url)).toBe(TODOS);
-    const { code, stdout } = await run('export', [
-      'todos',
-      '--url',
-      url,
-      '--query',
-      'completed=true&sort=title',
-    ]);
+    const query = ['--query', 'completed=true&sort=title'];
+    const { code, stdout } = await run('export', ['todos', '--url', url, ...query]);
     const exported = stdout.trim().split('\n');
     expect([code, exported.length]).toEqual([0, TODOS / 5]);
     expect(JSON.parse(exported[0] ?? '')).toMatchObject({ title: expect.any(String), completed: true });

@@ -181,16 +181,9 @@ describe.each<[Template, string]>([
 
   it('creates and reads', async () => {
     const id = await created(ACME, 'Buy stamps');
-    expect(await send('GET', `/notes/${id}`, ACME)).toEqual({
-      status: 200,
-      body: {
-        _id: id,
-        text: 'Buy stamps',
-        tenant: ACME,
-        createdAt: expect.any(String),
-        updatedAt: expect.any(String),
-      },
-    });
+    const moments = { createdAt: expect.any(String), updatedAt: expect.any(String) };
+    const note = { _id: id, text: 'Buy stamps', tenant: ACME, ...moments };
+    expect(await send('GET', `/notes/${id}`, ACME)).toEqual({ status: 200, body: note });
   });
 
   it('rejects a misspelt field with a problem that names it', async () => {
@@ -237,10 +230,8 @@ describe.each<[Template, string]>([
       expect(await send('GET', `/health/${probe}`)).toEqual({ status: 200, body: { status: 'ok' } });
     started.signal('SIGTERM');
     await eventually(async () => {
-      expect(await send('GET', '/health/ready')).toMatchObject({
-        status: 503,
-        body: { code: 'SHUTTING_DOWN' },
-      });
+      const ready = await send('GET', '/health/ready');
+      expect(ready).toMatchObject({ status: 503, body: { code: 'SHUTTING_DOWN' } });
     }, 900);
     expect(await send('GET', '/health/live')).toMatchObject({ status: 200 });
     expect(await send('GET', '/notes/count', ACME)).toMatchObject({ status: 200 });
@@ -267,13 +258,9 @@ describe('the package', () => {
 
 describe('an application that cannot run', () => {
   async function failure(env: Record<string, string>): Promise<string> {
-    const process_ = ServiceProcess.spawn(
-      { PORT: '0', ...env },
-      [join(folders.cjs, 'dist/main.js')],
-      undefined,
-      folders.cjs,
-    );
-    const { code, stdout, stderr } = await process_.ended();
+    const main = [join(folders.cjs, 'dist/main.js')];
+    const started = ServiceProcess.spawn({ PORT: '0', ...env }, main, undefined, folders.cjs);
+    const { code, stdout, stderr } = await started.ended();
     expect(code).not.toBe(0);
     return stdout + stderr;
   }

@@ -1,14 +1,13 @@
 /** @slow */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { connect } from 'node:net';
 import mongoose from 'mongoose';
 import { eventually } from '../support/eventually.js';
 import { OpenImport } from '../support/import-client.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
-import { buildService, ServiceProcess } from '../support/service-process.js';
+import { RawConnection } from '../support/raw-http.js';
+import { type ServiceProcess, useServices } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { TEST_SECRET } from '../support/tenants.js';
 
 const CLIENTS = 20;
 /** How many imports one address may have at the same time. */
@@ -19,36 +18,20 @@ const RECORDS = 3_000;
 describe('SIGTERM', () => {
   const uri = freshDatabaseUri();
   const client = new mongoose.mongo.MongoClient(uri);
-  const started: ServiceProcess[] = [];
+  const services = useServices();
 
   beforeAll(async () => {
-    buildService();
-    const now = new Date();
-    await client
-      .db()
-      .collection('todos')
-      .insertMany(
-        Array.from({ length: RECORDS }, (_, i) => ({
-          title: `Todo ${i}`,
-          description: 'x'.repeat(10_000),
-          completed: false,
-          createdAt: now,
-          updatedAt: now,
-          __v: 0,
-        })),
-      );
+    const moments = { createdAt: new Date(), updatedAt: new Date() };
+    const todo = { description: 'x'.repeat(10_000), completed: false, ...moments, __v: 0 };
+    const todos = Array.from({ length: RECORDS }, (_, i) => ({ title: `Todo ${i}`, ...todo }));
+    await client.db().collection('todos').insertMany(todos);
   });
-  afterEach(() => started.splice(0).forEach((service) => service.signal('SIGKILL')));
   afterAll(async () => {
     await client.db().dropDatabase();
     await client.close();
   });
 
-  async function start(mongodbUri = uri): Promise<{ service: ServiceProcess; url: string }> {
-    const service = ServiceProcess.spawn({ MONGODB_URI: mongodbUri, PORT: '0', JWT_SECRET: TEST_SECRET });
-    started.push(service);
-    return { service, url: await service.url() };
-  }
+  const start = (mongodbUri = uri) => services.start({ MONGODB_URI: mongodbUri });
 
   /** Ends the service; its exit code. */
   async function stop(service: ServiceProcess, ...signals: NodeJS.Signals[]): Promise<number | null> {
@@ -119,14 +102,13 @@ describe('SIGTERM', () => {
 
   it('keeps connections during the notice, and closes idle ones after it', async () => {
     const { service, url } = await start();
-    const { hostname, port } = new URL(url);
-    const silent = connect(Number(port), hostname);
+    const silent = new RawConnection(url);
     const used = new Agent({ keepAlive: true, maxSockets: 1 });
     await get(`${url}/health/live`, used);
     const answers: unknown[] = [];
     const asking = untilRefused(async () => answers.push(await get(`${url}/health/ready`, used)));
     const ended = stop(service);
-    await Promise.all([once(silent, 'close'), asking]);
+    await Promise.all([once(silent.socket, 'close'), asking]);
     expect(answers).toContainEqual(expect.objectContaining({ status: 503, told: false }));
     expect(await ended).toBe(0);
     used.destroy();
@@ -134,17 +116,13 @@ describe('SIGTERM', () => {
 
   it('answers the next request of a slow client, and closes its connection with that', async () => {
     const { service, url } = await start();
-    const { hostname, port } = new URL(url);
     const slow = new Agent({ keepAlive: true, maxSockets: 1 });
     await get(`${url}/health/live`, slow);
     const ended = stop(service);
     await eventually(async () => {
-      const other = connect(Number(port), hostname);
-      const refused = once(other, 'connect').then(
-        () => undefined,
-        (error: NodeJS.ErrnoException) => error.code,
-      );
-      expect(await refused.finally(() => other.destroy())).toBe('ECONNREFUSED');
+      const other = new RawConnection(url);
+      const connected = once(other.socket, 'connect').finally(() => other.close());
+      await expect(connected).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     });
     expect(await get(`${url}/health/live`, slow)).toMatchObject({ status: 200, told: true });
     expect(await ended).toBe(0);

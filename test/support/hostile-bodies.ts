@@ -59,23 +59,10 @@ export const HOSTILE_BODIES: Record<string, string> = {
 
 /** Content types that no path takes, each with a body that would be good JSON. */
 export const HOSTILE_TYPES = [
-  'application/json\ta',
-  'application/json a',
-  'application/json, text/plain',
-  'application/json; charset=latin1',
-  'application/json; charset=utf-16',
-  'application/json; charset="latin1"',
-  'application/json;;',
-  'application/json/x',
-  'application/jsonx',
-  'application/vnd.api+json',
-  'application/x-www-form-urlencoded',
-  'multipart/form-data; boundary=x',
-  'text/plain',
-  'text/json',
-  '*/*',
-  'json',
-  '/',
+  ...['application/json\ta', 'application/json a', 'application/json, text/plain', 'application/json;;'],
+  ...['latin1', 'utf-16', '"latin1"'].map((charset) => `application/json; charset=${charset}`),
+  ...['application/json/x', 'application/jsonx', 'application/vnd.api+json', 'text/plain', 'text/json'],
+  ...['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '*/*', 'json', '/'],
 ];
 
 const around = (bytes: number[]) =>

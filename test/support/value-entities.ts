@@ -44,9 +44,7 @@ export class Thing extends ThingInput {
 
   @Prop({ type: mongoose.Schema.Types.BigInt, default: 9007199254740993n }) big?: bigint;
   @Prop({ type: Buffer, default: () => Buffer.from('bytes') }) bytes?: Buffer;
-
-  @Prop({ type: mongoose.Schema.Types.UUID, default: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11' })
-  uuid?: string;
+  @Prop({ type: mongoose.Schema.Types.UUID, default: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11' }) uuid?: string;
 }
 
 export class StrictInput {

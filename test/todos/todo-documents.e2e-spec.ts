@@ -23,15 +23,19 @@ const normalised = (text: string) =>
     },
   ) as Document;
 
-async function documentOf(form: string): Promise<Document> {
-  const app = await createTestApp({ env: { TODOS_API: form } });
-  const { text } = await app.get('/docs/openapi.json');
-  await app.close();
-  return normalised(text);
-}
+let generated: Document;
+let handwritten: Document;
+beforeAll(async () => {
+  const documents = ['generated', 'handwritten'].map(async (form) => {
+    const app = await createTestApp({ env: { TODOS_API: form } });
+    const { text } = await app.get('/docs/openapi.json');
+    await app.close();
+    return normalised(text);
+  });
+  [generated, handwritten] = (await Promise.all(documents)) as [Document, Document];
+});
 
-it('the document describes both forms of the todo API alike, except for features of only one', async () => {
-  const [generated, handwritten] = [await documentOf('generated'), await documentOf('handwritten')];
+it('the document describes both forms of the todo API alike, except for features of only one', () => {
   const {
     '/todos': { get: list, ...todos },
     '/todos/count': count,
@@ -51,8 +55,8 @@ it('the document describes both forms of the todo API alike, except for features
   expect(generated.components.schemas).toMatchObject(schemas);
 });
 
-it('the document lists which fields of an update null removes, and no impossible errors', async () => {
-  const { paths, components } = await documentOf('generated');
+it('the document lists which fields of an update null removes, and no impossible errors', () => {
+  const { paths, components } = generated;
   expect(components.schemas.TodoUpdate).toMatchObject({
     properties: { description: { nullable: true }, completed: { nullable: true }, dueAt: { nullable: true } },
   });
@@ -61,11 +65,8 @@ it('the document lists which fields of an update null removes, and no impossible
   expect(JSON.stringify(ofRecords)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);
 });
 
-it('the document requires fields with a default in records, and not in what is sent', async () => {
-  const schemas = (await documentOf('generated')).components.schemas as Record<
-    string,
-    { required?: string[] }
-  >;
+it('the document requires fields with a default in records, and not in what is sent', () => {
+  const schemas = generated.components.schemas as Record<string, { required?: string[] }>;
   const requires = (name: string, field: string) => schemas[name]?.required?.includes(field) ?? false;
   expect(['Todo', 'TodoPart', 'TodoCreate', 'TodoUpdate'].map((name) => requires(name, 'completed'))).toEqual(
     [true, false, false, false],

@@ -1,5 +1,5 @@
 import type { CrudContract } from '../crud-contract.js';
-import { expectInvalid, expectNotFound, expectProblem } from '../problems.js';
+import { expectInvalid, expectInvalidId, expectNotFound } from '../problems.js';
 import { create, NOBODY, read, recordOf, writer } from './records.js';
 
 export function describeUpdate(contract: CrudContract): void {
@@ -124,14 +124,7 @@ export function describeUpdate(contract: CrudContract): void {
     );
 
     it('refuses an id that is not 24 hexadecimal digits', async () => {
-      const detail = 'The id must be 24 hexadecimal digits.';
-      expectProblem(await patch('1', { title: 'One' }), {
-        status: 400,
-        code: 'INVALID_ID',
-        detail,
-        instance: `${path}/1`,
-        errors: [{ parameter: 'id', detail }],
-      });
+      expectInvalidId(await patch('1', { title: 'One' }), `${path}/1`);
     });
 
     it('needs a body', async () => {
