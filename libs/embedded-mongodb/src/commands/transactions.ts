@@ -183,7 +183,9 @@ export class Transactions {
           ? undefined
           : setTimeout(() => {
               this.waiting.splice(this.waiting.indexOf(one), 1);
-              reject(failure('MaxTimeMSExpired', 'operation exceeded time limit', begins ? PASSING : undefined));
+              reject(
+                failure('MaxTimeMSExpired', 'operation exceeded time limit', begins ? PASSING : undefined),
+              );
               this.proceed();
             }, deadline - performance.now());
       const proceed = (): void => {
