@@ -4,7 +4,7 @@ import type { DatabaseServer } from './common/database/index.js';
 import { HealthModule } from './common/health/index.js';
 import { type Environment, rootOptionsOf } from './config/index.js';
 import { MetricsRouteModule } from './metrics/metrics.controller.js';
-import { NotificationsModule, StreamModule } from './common/notifications/index.js';
+import { NotificationsModule } from './common/notifications/index.js';
 import { PostsModule } from './posts/posts.module.js';
 import { TodosModule } from './todos/todos.module.js';
 
@@ -18,17 +18,25 @@ export class AppModule {
         CrudModule.forRoot(rootOptionsOf(environment, database)),
         HealthModule,
         MetricsRouteModule.forRoot(environment),
-        PostsModule,
-        TodosModule.forRoot({ form: environment.todosApi }),
-        NotificationsModule.forRoot({
-          worker: environment.worker === 'inline',
-          targets: {
-            allowPrivate: environment.webhookAllowPrivate,
-            httpsOnly: environment.nodeEnv === 'production',
-          },
-        }),
-        StreamModule.forRoot(),
+        ...featuresOf(environment, { worker: environment.worker === 'inline' }),
       ],
     };
   }
+}
+
+/**
+ * The features and their notifications, which a process that serves requests and a worker have alike.
+ *
+ * @param worker whether the process sends webhooks
+ */
+export function featuresOf(environment: Environment, { worker }: { worker: boolean }): DynamicModule[] {
+  const targets = {
+    allowPrivate: environment.webhookAllowPrivate,
+    httpsOnly: environment.nodeEnv === 'production',
+  };
+  return [
+    { module: PostsModule },
+    TodosModule.forRoot({ form: environment.todosApi }),
+    NotificationsModule.forRoot({ worker, targets }),
+  ];
 }

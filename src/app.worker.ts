@@ -1,16 +1,15 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import { featuresOf } from './app.module.js';
 import { CrudModule } from './common/crud/index.js';
 import { Database, type DatabaseServer } from './common/database/index.js';
 import { HealthController, HealthModule, ShutdownState } from './common/health/index.js';
 import { Metrics } from './common/metrics/index.js';
 import type { Environment } from './config/index.js';
 import { type MetricsAccess, metricsRoute } from './metrics/metrics.controller.js';
-import { NotificationsModule } from './common/notifications/index.js';
-import { PostsModule } from './posts/posts.module.js';
 
 /**
- * The table of contents of a worker: the delivery of notifications, and the resources that they are about.
- * Serves no route.
+ * The table of contents of a worker: that of the service, without the routes. So it delivers the events of every
+ * resource.
  */
 @Module({})
 export class WorkerModule {
@@ -21,14 +20,7 @@ export class WorkerModule {
         // Nobody can send a token to a worker.
         CrudModule.forRoot({ database, hookWarnMs: environment.hookWarnMs }),
         HealthModule,
-        PostsModule,
-        NotificationsModule.forRoot({
-          worker: true,
-          targets: {
-            allowPrivate: environment.webhookAllowPrivate,
-            httpsOnly: environment.nodeEnv === 'production',
-          },
-        }),
+        ...featuresOf(environment, { worker: true }),
       ],
     };
   }

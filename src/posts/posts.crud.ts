@@ -17,7 +17,7 @@ export const postsCrud = crudOptions({
     del: { tenant: currentTenant },
   },
   archive: { field: 'deletedAt' },
-  outbox: true,
+  events: true,
   query: {
     filter: ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt', 'deletedAt'],
     sort: ['-createdAt', '-updatedAt', 'title', '-deletedAt'],

@@ -226,7 +226,7 @@ describe('Idempotency-Key of posts', () => {
     await eventually(async () => expect(await events.countDocuments()).toBe(2));
     const ids = await events.distinct('_id');
     const told = () => app.logLines.filter(({ event }) => ids.includes(event as string));
-    await eventually(() => expect(told().map(({ msg }) => msg)).toEqual(['New post', 'New post']));
+    await eventually(() => expect(told().map(({ msg }) => msg)).toEqual(['New record', 'New record']));
   });
 });
 

@@ -60,6 +60,7 @@ describe('the event posts.afterCreate', () => {
         record: await recordOf(id),
         changed: ['title', 'content', 'tags', 'tenant'],
         tenant: ACME,
+        owner: ACME,
         time: expect.stringMatching(TIMESTAMP),
       },
     ]);
@@ -160,11 +161,11 @@ describe('the event posts.afterCreate', () => {
       level: 'info',
       time: expect.stringMatching(TIMESTAMP),
       context: 'Notifications',
-      msg: 'New post',
+      msg: 'New record',
       type: 'posts.created',
       event: `evt_${id}`,
       tenant: ACME,
-      post: id,
+      record: id,
     };
     await eventually(() => expect(app.logLines).toContainEqual(line));
   });

@@ -12,6 +12,8 @@ export interface ReceivedEvent {
 export interface StreamAsked {
   token?: string;
   lastEventId?: string;
+  /** From the question mark on. */
+  query?: string;
   headers?: Record<string, string>;
 }
 
@@ -54,10 +56,10 @@ export class EventClient {
    */
   static async open(
     url: string,
-    { token, lastEventId, headers }: StreamAsked,
+    { token, lastEventId, query = '', headers }: StreamAsked,
     onEvent: (client: EventClient) => void = () => undefined,
   ): Promise<EventClient> {
-    const sent = request(`${url}/events`, {
+    const sent = request(`${url}/events${query}`, {
       agent: false,
       headers: {
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),

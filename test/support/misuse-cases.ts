@@ -26,7 +26,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, security, schema, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, archive, list, query, bulk, import, outbox, audit, references, hooks, routes',
+    'entity, input, name, path, tag, security, schema, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, archive, list, query, bulk, import, events, audit, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
@@ -57,16 +57,22 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.': { schema: {} },
   },
   query: QUERY_CASES,
-  outbox: {
-    'outbox must be true or false.': { outbox: 'yes' },
-    "outbox keeps events in the record, which DELETE removes. Add archive: { field }, or disable: ['del'].": {
-      outbox: true,
-    },
-    'outbox keeps events in the record, which references.tenant deletes with another. Choose another onDelete.':
-      { outbox: true, disable: ['del'], references: { tenant: { to: Note, onDelete: 'cascade' } } },
+  events: {
+    'events must be an object. It takes data.': { events: 'yes' },
+    'events has no "date". Did you mean "data"?': { events: { date: 'id' } },
+    "events must be true, false or { data: 'id' }.": { events: { data: 'all' } },
+    'events reach the tenant of the record, which no create sets. Add isolationFields.create, such as { tenant: currentTenant }.':
+      [{ events: true }, { events: true, isolationFields: { all: { tenant: claim('tenant') } } }],
+    'events tell of records that are archived, and references.tenant deletes them with another. Choose another onDelete.':
+      {
+        events: true,
+        isolationFields: { all: { tenant: currentTenant } },
+        archive: { field: 'deletedAt' },
+        references: { tenant: { to: Note, onDelete: 'cascade' } },
+      },
     'the schema has "_outbox", where events are kept. Rename the field.': {
-      outbox: true,
-      disable: ['del'],
+      events: true,
+      isolationFields: { all: { tenant: currentTenant } },
       schema: schemaOf(Note).add({ _outbox: String }),
     },
   },

@@ -1,10 +1,18 @@
-import type { DynamicModule, Type } from '@nestjs/common';
-import { CrudModule } from '../../src/common/crud/index.js';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { CrudModule, Outboxes } from '../../src/common/crud/index.js';
 import type { DatabaseServer } from '../../src/common/database/index.js';
 import type { Environment } from '../../src/config/index.js';
 import { createTestApp, type TestApp, useApp } from './test-app.js';
 
 class ResourceTestModule {}
+
+/** Stands for the notifications, without which resources cannot have events. */
+@Module({})
+class UndeliveredModule {
+  constructor(outboxes: Outboxes) {
+    outboxes.read();
+  }
+}
 
 /** Starts a service that has the given resources, or modules of them, alone. */
 export function createResourceApp(...resources: (DynamicModule | Type)[]): Promise<TestApp> {
@@ -30,6 +38,7 @@ export function resourceRoot(
         tokens: { secret: environment.jwtSecret, tenantClaim: environment.jwtTenantClaim },
       }),
       ...resources,
+      UndeliveredModule,
     ],
   };
 }

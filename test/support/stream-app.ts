@@ -1,12 +1,11 @@
 import { EventLog, type EventRecord } from '../../src/common/notifications/log/event-log.js';
-import type { StreamOptions } from '../../src/common/notifications/stream/stream-options.js';
-import { StreamModule } from '../../src/common/notifications/stream/stream.module.js';
+import { NotificationsModule, type StreamOptions } from '../../src/common/notifications/index.js';
 import { createResourceApp } from './resource-app.js';
 import type { TestApp } from './test-app.js';
 
-/** Starts a service that has live streams alone, with other limits and intervals than usual. */
+/** Starts a service that has notifications alone, with other limits and intervals than usual. */
 export function createStreamApp(options?: Partial<StreamOptions>): Promise<TestApp> {
-  return createResourceApp(StreamModule.forRoot(options));
+  return createResourceApp(NotificationsModule.forRoot({ worker: false, stream: options }));
 }
 
 /** Has the process of an app append an event to the log. */

@@ -49,7 +49,7 @@ import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { Crud } from './service/crud.js';
 import { MongooseStore } from './store/mongoose.store.js';
-import { Outbox, Outboxes, withOutbox } from './store/outbox.js';
+import { DELETED_MODEL, Outbox, Outboxes, withOutbox } from './store/outbox.js';
 
 /** Your own classes of a resource, and what they inject. */
 export interface CrudOverrides {
@@ -163,11 +163,12 @@ export class CrudModule {
           [
             {
               name: entity.name,
-              schema: withOutbox(withWords(schema, query.search), definition.outbox),
+              schema: withOutbox(withWords(schema, query.search), definition),
               collection: name,
             },
             ...(query.search ? [SEARCH_CHECKPOINTS] : []),
             ...(audit ? [AUDIT_MODEL] : []),
+            ...(definition.events && !definition.archive ? [DELETED_MODEL] : []),
           ],
           CRUD_CONNECTION,
         ),
@@ -256,9 +257,10 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       wordIndex: WordIndex | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
+      const outbox = definition.events && new Outbox(model, database, definition, definition.events);
       const resource = new CrudResource(definition, {
         store: (references) =>
-          new MongooseStore<object>(model, database, definition.query.search, references),
+          new MongooseStore<object>(model, database, definition.query.search, references, outbox),
         registry,
         hooks: provided ?? (hooks as CrudHooks<object, object>),
         events,
@@ -270,7 +272,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         audit,
         wordIndex,
       });
-      if (definition.outbox) outboxes.add(definition.name, new Outbox(model, database, definition));
+      if (outbox) outboxes.add(outbox);
       registry.add(resource, () => {
         if (!definition.archive) documentRestriction(controller);
       });

@@ -17,7 +17,7 @@ export type WriteAction = 'create' | 'update' | 'del' | 'restore';
 
 /** Tells a listener about a write. */
 export interface EntityEvent<Entity = unknown> {
-  /** `evt_` and 24 hexadecimal digits, the same on every delivery; absent if the resource has no outbox. */
+  /** `evt_` and 24 hexadecimal digits, the same on every delivery; absent unless the resource has `events`. */
   readonly id?: string;
   /** Name of the resource, such as `posts`. */
   readonly resource: string;
@@ -28,6 +28,8 @@ export interface EntityEvent<Entity = unknown> {
   readonly changed: readonly string[];
   /** The tenant that made the write: 24 hexadecimal digits; absent if no token was required. */
   readonly tenant?: string;
+  /** The tenant of the record, as far as it is known; absent unless the resource has `events`. */
+  readonly owner?: string;
   /** Time of the write: RFC 3339, UTC, milliseconds. */
   readonly time: string;
 }

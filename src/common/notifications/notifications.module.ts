@@ -1,57 +1,99 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
-import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
-import { DeliveriesModule } from './deliveries/deliveries.module.js';
-import { Cursors, DeliveryCursor, DeliveryCursorSchema } from './log/cursors.js';
-import { EventLogModule } from './log/event-log.js';
+import { CrudModule } from '../crud/index.js';
+import { CRUD_CONNECTION } from '../database/index.js';
+import { MetricsModule } from '../metrics/index.js';
+import { deliveriesCrud, DeliveriesController, DeliveriesService } from './deliveries/deliveries.service.js';
+import { DELIVERY_MODEL } from './deliveries/delivery.entity.js';
+import { DeliveryQueue } from './deliveries/delivery-queue.js';
+import { EventTypes } from './event-types.js';
+import { EVENT_MODEL, EventLog } from './log/event-log.js';
 import { EventRecorder } from './log/event-recorder.js';
-import { FanOut } from './log/fan-out.js';
-import { OutboxSweep } from './log/outbox-sweep.js';
-import { NotificationMetricsModule } from './metrics/notification-metrics.js';
-import { NotificationListener } from './notification.listener.js';
-import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
-import type { TargetCheck } from './subscriptions/subscriptions.service.js';
+import { CURSOR_MODEL, Cursors, FanOut } from './log/fan-out.js';
+import { NotificationCounters, QueueGauges } from './notification-metrics.js';
+import { EventFeed, STREAM_DEFAULTS, STREAM_OPTIONS, type StreamOptions } from './stream/event-feed.js';
+import { EventStreams, StreamStarts } from './stream/event-streams.js';
+import { EventsController } from './stream/events.controller.js';
+import { SUBSCRIPTION_SLOTS, subscriptionsCrud } from './subscriptions/subscription.schema.js';
+import {
+  SubscriptionsController,
+  SubscriptionsService,
+  TARGET_CHECK,
+  type TargetCheck,
+} from './subscriptions/subscriptions.service.js';
 import { targetFault, type TargetPolicy } from './webhooks/targets.js';
-import { DeliveryWorkerModule } from './worker/delivery-worker.js';
+import { type SenderOptions, WebhookSender } from './webhooks/webhook-sender.js';
+import { DeliveryWorker } from './worker/delivery-worker.js';
+import { Receivers } from './worker/slots.js';
 
 /** The notification work of a process. */
 export interface NotificationsOptions {
-  /** Whether this process delivers them; otherwise another process has to. */
-  readonly worker: boolean;
-  /** Where webhooks may go. */
-  readonly targets: TargetPolicy;
-  /** Decides which URLs can be registered. @default `targetFault` by the policy above */
+  /** Whether this process sends webhooks; otherwise another process has to. @default true */
+  readonly worker?: boolean;
+  /** Where webhooks may go. @default https URLs of public addresses */
+  readonly targets?: Partial<TargetPolicy>;
+  /** Decides which URLs can be registered. @default by `targets` */
   readonly checkTarget?: TargetCheck;
+  /** How webhooks are sent. @default to the addresses of the DNS, trusting the authorities of Node */
+  readonly sender?: SenderOptions;
+  /** Limits of the live stream. @default those of {@link StreamOptions} */
+  readonly stream?: Partial<StreamOptions>;
 }
 
-/** Notifies subscribers of changes to records. */
+/** The log of events and the queue of deliveries, which everything else works with. */
+@Module({
+  imports: [
+    MongooseModule.forFeature(
+      [EVENT_MODEL, DELIVERY_MODEL, CURSOR_MODEL, SUBSCRIPTION_SLOTS],
+      CRUD_CONNECTION,
+    ),
+  ],
+  providers: [DeliveryQueue, EventLog, EventTypes],
+  exports: [DeliveryQueue, EventLog, EventTypes, MongooseModule],
+})
+export class QueueModule {}
+
+/**
+ * Tells subscribers of the writes of every resource with `events`: subscriptions and their deliveries, the webhooks,
+ * and the live stream. Import it once, beside `CrudModule.forRoot`.
+ */
 @Module({})
 export class NotificationsModule {
   static forRoot({
-    worker,
-    targets,
-    checkTarget = (url) => targetFault(url, targets),
-  }: NotificationsOptions): DynamicModule {
+    worker = true,
+    checkTarget,
+    sender,
+    stream,
+    ...given
+  }: NotificationsOptions = {}): DynamicModule {
+    const targets = { allowPrivate: false, httpsOnly: true, ...given.targets };
+    const deliveries = CrudModule.forFeature(deliveriesCrud, {
+      controller: DeliveriesController,
+      service: DeliveriesService,
+      imports: [QueueModule],
+    });
+    const check = checkTarget ?? ((url) => targetFault(url, targets));
+    const subscriptions = CrudModule.forFeature(subscriptionsCrud, {
+      controller: SubscriptionsController,
+      service: SubscriptionsService,
+      providers: [{ provide: TARGET_CHECK, useValue: check satisfies TargetCheck }],
+      imports: [deliveries, QueueModule],
+    });
+    const ofWorker: Provider[] = [
+      { provide: WebhookSender, useFactory: () => new WebhookSender(targets, sender) },
+      Receivers,
+      DeliveryWorker,
+    ];
     return {
       module: NotificationsModule,
-      imports: [
-        DeliveriesModule,
-        EventLogModule,
-        NotificationMetricsModule,
-        SubscriptionsModule.forRoot({ checkTarget }),
-        MongooseModule.forFeature(
-          [
-            {
-              name: DeliveryCursor.name,
-              schema: reserveCollection(DeliveryCursorSchema),
-              collection: 'delivery_cursors',
-            },
-          ],
-          CRUD_CONNECTION,
-        ),
-        ...(worker ? [DeliveryWorkerModule.forRoot(targets)] : []),
+      imports: [MetricsModule, QueueModule, deliveries, subscriptions],
+      controllers: [EventsController],
+      providers: [
+        ...[Cursors, EventRecorder, FanOut, NotificationCounters, QueueGauges],
+        ...[EventFeed, EventStreams, StreamStarts],
+        { provide: STREAM_OPTIONS, useValue: { ...STREAM_DEFAULTS, ...stream } },
+        ...(worker ? ofWorker : []),
       ],
-      providers: [Cursors, EventRecorder, FanOut, NotificationListener, OutboxSweep],
     };
   }
 }

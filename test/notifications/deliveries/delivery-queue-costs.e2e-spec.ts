@@ -1,5 +1,5 @@
 /** @mongodb */
-import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import {
   type ClaimedDelivery,
   DeliveryQueue,
@@ -17,7 +17,7 @@ describe('the queue of deliveries', () => {
   let app: TestApp;
   let queue: DeliveryQueue;
   beforeAll(async () => {
-    app = await createResourceApp(DeliveriesModule);
+    app = await createResourceApp(QueueModule);
     queue = app.app.get(DeliveryQueue, { strict: false });
   });
   afterAll(() => app.close());

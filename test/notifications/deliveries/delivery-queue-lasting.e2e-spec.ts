@@ -1,5 +1,5 @@
 /** @mongodb */
-import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { newDelivery, storedDeliveries } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
@@ -11,7 +11,7 @@ import { createTestApp, type TestApp, type TestAppOptions } from '../../support/
 describe('a delivery in the queue', () => {
   const uri = freshDatabaseUri();
   const root: TestAppOptions['root'] = (environment, database) =>
-    resourceRoot(environment, database, [DeliveriesModule]);
+    resourceRoot(environment, database, [QueueModule]);
   let proxy: TcpProxy;
   let app: TestApp;
   let queue: DeliveryQueue;

@@ -1,5 +1,5 @@
 /** @mongodb */
-import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import {
   type ClaimedDelivery,
   DeliveryQueue,
@@ -13,7 +13,7 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
 const root: TestAppOptions['root'] = (environment, database) =>
-  resourceRoot(environment, database, [DeliveriesModule]);
+  resourceRoot(environment, database, [QueueModule]);
 
 describe('the queue of deliveries', () => {
   const uri = freshDatabaseUri();

@@ -2,8 +2,7 @@
 import mongoose from 'mongoose';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
 import type { EventRecord } from '../../../src/common/notifications/log/event-log.js';
-import { EventRecorder } from '../../../src/common/notifications/log/event-recorder.js';
-import { MAX_WAITING } from '../../../src/common/notifications/notification.listener.js';
+import { EventRecorder, MAX_WAITING } from '../../../src/common/notifications/log/event-recorder.js';
 import { eventually } from '../../support/eventually.js';
 import { onEvent } from '../../support/on-event.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
@@ -22,10 +21,10 @@ function holdRecording(app: TestApp) {
   let calls = 0;
   let letGo = () => {};
   const held = new Promise<void>((resolve) => (letGo = resolve));
-  recorder.record = async (events) => {
+  recorder.record = async (outbox, events) => {
     calls++;
     await held;
-    return record(events);
+    return record(outbox, events);
   };
   return { calls: () => calls, letGo };
 }

@@ -3,9 +3,10 @@
  * @slow
  */
 import { Types } from 'mongoose';
+import { Outboxes } from '../../../src/common/crud/index.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
-import type { DeliveryCursor } from '../../../src/common/notifications/log/cursors.js';
+import type { DeliveryCursor } from '../../../src/common/notifications/log/fan-out.js';
 import { EventRecorder } from '../../../src/common/notifications/log/event-recorder.js';
 import { eventId } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
@@ -211,10 +212,9 @@ describe('the fan-out of events', () => {
     await closed(ACME);
     // It ended between the log and the queue: its event is recorded again, with its position.
     const lost = { ...events[1], id: events[1]?._id, resource: 'posts', action: 'create', time: '' };
-    const record = { tenant: ACME, _id: '1' };
-    await app.app
-      .get(EventRecorder, { strict: false })
-      .record([{ ...lost, record, time: new Date().toISOString() } as never]);
+    const again = { ...lost, owner: ACME, record: { _id: '1' }, time: new Date().toISOString() };
+    const posts = app.app.get(Outboxes, { strict: false }).of('posts');
+    await app.app.get(EventRecorder, { strict: false }).record(posts as never, [again as never]);
     await expectEach([id], 3);
     await closed(ACME);
     expect(await deliveries().countDocuments({ status: 'delivered' })).toBe(1);

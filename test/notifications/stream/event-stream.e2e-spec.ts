@@ -178,15 +178,53 @@ describe('GET /events', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('requires a token with a tenant, and accepts no parameter', async () => {
+  it('requires a token with a tenant, and accepts no other parameter', async () => {
     expectUnauthenticated(await app.get('/events'), '/events');
     expectInvalidToken(await app.get('/events', { token: 'a.b.c' }), '/events');
     expectNoTenant('tenant')(await app.get('/events', { token: await tokenOf('7') }), '/events');
     expectInvalid(await app.get('/events?lastEventId=1', { token: acme }), '/events', {
       parameter: 'lastEventId',
-      detail: '"lastEventId" is not a parameter here; this path takes none.',
+      detail: '"lastEventId" is not a parameter here. Allowed: types.',
     });
   });
+});
+
+describe('types', () => {
+  const KNOWN = 'posts.created, posts.updated, posts.archived, posts.restored, posts.*';
+  /** Appends events of some types in turns. */
+  async function append(...types: string[]) {
+    const events = types.map((type, i) => ({ ...eventRecord(ACME, i + 1), type }));
+    for (const event of events) await appendIn(app, event);
+    return events.map(({ _id }) => _id);
+  }
+
+  it('narrows the stream, which resumes from any event, inside the filter or not', async () => {
+    const ids = await append('posts.created', 'posts.updated', 'posts.created', 'posts.archived');
+    const told = async (query: string, lastEventId: string | undefined, expected: string[]) => {
+      const client = await open({ query, lastEventId });
+      await eventually(() => expect(client.events.map(({ type }) => type)).toEqual(expected));
+    };
+    await told('?types=posts.created', ids[0], ['posts.created']);
+    await told('?types=posts.archived', ids[1], ['posts.archived']);
+    await told('?types=posts.updated,posts.archived', ids[0], ['posts.updated', 'posts.archived']);
+    await told('?types=posts.*', ids[1], ['posts.created', 'posts.archived']);
+    const live = await open({ query: '?types=posts.restored' });
+    const all = await open();
+    const next = ['posts.updated', 'posts.restored', 'posts.restored'];
+    for (const [i, type] of next.entries()) await appendIn(app, { ...eventRecord(ACME, 10 + i), type });
+    await eventually(() => expect(all.events.map(({ type }) => type)).toEqual(next));
+    expect(live.events.map(({ type }) => type)).toEqual(next.slice(1));
+  });
+
+  it.each(['', 'posts.read', 'posts.created,', '*', 'todos.created', 'posts.created,posts.read'])(
+    'must be known: %p',
+    async (types) => {
+      expectInvalid(await app.get(`/events?types=${types}`, { token: acme }), '/events', {
+        parameter: 'types',
+        detail: `"types" must be some of ${KNOWN}, separated by commas.`,
+      });
+    },
+  );
 });
 
 describe('Last-Event-ID', () => {

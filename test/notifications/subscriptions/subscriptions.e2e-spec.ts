@@ -14,7 +14,8 @@ import { ID, KEPT, postWhole } from '../../support/whole-records.js';
 
 const REPRESENTATION = { Prefer: 'return=representation' };
 const EVENTS =
-  '"events" must be an array of 1 to 4 distinct entries, each one of "posts.created", "posts.updated", "posts.archived", "posts.restored".';
+  '"events" must be an array of 1 to 1000 distinct entries, each a string of 1 to 200 characters.';
+const KNOWN = 'posts.created, posts.updated, posts.archived, posts.restored, posts.*';
 const URL_SHAPE = '"url" must be a string of 1 to 2000 characters.';
 const REFUSED = 'The address is not a public one. Choose another.';
 
@@ -83,15 +84,13 @@ describe('subscriptions', () => {
       for (const url of ['', 7, `https://example.com/${'x'.repeat(1_981)}`, ['https://example.com']]) {
         expectInvalid(await post({ ...HOOK, url }), PATH, { pointer: '/url', detail: URL_SHAPE });
       }
-      const lists = [
-        [],
-        ['posts.created', 'posts.created'],
-        ['posts.read'],
-        ['webhook.test'],
-        'posts.created',
-      ];
-      for (const events of lists) {
+      for (const events of [[], ['posts.created', 'posts.created'], 'posts.created']) {
         expectInvalid(await post({ ...HOOK, events }), PATH, { pointer: '/events', detail: EVENTS });
+      }
+      for (const type of ['posts.read', 'posts.deleted', 'webhook.test', 'todos.created', '*', 'posts']) {
+        const detail = `"${type}" must be one of ${KNOWN}.`;
+        const events = ['posts.*', type];
+        expectInvalid(await post({ ...HOOK, events }), PATH, { pointer: '/events/1', detail });
       }
       expectInvalid(await post({ ...HOOK, description: 'd'.repeat(501) }), PATH, {
         pointer: '/description',

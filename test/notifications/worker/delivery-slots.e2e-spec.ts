@@ -1,10 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Types } from 'mongoose';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
-import {
-  DeliveryWorker,
-  DeliveryWorkerModule,
-} from '../../../src/common/notifications/worker/delivery-worker.js';
+import { DeliveryWorker, NotificationsModule } from '../../../src/common/notifications/index.js';
 import { eventId, newDelivery } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { Receiver } from '../../support/receiver.js';
@@ -27,11 +24,12 @@ describe('the concurrent attempts of a worker', () => {
   };
 
   beforeEach(async () => {
-    app = await createResourceApp(DeliveryWorkerModule.forRoot({ allowPrivate: true, httpsOnly: false }));
+    app = await createResourceApp(
+      NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
+    );
     receiver = await Receiver.start();
     owed = [];
     receiver.answer = hold;
-    for (const name of ['subscriptions', 'events']) await app.database.createCollection(name);
   });
   afterEach(async () => {
     receiver.answer = (response) => void response.writeHead(204).end();

@@ -5,10 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { Metrics } from '../../../src/common/metrics/index.js';
 import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
-import {
-  DeliveryWorker,
-  DeliveryWorkerModule,
-} from '../../../src/common/notifications/worker/delivery-worker.js';
+import { DeliveryWorker, NotificationsModule } from '../../../src/common/notifications/index.js';
 import { eventId, newDelivery, storedDeliveries } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
@@ -23,7 +20,7 @@ describe('a worker', () => {
   const uri = freshDatabaseUri();
   const root: TestAppOptions['root'] = (environment, database) =>
     resourceRoot(environment, database, [
-      DeliveryWorkerModule.forRoot({ allowPrivate: true, httpsOnly: false }),
+      NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
     ]);
   const start = (mongodbUri = uri) => createTestApp({ root, env: { MONGODB_URI: mongodbUri } });
   let app: TestApp;

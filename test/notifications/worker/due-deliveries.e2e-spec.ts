@@ -1,6 +1,6 @@
 /** @mongodb */
 import { Types } from 'mongoose';
-import { DeliveriesModule } from '../../../src/common/notifications/deliveries/deliveries.module.js';
+import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { DueDeliveries } from '../../../src/common/notifications/worker/due-deliveries.js';
 import {
@@ -24,7 +24,7 @@ describe('a backlog', () => {
   let due: DueDeliveries;
 
   beforeAll(async () => {
-    app = await createResourceApp(DeliveriesModule);
+    app = await createResourceApp(QueueModule);
   });
   afterAll(() => app.close());
   beforeEach(async () => {

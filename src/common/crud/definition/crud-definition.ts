@@ -15,6 +15,7 @@ import type {
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { Presented } from '../options/records.js';
 import type { ArchiveDefinition } from './archive.js';
+import type { EventsDefinition } from './events.js';
 import type { Presenter } from './output.js';
 import type { QueryDefinition } from './query-definition.js';
 
@@ -45,8 +46,8 @@ export interface CrudDefinition {
   readonly query: QueryDefinition;
   /** The routes for many writes that the resource has. */
   readonly batches: readonly CrudBatchHandler[];
-  /** Whether records keep the events of their writes until those are settled. */
-  readonly outbox: boolean;
+  /** The events of its writes; absent if subscribers are not told of them. */
+  readonly events?: EventsDefinition;
   /** How long audit records of the writes are kept; absent if writes are not audited. */
   readonly audit?: Required<CrudAudit>;
   readonly parent?: CrudParent<Record<string, unknown>>;

@@ -12,11 +12,11 @@ import type {
   CrudOutput,
 } from '../options/crud-options.js';
 import { ACTIONS, BATCH_HANDLERS } from '../options/option-names.js';
-import { OUTBOX } from '../store/outbox.js';
 import { archiveOf, checkArchive } from './archive.js';
 import { checkFields, checkInputClass, checkOutputClass } from './check-fields.js';
 import { checkIndexes } from './check-indexes.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
+import { eventsOf } from './events.js';
 import { isHidden } from './filter-field.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { outputClassOf, outputFieldsOf, presentBy, Presenter } from './output.js';
@@ -63,7 +63,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   checkIndexes(schema, fail);
   const archive = archiveOf(options, isolation);
   checkArchive({ options, schema, isolation, archive, inputFields, fail });
-  checkOutbox(options, schema, fail);
+  const events = eventsOf({ options, schema, isolation, archive, fail });
   const visible = { ...options.visible };
   const { unpaged = true, maxLimit = MAX_LIMIT } = options.list ?? {};
   const list = { unpaged, maxLimit };
@@ -93,7 +93,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     list,
     query,
     batches: BATCH_HANDLERS.filter((name) => options[name]),
-    outbox: options.outbox ?? false,
+    events,
     audit: auditOf(options),
     parent,
     references,
@@ -167,30 +167,6 @@ function expandableOf(
     ({ path }) => shown.includes(path.split('.', 1)[0] ?? '') && !isHidden(schema, path),
   );
   return new Map(seen.map((reference) => [reference.path, reference]));
-}
-
-/** Checks the option `outbox`: a deleted record would take its events with it. */
-function checkOutbox(
-  { outbox = false, archive, disable = [], references = {} }: AnyCrudOptions,
-  schema: Schema,
-  fail: Fail,
-): void {
-  if (typeof outbox !== 'boolean') fail('outbox must be true or false.');
-  if (!outbox) return;
-  if (!archive && !disable.includes('del')) {
-    fail(
-      "outbox keeps events in the record, which DELETE removes. Add archive: { field }, or disable: ['del'].",
-    );
-  }
-  const cascading = Object.entries(references).find(([, { onDelete }]) => onDelete === 'cascade');
-  if (cascading) {
-    fail(
-      `outbox keeps events in the record, which references.${cascading[0]} deletes with another. Choose another onDelete.`,
-    );
-  }
-  if (schema.path(OUTBOX) || schema.pathType(OUTBOX) === 'nested') {
-    fail(`the schema has "${OUTBOX}", where events are kept. Rename the field.`);
-  }
 }
 
 /** Mongoose types that convert other JSON values, such as 12 to "12". */

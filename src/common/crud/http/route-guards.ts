@@ -32,8 +32,11 @@ type Params = Readonly<Record<string, string>>;
 const CLOSED: SubResponse = { status: 403, body: 'Forbidden resource' };
 
 /** Whether anything but the generator's own guard decides who may use a route. */
-export function isGuarded(controller: Type<object>, { handler }: Route, { platform }: HttpRequest): boolean {
-  if (platform.hasGlobalEnhancers()) return true;
+export function isGuarded(controller: Type<object>, route: Route, { platform }: HttpRequest): boolean {
+  return platform.hasGlobalEnhancers() || hasGuards(controller, route);
+}
+
+function hasGuards(controller: Type<object>, { handler }: Route): boolean {
   const method = (controller.prototype as Record<string, object>)[handler];
   return [controller, method].some((guarded) => {
     const guards = (guarded && Reflect.getMetadata(GUARDS_METADATA, guarded)) as
@@ -97,6 +100,12 @@ function withoutId(params: Params, onLook: () => void): Params {
 /** Decides by the guards of the route that gets one record, which are asked about each. */
 export class GetGuards implements RecordGuards {
   constructor(private readonly controller: Type<object>) {}
+
+  get areDeclared(): boolean {
+    return [...resourceOf(this.controller).routes.values()].some(
+      (route) => ['list', 'get'].includes(route.handler) && hasGuards(this.controller, route),
+    );
+  }
 
   async permitted<T extends Stored<object>>(
     scope: TenantScope,

@@ -78,6 +78,12 @@ export interface CrudArchive<Entity> {
   field: FieldOf<Entity>;
 }
 
+/** What subscribers are told of. */
+export interface CrudEvents {
+  /** `_id` alone, which subscribers read the record by, as far as they may. */
+  data: 'id';
+}
+
 /** How writes are recorded. */
 export interface CrudAudit {
   /** How long an audit record is kept before the database removes it. Unit: days. @default 365 */
@@ -314,14 +320,16 @@ export interface CrudOptions<
   import?: boolean;
 
   /**
-   * Whether every create, update, archive and restore stores its event in the record itself, with the same
-   * command, so that a crash cannot separate them. The event has an `id` and stays until your code settles it
-   * through the resource's `Outbox` (see `Outboxes`); it never expires. Clients never see it. Records cannot
-   * be deleted then: the resource needs an `archive`, or `disable: ['del']`.
+   * Whether subscribers of the record's tenant are told of every write, by webhooks and the live stream of
+   * `NotificationsModule`: `<name>.created`, `.updated` and `.deleted`, or `.archived` and `.restored` with an
+   * `archive`. A write and its event are never separated, whatever crashes. Creates must be isolated by
+   * `currentTenant`. Unless everyone of the tenant may read every record, only `{ data: 'id' }` is possible:
+   * subscribers get `_id` alone.
    *
-   * @default false: an event is lost if the process is killed before its listeners finish
+   * @default false: after-hooks and listeners only, which a crash can prevent
+   * @example { data: 'id' }
    */
-  outbox?: boolean;
+  events?: boolean | CrudEvents;
 
   /**
    * Whether every write is recorded: who, which action, which record and fields, from where, when, by which

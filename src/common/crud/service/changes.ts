@@ -18,11 +18,6 @@ export function unchanged(
   return { ...filter, _id, __v };
 }
 
-/** Adds a condition to a filter, next to its members. */
-export function allOf(filter: StoreFilter, condition: StoreFilter): StoreFilter {
-  return { ...filter, $and: [...((filter.$and as StoreFilter[] | undefined) ?? []), condition] };
-}
-
 /** The values that have changed. */
 export function differences(
   before: Readonly<Record<string, unknown>>,
@@ -31,11 +26,6 @@ export function differences(
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(before[name], value)),
   );
-}
-
-/** The value at a dotted path. */
-export function valueAt(record: unknown, path: string): unknown {
-  return path.split('.').reduce((at, name) => (at as Record<string, unknown> | undefined)?.[name], record);
 }
 
 /** Whether a change changes nothing. */

@@ -10,6 +10,7 @@ import type { CrudStore } from '../store/crud.store.js';
 import type { StoreReferences } from '../store/reference-holds.js';
 import { fieldAt } from '../../fields/index.js';
 import { ACTIONS } from '../options/option-names.js';
+import { unreadableBy } from '../definition/events.js';
 import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
 import { Reads } from './reads.js';
@@ -151,8 +152,10 @@ export class CrudRegistry implements OnApplicationBootstrap {
 
   /** Checks what resources declare about each other, once all are known. */
   onApplicationBootstrap(): void {
-    for (const { definition } of this.resources.values()) {
+    for (const resource of this.resources.values()) {
+      const { definition } = resource;
       const { parent, references } = definition;
+      if (definition.events?.data === 'record') this.checkReaders(resource, definition.events.tenant);
       if (parent) {
         checkDecorator(definition, parent.field, parent.entity, 'parent.entity');
         this.checkTarget(definition, parent.entity, 'parent.entity');
@@ -162,6 +165,23 @@ export class CrudRegistry implements OnApplicationBootstrap {
         this.checkTarget(definition, to, `references.${path}.to`);
         if (onDelete === 'restrict') this.restricted.get(to)?.();
       }
+    }
+  }
+
+  /** Checks that everyone of a tenant may read its records, which events show to them. */
+  private checkReaders(resource: CrudResource, tenant: string): void {
+    const { label } = resource.definition;
+    let above: CrudResource | undefined = resource;
+    for (; above; above = above.definition.parent && this.resources.get(above.definition.parent.entity)) {
+      const { definition, guards } = above;
+      const reason =
+        unreadableBy(definition, above === resource ? tenant : undefined) ??
+        (guards.areDeclared ? 'the controller has guards' : undefined);
+      if (reason === undefined) continue;
+      const where = above === resource ? '' : ` of ${definition.label}`;
+      throw new Error(
+        `CrudModule.forFeature(${label}): events would show a record to callers who may not read it, since ${reason}${where}. Write events: { data: 'id' }.`,
+      );
     }
   }
 

@@ -11,6 +11,8 @@ import type { CrudResource, Resources } from './crud-resource.js';
 
 /** The guards of the route that gets one record. */
 export interface RecordGuards {
+  /** Whether the route has any besides that of the generator. */
+  readonly areDeclared: boolean;
   /**
    * The records that they let the sender of a request get. Without such a route, none, unless they are read
    * as parents.

@@ -6,10 +6,9 @@ import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { HookName } from '../options/option-names.js';
 import type { Changes, Stored } from '../options/records.js';
-import type { StoreChange, StoreFilter } from '../store/crud.store.js';
-import { entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
+import { allOf, type StoreChange, type StoreFilter, valueAt } from '../store/crud.store.js';
+import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
 import {
-  allOf,
   differences,
   isEmpty,
   keepIdentity,
@@ -22,7 +21,6 @@ import {
   refuseGrowth,
   requireTexts,
   unchanged,
-  valueAt,
 } from './changes.js';
 import type { CrudResource } from './crud-resource.js';
 import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
@@ -128,15 +126,16 @@ export class Writes<Entity extends object, Create extends object, Update extends
    */
   async patchUnread(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>): Promise<boolean> {
     const { audit, definition, store } = this.resource;
-    const isHooked = this.has('beforeUpdate') || this.isHeard('afterUpdate');
+    const isTold = definition.events !== undefined || this.isHeard('afterUpdate');
     const change =
-      isHooked || audit || needsPrevious(changes) ? undefined : planChange(definition, changes, undefined);
+      isTold || this.has('beforeUpdate') || audit || needsPrevious(changes)
+        ? undefined
+        : planChange(definition, changes, undefined);
     if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes)) !== undefined;
     await this.checkReferences('update', scope, change.set);
     keepScope(this.resource, 'update', scope, change);
     keepRequired(definition.entity, change);
-    const entry = this.entry(scope, 'update', namesOf(change));
-    return this.translated(() => store.updateUnread(filter, change, entry));
+    return this.translated(() => store.updateUnread(filter, change));
   }
 
   /**
@@ -169,8 +168,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
     within: ReadonlySet<string> = new Set(),
   ): Promise<Stored<Entity> | undefined> {
     const { definition, references, store } = this.resource;
-    if (definition.outbox)
-      throw new Error(`${definition.label} has an outbox, whose events a removal would lose.`);
     const needsCurrent = this.has('beforeDel') || references.matterOnDelete;
     return this.decided(filter, needsCurrent, async (current, unchangedFilter) => {
       let condition = unchangedFilter;
@@ -181,9 +178,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
         await this.before('beforeDel', scope, { action: 'del', record });
         await references.release(current._id, scope, within);
       }
-      const entry = this.entry(scope, 'del', []);
       const id = current?._id ?? filter._id;
-      const removed = await this.audited(scope, id, entry, () => store.delete(condition));
+      const entry = this.entry(scope, 'del', [], definition.events && { id: deletionIdOf(id) });
+      const removed = await this.audited(scope, id, entry, () => store.delete(condition, entry));
       if (removed) await this.announce('afterDel', scope, removed, entry);
       return removed;
     });
@@ -216,7 +213,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     }
     const turn = scope.request?.crudPlace?.turn;
     await turn?.come;
-    const isNamed = definition.outbox || definition.audit !== undefined;
+    const isNamed = definition.events !== undefined || definition.audit !== undefined;
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
     const placed = { ...(_id && { _id }), ...record };
     const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
@@ -264,6 +261,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       );
       if (!updated) return undefined;
       const { record, previous } = updated;
+      if (record === previous) return record;
       await this.announce('afterUpdate', scope, record, entry, () => ({
         changes,
         previous: definition.present(previous, scope.caller),

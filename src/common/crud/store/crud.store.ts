@@ -7,6 +7,11 @@ import type { ReferenceHolds, StoreReferences } from './reference-holds.js';
 /** Values that a record must have, and MongoDB operators; `null` means that the field is absent. */
 export type StoreFilter = Readonly<Record<string, unknown>>;
 
+/** Adds a condition to a filter, next to its members. */
+export function allOf(filter: StoreFilter, condition: StoreFilter): StoreFilter {
+  return { ...filter, $and: [...((filter.$and as StoreFilter[] | undefined) ?? []), condition] };
+}
+
 /** Changes to one record, by dotted path: the fields to set and the fields to remove. */
 export interface StoreChange {
   readonly set?: Readonly<Record<string, unknown>>;
@@ -32,7 +37,7 @@ export interface StoreRead {
   readonly limit?: number;
 }
 
-/** The record before and after an update, from one atomic operation. */
+/** The record before and after an update, from one atomic operation; the same object if nothing has changed. */
 export interface Updated<Entity> {
   /** The record that was replaced. */
   readonly previous: Stored<Entity>;
@@ -60,7 +65,7 @@ export interface CrudStore<Entity> {
   /**
    * Stores a new record and returns it as stored.
    *
-   * @param entry stored with the record if the resource has an outbox
+   * @param entry stored with the record if subscribers are told of it
    * @param begun called when records that are stored from then on come after this one
    * @throws ValidationError if the schema rejects it, DuplicateValueError if a unique value is taken
    */
@@ -96,7 +101,8 @@ export interface CrudStore<Entity> {
   /**
    * Changes the record that matches, and its revision; undefined if none matches.
    *
-   * @param entry stored with the record if the resource has an outbox
+   * @param entry stored with the record if subscribers are told of it; then values that the record has already
+   * change nothing
    * @throws ValidationError if the schema rejects the change, DuplicateValueError if a unique value is taken
    */
   update(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<Updated<Entity> | undefined>;
@@ -104,12 +110,15 @@ export interface CrudStore<Entity> {
    * Does the same without reading the record, and returns whether one matched. Concurrent updates share a
    * command.
    */
-  updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean>;
+  updateUnread(filter: StoreFilter, change: StoreChange): Promise<boolean>;
   /**
    * Removes the record that matches and returns it; undefined if none matches. What the references of other
    * resources promise is up to the verb `del`.
+   *
+   * @param entry stored before the record is removed if subscribers are told of it
+   * @throws WriteConflictError if other writes were faster each time
    */
-  delete(filter: StoreFilter): Promise<Stored<Entity> | undefined>;
+  delete(filter: StoreFilter, entry?: OutboxEntry): Promise<Stored<Entity> | undefined>;
 }
 
 type Fields = Record<string, unknown>;
@@ -127,6 +136,11 @@ export function applyChange<Entity>(
   for (const path of Object.keys($unset)) setAt(record, path.split('.'), undefined);
   for (const [path, by] of Object.entries($inc)) record[path] = Number(record[path] ?? 0) + Number(by);
   return record as Stored<Entity>;
+}
+
+/** The value at a dotted path. */
+export function valueAt(record: unknown, path: string): unknown {
+  return path.split('.').reduce((at, name) => (at as Record<string, unknown> | undefined)?.[name], record);
 }
 
 /** Sets a nested value. The objects on the way are copied, so that the previous record is not changed. */

@@ -1,17 +1,21 @@
 import { type Model, Types } from 'mongoose';
 import { Batches, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
+import { WriteConflictError } from '../../errors/index.js';
 import type { Stored } from '../options/records.js';
 import { RecordWords, type SearchDefinition, type StoredWords, WORDS } from '../search/words.js';
 import {
+  allOf,
   applyChange,
   type CrudStore,
   type StoreChange,
   type StoreFilter,
   type StoreRead,
   type Updated,
+  valueAt,
 } from './crud.store.js';
 import { hideFields, hidesFields } from '../definition/hidden-fields.js';
-import { OUTBOX, type OutboxEntry } from './outbox.js';
+import { plain } from '../definition/output.js';
+import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
 import { counted, filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
 import { checkMapNames, schemaRefusal } from './schema-refusal.js';
@@ -25,6 +29,9 @@ import {
   sharedUpdates,
   type SharedWrites,
 } from './shared-writes.js';
+
+/** How often a deletion is tried again because the record changed in between. */
+const MAX_ATTEMPTS = 10;
 
 /** Members that only the store knows. */
 const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
@@ -40,7 +47,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly hides: boolean;
   private readonly hasMaps: boolean;
   private readonly words?: RecordWords;
-  private readonly hasOutbox: boolean;
   /** Whether the schema shows its records in another form than it stores them. */
   private readonly transforms: boolean;
   private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
@@ -57,18 +63,19 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /**
    * @param search definition of the search, if the model's schema has the words for it
    * @param references that the records make, and that others make to them
+   * @param outbox keeps the events of writes, if subscribers are told of them
    */
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
     private readonly search: SearchDefinition | undefined,
     private readonly references: StoreReferences,
+    private readonly outbox?: Outbox,
   ) {
     this.holds = new ReferenceHolds(model, database);
     this.hides = hidesFields(model.schema.omit([WORDS, OUTBOX]));
     this.hasMaps = hasMaps(model.schema);
     this.words = search && new RecordWords(search, model.schema);
-    this.hasOutbox = Boolean(model.schema.path(OUTBOX));
     this.hasMiddleware = hasMiddleware(model.schema);
     this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = sharedInserts(model, database);
@@ -82,7 +89,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   within(database: Database, references: StoreReferences): MongooseStore<Entity> {
-    return new MongooseStore(this.model, database, this.search, references);
+    return new MongooseStore(this.model, database, this.search, references, this.outbox);
   }
 
   get isInTransaction(): boolean {
@@ -97,7 +104,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return this.write(record, async (hold) => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       const words = this.addWords(document.toObject(), (member) => document.set(member));
-      if (this.hasOutbox && entry) document.set({ [OUTBOX]: [entry] });
+      if (this.outbox && entry) document.set({ [OUTBOX]: [entry] });
       begun();
       if (this.hasMiddleware) {
         await hold();
@@ -205,15 +212,24 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     { set = {}, unset = [] }: StoreChange,
     entry?: OutboxEntry,
   ): Promise<Updated<Entity> | undefined> {
+    const told = this.outbox && entry;
     const change = {
       $set: set,
       $unset: Object.fromEntries(unset.map((field) => [field, 1])),
       $inc: { __v: 1 },
-      ...(this.hasOutbox && entry && { $push: { [OUTBOX]: entry } }),
+      ...(told && { $push: { [OUTBOX]: entry } }),
     };
+    const condition = told ? differing({ set, unset }) : undefined;
+    if (told && !condition) {
+      const current = await this.findOne(filter);
+      if (current && hasAll(current, { set, unset })) return { previous: current, record: current };
+    }
     const options = { ...this.database.limits, runValidators: true, strict: 'throw' } as const;
     const query = this.model
-      .findOneAndUpdate(filter, change, { ...options, returnDocument: 'before' })
+      .findOneAndUpdate(condition ? allOf(filter, condition) : filter, change, {
+        ...options,
+        returnDocument: 'before',
+      })
       .select(this.projectionOf(undefined) ?? {})
       .lean();
     const previous = (await this.write(set, async (hold) => {
@@ -223,18 +239,20 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       return query.exec();
     })) as Stored<Entity> | null;
     // Mongoose has cast the change by now, and added updatedAt to it.
-    if (!previous) return undefined;
+    if (!previous) {
+      const same = condition && (await this.findOne(filter));
+      return same && { previous: same, record: same };
+    }
     const record = applyChange(previous, query.getUpdate() as Record<string, object>);
     return { previous, record: this.shown(record) };
   }
 
-  async updateUnread(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<boolean> {
-    if (!this.plain.fits(change)) return (await this.update(filter, change, entry)) !== undefined;
-    const $push = this.hasOutbox && entry ? { $push: { [OUTBOX]: entry } } : undefined;
+  async updateUnread(filter: StoreFilter, change: StoreChange): Promise<boolean> {
+    if (!this.plain.fits(change)) return (await this.update(filter, change)) !== undefined;
     return this.write(change.set ?? {}, async (hold) => {
       await hold();
       const words = this.wordsOf(change, undefined);
-      const others = { ...(words && { $set: words }), ...$push };
+      const others = { ...(words && { $set: words }) };
       return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
     });
   }
@@ -246,7 +264,21 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return words;
   }
 
-  async delete(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
+  async delete(filter: StoreFilter, entry?: OutboxEntry): Promise<Stored<Entity> | undefined> {
+    const { outbox, database } = this;
+    if (!outbox || !entry) return this.remove(filter);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const query = this.model.findOne({}, null, { ...database.limits }).select([...outbox.hiddenFields]);
+      const found = await database.call(() => filtered(query, filter).lean().exec());
+      if (!found) return undefined;
+      const revision = await outbox.announce(found, entry, database);
+      const removed = revision && (await this.remove(allOf(filter, revision as StoreFilter)));
+      if (removed) return removed;
+    }
+    throw new WriteConflictError();
+  }
+
+  private async remove(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
     const query = this.model
       .findOneAndDelete({}, { ...this.database.limits })
       .select(this.projectionOf(undefined) ?? {});
@@ -287,4 +319,28 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const { references } = this;
     return references.areMade ? references.holding(values, run) : run(() => Promise.resolve());
   }
+}
+
+/** Condition that a change makes a difference; undefined if it has objects, which the database cannot compare by their values. */
+function differing({ set = {}, unset = [] }: StoreChange): StoreFilter | undefined {
+  const values = Object.entries(set);
+  if (values.some(([, value]) => !isComparable(value))) return undefined;
+  return {
+    $or: [
+      ...values.map(([path, value]) => ({ [path]: { $ne: value } })),
+      ...unset.map((path) => ({ [path]: { $exists: true } })),
+    ],
+  };
+}
+
+function isComparable(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((entry) => !Array.isArray(entry) && isComparable(entry));
+  return typeof value !== 'object' || value instanceof Date || value instanceof Types.ObjectId;
+}
+
+/** Whether a record is already as a change would make it. */
+function hasAll(record: object, { set = {}, unset = [] }: StoreChange): boolean {
+  const isSame = ([path, value]: readonly [string, unknown]) =>
+    JSON.stringify(plain(valueAt(record, path))) === JSON.stringify(plain(value));
+  return [...Object.entries(set), ...unset.map((path) => [path, undefined] as const)].every(isSame);
 }

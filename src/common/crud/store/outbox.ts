@@ -1,9 +1,12 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { type Model, Schema, Types } from 'mongoose';
-import { Batches, type Database, OPERATION_LIMITS } from '../../database/index.js';
+import { createHash } from 'node:crypto';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { ModelDefinition } from '@nestjs/mongoose';
+import { type Model, mongo, Schema, Types } from 'mongoose';
+import { Batches, type Database, OPERATION_LIMITS, reserveCollection } from '../../database/index.js';
 import type { EntityEvent, WriteAction } from '../../events/index.js';
-import { ANONYMOUS, type TenantContext } from '../../tenancy/index.js';
+import { ANONYMOUS, currentTenant, type TenantContext } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { EventsDefinition } from '../definition/events.js';
 
 /**
  * Hidden member of a record that holds the events of its writes until they are settled. Only the store knows
@@ -31,8 +34,8 @@ export interface OutboxEntry {
 }
 
 /** The schema of a model whose records keep their events, hidden, and indexed while any is pending. */
-export function withOutbox(schema: Schema, hasOutbox: boolean): Schema {
-  if (!hasOutbox) return schema;
+export function withOutbox(schema: Schema, { events }: CrudDefinition): Schema {
+  if (!events) return schema;
   const extended = schema.clone();
   extended.add({ [OUTBOX]: { type: Schema.Types.Mixed, select: false } });
   extended.index({ [PENDING]: 1 }, { sparse: true });
@@ -72,36 +75,89 @@ const COMMENT = 'outbox';
 /** Maximum number of events that one command removes. */
 const MAX_BATCH = 500;
 
-type Pending = Record<string, unknown> & { readonly [OUTBOX]: readonly OutboxEntry[] };
+/** Reads only what a change of primary cannot undo. */
+const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority', readPreference: 'primary' } as const;
 
-/** The unsettled events of a resource. Each is stored in its record by the write that it describes. */
+const DUPLICATE_KEY = 11_000;
+
+/**
+ * Age from which a deletion that was announced, of a record that is still there, counts as given up. Much longer than
+ * its command may take. Unit: milliseconds.
+ */
+const GIVEN_UP_MS = 10 * 60 * 1_000;
+
+type Pending = Readonly<Record<string, unknown>> & { readonly [OUTBOX]: readonly OutboxEntry[] };
+
+/** A record as it was when its deletion was announced. It counts as soon as the record is gone. */
+interface Announced {
+  /** Name of the resource and identifier of the record. */
+  readonly _id: string;
+  readonly resource: string;
+  readonly id: unknown;
+  /** Revision of the record, which is deleted in this revision only; -1 if it has none. */
+  readonly revision: number;
+  readonly at: Date;
+  /** The record, without what the schema hides. */
+  readonly record: Readonly<Record<string, unknown>>;
+  /** The events that the record had pending, and that of the deletion. */
+  readonly [OUTBOX]: readonly OutboxEntry[];
+}
+
+/** The announced deletions of all resources. */
+export const DELETED_MODEL: ModelDefinition = {
+  name: 'DeletedRecord',
+  collection: 'deleted_records',
+  schema: reserveCollection(
+    new Schema({ _id: String, resource: String }, { versionKey: false, strict: false }).index({
+      [PENDING]: 1,
+    }),
+  ),
+};
+
+const announcedId = (resource: string, id: unknown) => `${resource}/${String(id)}`;
+
+/** A settled event, and the record that it is about. */
+interface Settled {
+  readonly id: string;
+  readonly record: unknown;
+}
+
+/**
+ * The unsettled events of a resource. Each is stored in its record by the write that it describes, and that of
+ * a deletion beside it.
+ */
 export class Outbox {
-  private readonly settling: Batches<string, unknown>;
+  private readonly settling: Batches<Settled, unknown>;
 
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
-    private readonly definition: CrudDefinition,
+    readonly definition: CrudDefinition,
+    readonly events: EventsDefinition,
   ) {
-    this.settling = new Batches((ids) => this.takeOut(ids), { max: MAX_BATCH, lingerMs: SETTLE_MS });
+    this.settling = new Batches((events) => this.takeOut(events), { max: MAX_BATCH, lingerMs: SETTLE_MS });
   }
 
   /**
-   * Events that were written before a time and are not settled, oldest first, each with its current record as
-   * clients without a token see it.
+   * Events that were written before a time and are not settled, oldest first, each with its current record, or
+   * the deleted one, as clients without a token see it.
    *
    * @param limit maximum number of records to read; each may have several events
    */
   async pending(olderThan: Date, limit: number): Promise<EntityEvent[]> {
+    const deleted = this.definition.archive ? [] : await this.deleted(olderThan, limit);
     const query = this.model
       .find(pendingBefore(olderThan), null, { ...OPERATION_LIMITS })
-      .select(`+${OUTBOX}`)
+      .select([...this.hiddenFields])
       .limit(limit)
       .comment(COMMENT)
       .lean<Pending[]>();
-    const found = await this.database.call(() => query.exec());
-    return found
-      .flatMap((record) => record[OUTBOX].map((entry) => ({ record, entry })))
+    const written = (await this.database.call(() => query.exec())).map((record) => ({
+      record,
+      entries: record[OUTBOX],
+    }));
+    return [...written, ...deleted.map(({ record, [OUTBOX]: entries }) => ({ record, entries }))]
+      .flatMap(({ record, entries }) => entries.map((entry) => ({ record, entry })))
       .filter(({ entry }) => entry.at < olderThan)
       .sort((one, other) => one.entry.at.getTime() - other.entry.at.getTime())
       .map(({ record, entry }) =>
@@ -109,13 +165,46 @@ export class Outbox {
       );
   }
 
+  /** The members of a record besides those that the schema shows, for {@link Outbox.announce}. */
+  get hiddenFields(): readonly string[] {
+    return [`+${OUTBOX}`, `+${this.events.tenant}`];
+  }
+
+  /**
+   * Stores the event of a deletion before the record is deleted, together with those that the record has pending.
+   *
+   * @param found the record, with its {@link Outbox.hiddenFields}
+   * @param database of the deletion, which may be that of a unit of work
+   * @returns the only revision that may be deleted; undefined if the deletion of a later one has been announced
+   */
+  async announce(found: object, entry: OutboxEntry, database: Database): Promise<object | undefined> {
+    const { [OUTBOX]: pending = [], ...record } = found as Partial<Pending> & { __v?: number };
+    const { _id: id, __v } = record;
+    const { name } = this.definition;
+    const revision = __v ?? -1;
+    const known = { _id: announcedId(name, id), revision: { $lte: revision } };
+    const events = [...pending, entry];
+    const announced = { resource: name, id, revision, at: entry.at, record, [OUTBOX]: events };
+    try {
+      await database.call(() =>
+        this.announcements.replaceOne(known, announced, { ...database.limits, upsert: true }),
+      );
+      return { _id: id, __v: __v ?? null };
+    } catch (error) {
+      if (error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * Settles events: they are never pending again. Resolves when they have been removed from their records,
    * whose revision and `updatedAt` do not change.
    */
   async settle(events: readonly EntityEvent[]): Promise<void> {
-    const ids = events.flatMap(({ id }) => id ?? []);
-    await Promise.all(ids.map((id) => this.settling.add(id)));
+    const settled = events.flatMap(({ id, record }) =>
+      id === undefined ? [] : [{ id, record: (record as { _id?: unknown })._id }],
+    );
+    await Promise.all(settled.map((event) => this.settling.add(event)));
   }
 
   /** Removes the events that are being settled at once. */
@@ -123,31 +212,88 @@ export class Outbox {
     return this.settling.drain();
   }
 
-  private async takeOut(ids: readonly string[]): Promise<unknown[]> {
-    const updates = ids.flatMap(withoutEntry);
-    await this.database.call(() =>
-      this.model.collection.bulkWrite(updates as never, {
-        ...OPERATION_LIMITS,
-        ordered: true,
-        comment: COMMENT,
-      }),
+  private get announcements(): mongo.Collection<Announced> {
+    return this.model.db.model(DELETED_MODEL.name).collection as unknown as mongo.Collection<Announced>;
+  }
+
+  /** The announced deletions that have happened. */
+  private async deleted(olderThan: Date, limit: number): Promise<Announced[]> {
+    const { name } = this.definition;
+    const announced = await this.database.call(() =>
+      this.announcements
+        .find({ resource: name, ...pendingBefore(olderThan) }, LASTING)
+        .sort({ at: -1 })
+        .limit(limit)
+        .toArray(),
     );
+    if (announced.length === 0) return [];
+    const ids = { _id: { $in: announced.map(({ id }) => id) } };
+    const present = await this.database.call(() =>
+      this.model.collection.find(ids as never, { ...LASTING, projection: { _id: 1 } }).toArray(),
+    );
+    const alive = new Set(present.map(({ _id }) => announcedId(name, _id)));
+    const isGivenUp = ({ _id, at }: Announced) => alive.has(_id) && at.getTime() < Date.now() - GIVEN_UP_MS;
+    for (const { _id, at } of announced.filter(isGivenUp))
+      await this.database.call(() => this.announcements.deleteOne({ _id, at }, { ...OPERATION_LIMITS }));
+    return announced.filter(({ _id }) => !alive.has(_id));
+  }
+
+  private async takeOut(settled: readonly Settled[]): Promise<unknown[]> {
+    const ids = settled.map(({ id }) => id);
+    const options = { ...OPERATION_LIMITS, ordered: true, comment: COMMENT };
+    const updates = ids.flatMap(withoutEntry);
+    await this.database.call(() => this.model.collection.bulkWrite(updates as never, options));
+    if (this.definition.archive) return [];
+    // The record may have been deleted meanwhile, with events that had been pending.
+    const _id = { $in: settled.map(({ record }) => announcedId(this.definition.name, record)) };
+    const taken = [
+      { updateMany: { filter: { _id }, update: { $pull: { [OUTBOX]: { _id: { $in: ids } } } } } },
+      { deleteMany: { filter: { _id, [OUTBOX]: { $size: 0 } } } },
+    ];
+    await this.database.call(() => this.announcements.bulkWrite(taken as never, options));
     return [];
   }
 }
 
+/**
+ * Digits of the event of a deletion, the same for all who delete a record at the same time: one of them succeeds,
+ * and which one does not matter.
+ */
+export function deletionIdOf(id: unknown): string {
+  return createHash('sha256')
+    .update(`deleted ${String(id)}`)
+    .digest('hex')
+    .slice(0, 24);
+}
+
 /** The outboxes of an application, by resource name. */
 @Injectable()
-export class Outboxes implements BeforeApplicationShutdown {
+export class Outboxes implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly outboxes = new Map<string, Outbox>();
+  private isRead = false;
 
-  add(resource: string, outbox: Outbox): void {
-    this.outboxes.set(resource, outbox);
+  add(outbox: Outbox): void {
+    this.outboxes.set(outbox.definition.name, outbox);
   }
 
-  /** The outbox of a resource; undefined if the resource does not exist or has no outbox. */
+  /** The outbox of a resource; undefined if the resource does not exist or has no events. */
   of(resource: string): Outbox | undefined {
     return this.outboxes.get(resource);
+  }
+
+  /** All outboxes, by resource name, for the one who records and settles their events. */
+  read(): ReadonlyMap<string, Outbox> {
+    this.isRead = true;
+    return this.outboxes;
+  }
+
+  /** @throws Error if nobody has come to settle the events, which would pile up in the records */
+  onApplicationBootstrap(): void {
+    const [first] = this.outboxes.values();
+    if (!first || this.isRead) return;
+    throw new Error(
+      `CrudModule.forFeature(${first.definition.label}): nobody delivers its events. Import NotificationsModule.forRoot(…) in the root module, or leave out events.`,
+    );
   }
 
   /** Removes settled events while the database is still open. */
@@ -189,13 +335,12 @@ export function entryOf(
 
 /** The event of a write. */
 export function eventOf(
-  { name, outbox, present }: CrudDefinition,
+  { name, events, isolation, present }: CrudDefinition,
   caller: TenantContext,
   record: object,
   { _id, action, at, changed, tenant }: OutboxEntry,
 ): EntityEvent {
-  return {
-    ...(outbox && { id: _id }),
+  const event = {
     resource: name,
     action,
     record: present(record, caller),
@@ -203,4 +348,9 @@ export function eventOf(
     tenant,
     time: at.toISOString(),
   };
+  if (!events) return event;
+  const isOfCaller = isolation[action === 'restore' ? 'update' : action][events.tenant] === currentTenant;
+  // Where the schema hides the field, only the sweep reads it.
+  const { [events.tenant]: owner = isOfCaller ? tenant : undefined } = record as Record<string, unknown>;
+  return { id: _id, ...event, ...(owner !== undefined && { owner: String(owner) }) };
 }

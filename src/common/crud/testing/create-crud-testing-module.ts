@@ -4,6 +4,7 @@ import { CrudModule, type CrudOverrides } from '../crud.module.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
 import type { CrudOptions } from '../options/crud-options.js';
 import type { CrudService } from '../service/crud.service.js';
+import { Outboxes } from '../store/outbox.js';
 
 /** A JSON object. */
 export type Json = Record<string, unknown>;
@@ -107,7 +108,10 @@ export async function createCrudTestingModule<
       CrudModule.forFeature(options, overrides),
     ],
   });
-  const module = await (await builder.compile()).init();
+  const module = await builder.compile();
+  // Nobody delivers events here.
+  module.get(Outboxes, { strict: false }).read();
+  await module.init();
   return {
     service: module.get<Service>(getCrudServiceToken(options.entity), { strict: false }),
     module,

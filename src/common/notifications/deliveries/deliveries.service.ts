@@ -1,10 +1,11 @@
-import { ConflictException, Injectable } from '@nestjs/common';
+import { ConflictException, Injectable, Param } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
+import { ApiProperty } from '@nestjs/swagger';
 import { Model, Types } from 'mongoose';
-import { crudOptions, CrudService } from '../../crud/index.js';
+import { CrudAction, CrudController, crudOptions, CrudService } from '../../crud/index.js';
 import { CRUD_CONNECTION, Database } from '../../database/index.js';
-import { currentTenant, scopeOf, type TenantScope } from '../../tenancy/index.js';
-import { TEST_EVENT_TYPE } from '../log/event-log.js';
+import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../tenancy/index.js';
+import { TEST_EVENT_TYPE } from '../event-types.js';
 import { Subscription } from '../subscriptions/subscription.schema.js';
 import { DeliveryQueue } from './delivery-queue.js';
 import { Delivery, DeliveryView, NewDeliveryInput } from './delivery.entity.js';
@@ -81,5 +82,27 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
     this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {
       await this.deliveries.deleteMany({ subscription }).exec();
     });
+  }
+}
+
+/** The response to a retry. */
+class QueuedResult {
+  @ApiProperty({ enum: [true], type: Boolean })
+  queued!: true;
+}
+
+export class DeliveriesController extends CrudController(deliveriesCrud, DeliveriesService) {
+  @CrudAction(deliveriesCrud, {
+    method: 'POST',
+    path: ':id/retry',
+    isolatedAs: 'update',
+    status: 202,
+    response: QueuedResult,
+    summary: 'Attempt a delivery again, now',
+    errors: ['RECORD_NOT_FOUND', 409],
+  })
+  async retry(@CurrentScope() scope: TenantScope, @Param('id') id: string): Promise<QueuedResult> {
+    await this.service.retry(scope, id);
+    return { queued: true };
   }
 }

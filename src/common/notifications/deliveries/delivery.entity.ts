@@ -1,9 +1,9 @@
-import { Prop, Schema } from '@nestjs/mongoose';
+import { type ModelDefinition, Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { Types } from 'mongoose';
 import { IsListOf, IsOneOf, IsText, IsTimestamp, IsWholeNumber, schemaOf } from '../../fields/index.js';
+import { reserveCollection } from '../../database/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
-import { EVENT_TYPES, TEST_EVENT_TYPE } from '../log/event-log.js';
 
 /** How long a delivery is kept. Unit: seconds. */
 const KEPT_S = 30 * 24 * 60 * 60;
@@ -45,7 +45,7 @@ class DeliveredEvent {
   })
   event!: string;
 
-  @IsOneOf([...EVENT_TYPES, TEST_EVENT_TYPE])
+  @IsText({ min: 1, max: 200, description: 'Type of the event', example: 'posts.created' })
   type!: string;
 }
 
@@ -117,13 +117,20 @@ export const DEAD_INDEX = { status: 1 } as const;
 // Delivered ones, nearly the whole collection, are in none of the indexes that the queue works with.
 const ofStatus = (status: DeliveryStatus) => ({ partialFilterExpression: { status } });
 
-export const QueuedDeliverySchema = schemaOf(Delivery)
-  .add({ tries: Number, dueAt: Date, lease: String })
-  .index({ event: 1, subscription: 1 }, { unique: true })
-  .index({ createdAt: 1 }, { expireAfterSeconds: KEPT_S })
-  .index(DUE_INDEX, ofStatus('pending'))
-  .index(DUE_OF_SUBSCRIPTION_INDEX, ofStatus('pending'))
-  .index(DEAD_INDEX, ofStatus('dead'));
+export const DELIVERY_MODEL: ModelDefinition = {
+  name: QUEUED_DELIVERY,
+  collection: 'deliveries',
+  schema: reserveCollection(
+    schemaOf(Delivery)
+      .add({ tries: Number, dueAt: Date, lease: String })
+      .index({ event: 1, subscription: 1 }, { unique: true })
+      .index({ createdAt: 1 }, { expireAfterSeconds: KEPT_S })
+      .index(DUE_INDEX, ofStatus('pending'))
+      .index(DUE_OF_SUBSCRIPTION_INDEX, ofStatus('pending'))
+      .index(DEAD_INDEX, ofStatus('dead')),
+    Delivery,
+  ),
+};
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -1,5 +1,5 @@
-import { Injectable, Module } from '@nestjs/common';
-import { InjectModel, MongooseModule, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
+import { Injectable } from '@nestjs/common';
+import { InjectModel, type ModelDefinition, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model, mongo } from 'mongoose';
 import {
   Batches,
@@ -8,30 +8,6 @@ import {
   OPERATION_LIMITS,
   reserveCollection,
 } from '../../database/index.js';
-import type { WriteAction } from '../../events/index.js';
-
-/** Resources whose events subscribers can receive. */
-export const NOTIFIED_RESOURCES = ['posts'] as const;
-
-const VERBS: Readonly<Record<WriteAction, string>> = {
-  create: 'created',
-  update: 'updated',
-  del: 'archived',
-  restore: 'restored',
-};
-
-/** Every event type that a subscription can name, such as `posts.created`. */
-export const EVENT_TYPES: readonly string[] = NOTIFIED_RESOURCES.flatMap((resource) =>
-  Object.values(VERBS).map((verb) => `${resource}.${verb}`),
-);
-
-/** Type of the test event; subscriptions cannot name it. */
-export const TEST_EVENT_TYPE = 'webhook.test';
-
-/** The type of a write's event, such as `posts.archived`. */
-export function eventTypeOf({ resource, action }: { resource: string; action: WriteAction }): string {
-  return `${resource}.${VERBS[action]}`;
-}
 
 /**
  * An event as subscribers get it. Stored once, in the log, so that every delivery and stream has the same
@@ -63,9 +39,15 @@ export class EventRecord {
   body!: string;
 }
 
-const EventRecordSchema = SchemaFactory.createForClass(EventRecord)
-  .index({ seq: 1 }, { unique: true })
-  .index({ tenant: 1, seq: 1 });
+export const EVENT_MODEL: ModelDefinition = {
+  name: EventRecord.name,
+  collection: 'events',
+  schema: reserveCollection(
+    SchemaFactory.createForClass(EventRecord)
+      .index({ seq: 1 }, { unique: true })
+      .index({ tenant: 1, seq: 1 }),
+  ),
+};
 
 /** An event that the log has not numbered yet. */
 export type NewEvent = Omit<EventRecord, 'seq'>;
@@ -245,16 +227,3 @@ export class EventLog {
     return (await this.database.call(() => this.events.findOne({}, query)))?.seq ?? 0;
   }
 }
-
-/** The one log of a process: appending to it wakes everyone who follows it. */
-@Module({
-  imports: [
-    MongooseModule.forFeature(
-      [{ name: EventRecord.name, schema: reserveCollection(EventRecordSchema), collection: 'events' }],
-      CRUD_CONNECTION,
-    ),
-  ],
-  providers: [EventLog],
-  exports: [EventLog, MongooseModule],
-})
-export class EventLogModule {}

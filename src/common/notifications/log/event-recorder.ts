@@ -1,49 +1,150 @@
-import { Injectable } from '@nestjs/common';
-import { Types } from 'mongoose';
-import { Batches } from '../../database/index.js';
-import type { EntityEvent } from '../../events/index.js';
-import { NotificationCounters } from '../metrics/notification-metrics.js';
-import { EventLog, type NewEvent, eventTypeOf } from './event-log.js';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { EventEmitter2 } from '@nestjs/event-emitter';
+import { isObjectId } from '../../ids/index.js';
+import type { Outbox } from '../../crud/index.js';
+import { Batches, Database, pause } from '../../database/index.js';
+import { OUTAGE } from '../../errors/index.js';
+import { type EntityEvent, entityEventName } from '../../events/index.js';
+import { EventTypes } from '../event-types.js';
+import { NotificationCounters } from '../notification-metrics.js';
+import { EventLog, type NewEvent } from './event-log.js';
 import { FanOut } from './fan-out.js';
 
 /** Maximum number of events to record together. */
 const MAX_BATCH = 200;
 
-/** Makes events durable: each is stored in the log, and its deliveries are announced. */
+/** Maximum number of events that wait to be recorded, each with its record; the sweep records any others. */
+export const MAX_WAITING = 500;
+
+/**
+ * How often outboxes are checked, and the age at which an event counts as left behind. Unit: milliseconds.
+ */
+const SWEEP_MS = 2_000;
+
+/** Number of records to read at a time. */
+const SWEPT_AT_ONCE = 100;
+
+/** How often old events are removed. Unit: milliseconds. */
+const TRIM_MS = 60 * 60 * 1_000;
+
+/** How long events are kept: longer than their deliveries. Unit: milliseconds. */
+const KEPT_MS = 31 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Makes events durable: each is stored in the log, its deliveries are announced, and it is settled. That happens as soon as
+ * they are published, and no request waits for it. Events that a killed process, a failing database or a burst has
+ * left in the outboxes are found by a sweep, which also removes old events.
+ */
 @Injectable()
-export class EventRecorder {
-  private readonly recording = new Batches<NewEvent, unknown>((events) => this.recordAll(events), {
+export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Notifications');
+  private readonly recording = new Batches<NewEvent, unknown>((events) => this.append(events), {
     max: MAX_BATCH,
   });
+  private readonly running = new Set<Promise<void>>();
+  private trimAt = 0;
 
   constructor(
+    private readonly types: EventTypes,
+    private readonly emitter: EventEmitter2,
     private readonly log: EventLog,
     private readonly fanOut: FanOut,
     private readonly counters: NotificationCounters,
-  ) {}
-
-  /**
-   * Records events. Those that are already recorded are not changed, so a failed call can be repeated. Once
-   * it has resolved, the events can be settled.
-   */
-  async record(events: readonly EntityEvent[]): Promise<void> {
-    await Promise.all(events.flatMap(newEventOf).map((event) => this.recording.add(event)));
+    database: Database,
+  ) {
+    database.inBackground('Sweeping the outboxes', (stopping) => this.sweep(stopping));
   }
 
-  private async recordAll(events: readonly NewEvent[]): Promise<unknown[]> {
+  onApplicationBootstrap(): void {
+    for (const [resource, outbox] of this.types.outboxes) {
+      for (const hook of ['afterCreate', 'afterUpdate', 'afterDel'] as const)
+        this.emitter.on(entityEventName(resource, hook), (event: EntityEvent) => this.onEvent(outbox, event));
+    }
+  }
+
+  /** Records and settles waiting events while the database is still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.running);
+  }
+
+  /**
+   * Records events and settles them. Those that are already recorded are not changed, so a failed call can be
+   * repeated.
+   */
+  async record(outbox: Outbox, events: readonly EntityEvent[]): Promise<void> {
+    const recorded = events.flatMap((event) => this.newEventOf(outbox, event));
+    await Promise.all(recorded.map((event) => this.recording.add(event)));
+    await outbox.settle(events);
+  }
+
+  private onEvent(outbox: Outbox, event: EntityEvent): void {
+    const { id, action, owner, record } = event;
+    if (action === 'create') {
+      // Only identifiers: the content of a record does not belong in the log.
+      const { _id } = record as { _id: string };
+      this.logger.log({ type: this.types.of(event), event: id, tenant: owner, record: _id }, 'New record');
+    }
+    // The sweep knows the owner.
+    if (owner === undefined || this.running.size >= MAX_WAITING) return;
+    const done = this.record(outbox, [event])
+      .catch((error: unknown) =>
+        this.logger.warn({ ...OUTAGE, error, event: id }, 'An event waits for the sweep'),
+      )
+      .finally(() => this.running.delete(done));
+    this.running.add(done);
+  }
+
+  /** An event as the log stores it; none if it belongs to no tenant, since nobody would get it. */
+  private newEventOf({ events }: Outbox, event: EntityEvent): NewEvent[] {
+    const { id, owner: tenant, record, time } = event;
+    const type = this.types.of(event);
+    if (id === undefined || type === undefined || !isObjectId(tenant)) return [];
+    const { _id } = record as { _id: string };
+    const data = events.data === 'id' ? { _id } : record;
+    const body = JSON.stringify({ type, timestamp: time, data });
+    return [{ _id: id, tenant, type, at: new Date(time), body }];
+  }
+
+  private async append(events: readonly NewEvent[]): Promise<unknown[]> {
     const recorded = await this.log.append(events);
     await this.fanOut.announce(recorded);
     this.counters.eventsRecorded(recorded.length);
     return [];
   }
-}
 
-/** An event as the log stores it; none if it belongs to no tenant, since nobody would get it. */
-function newEventOf(event: EntityEvent): NewEvent[] {
-  // The owner of the record, whoever wrote it.
-  const { tenant = event.tenant } = event.record as { tenant?: unknown };
-  if (event.id === undefined || !Types.ObjectId.isValid(String(tenant))) return [];
-  const type = eventTypeOf(event);
-  const body = JSON.stringify({ type, timestamp: event.time, data: event.record });
-  return [{ _id: event.id, tenant: String(tenant), type, at: new Date(event.time), body }];
+  private async sweep(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted) {
+      try {
+        for (const outbox of this.types.outboxes.values()) await this.sweepOut(outbox, stopping);
+        await this.trim();
+      } catch (error) {
+        if (!stopping.aborted)
+          this.logger.warn({ ...OUTAGE, error }, 'Events wait in the outboxes; trying again');
+      }
+      await pause(SWEEP_MS, stopping);
+    }
+  }
+
+  private async sweepOut(outbox: Outbox, stopping: AbortSignal): Promise<void> {
+    let found = SWEPT_AT_ONCE;
+    while (found >= SWEPT_AT_ONCE && !stopping.aborted) {
+      const events = await outbox.pending(new Date(Date.now() - SWEEP_MS), SWEPT_AT_ONCE);
+      found = events.length;
+      if (found === 0) return;
+      await this.record(outbox, events);
+      this.counters.eventsSwept(found);
+      this.logger.log({ events: found }, 'Recorded events that were left behind');
+    }
+  }
+
+  private async trim(): Promise<void> {
+    if (Date.now() < this.trimAt) return;
+    await this.log.removeBefore(new Date(Date.now() - KEPT_MS));
+    this.trimAt = Date.now() + TRIM_MS;
+  }
 }

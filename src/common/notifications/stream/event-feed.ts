@@ -2,10 +2,48 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
 import { CRUD_CONNECTION, pause } from '../../database/index.js';
+import { OUTAGE } from '../../errors/index.js';
 import { EventLog, EventRecord } from '../log/event-log.js';
 import { EventBatch, inTurns } from './event-frames.js';
-import { LogTail } from './log-tail.js';
-import { STREAM_OPTIONS, type StreamOptions } from './stream-options.js';
+
+/** Settings of live streams. */
+export interface StreamOptions {
+  /** Time between two heartbeats. Unit: milliseconds. @default 15000 */
+  readonly heartbeatMs: number;
+  /**
+   * How often the log is polled while a client listens without a change stream. Unit: milliseconds.
+   *
+   * @default 250
+   */
+  readonly pollMs: number;
+  /** Maximum number of streams of one tenant in this process. @default 1000 */
+  readonly maxPerTenant: number;
+  /** Maximum number of streams in this process. @default 10000 */
+  readonly maxInAll: number;
+  /**
+   * Maximum amount of data that may wait for one client before it is disconnected. Unit: bytes.
+   *
+   * @default 1048576
+   */
+  readonly maxWaitingBytes: number;
+  /**
+   * How long a client may take none of the waiting data before it is disconnected. Unit: milliseconds.
+   *
+   * @default 30000
+   */
+  readonly maxStallMs: number;
+}
+
+export const STREAM_OPTIONS = Symbol('StreamOptions');
+
+export const STREAM_DEFAULTS: StreamOptions = Object.freeze({
+  heartbeatMs: 15_000,
+  pollMs: 250,
+  maxPerTenant: 1_000,
+  maxInAll: 10_000,
+  maxWaitingBytes: 1_048_576,
+  maxStallMs: 30_000,
+});
 
 /** Maximum number of tenants to name when the log is read; with more, everything new is read. */
 const NAMED_TENANTS = 100;
@@ -187,6 +225,85 @@ class AppendWatch {
     } finally {
       closing.removeEventListener('abort', end);
       end();
+    }
+  }
+}
+
+/** Maximum number of events to read at a time. */
+const PAGE = 100;
+
+/** The reader of a tail's events. */
+interface TailReader {
+  /** The tenants whose events are wanted; undefined for all tenants. */
+  tenants(): readonly string[] | undefined;
+  /** Takes the next events. More are read when it resolves. */
+  take(events: readonly EventRecord[]): Promise<void>;
+  /** The log ends before the last position read: another database has replaced the first one. */
+  restart(head: number): void;
+}
+
+/**
+ * Reads the log from its current end on, each time it is woken. Positions in the log have no gaps and become
+ * visible in order, so a reader who has read up to one has missed nothing before it.
+ */
+class LogTail {
+  private readonly logger = new Logger('EventFeed');
+  private position = 0;
+  private begun = false;
+  private reading = false;
+  private woken = false;
+  private closed = false;
+
+  constructor(
+    private readonly log: EventLog,
+    private readonly reader: TailReader,
+  ) {}
+
+  /** Finds the end of the log. Events that are appended after this has resolved will be read. */
+  async begin(): Promise<void> {
+    this.position = await this.log.head();
+    this.begun = true;
+    this.wake();
+  }
+
+  /** Reads the log now, or again after the current read. */
+  wake(): void {
+    this.woken = true;
+    if (this.reading || !this.begun) return;
+    void this.readOn();
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  private async readOn(): Promise<void> {
+    this.reading = true;
+    while (this.woken && !this.closed) {
+      this.woken = false;
+      try {
+        await this.advance();
+      } catch (error) {
+        // The position is kept: the next wake-up continues from it.
+        if (!this.closed)
+          this.logger.warn({ ...OUTAGE, error }, 'The log of events cannot be read; trying on');
+      }
+    }
+    this.reading = false;
+  }
+
+  private async advance(): Promise<void> {
+    const head = await this.log.head();
+    if (head < this.position) {
+      this.position = head;
+      this.reader.restart(head);
+    }
+    while (this.position < head && !this.closed) {
+      const events = await this.log.read(this.position, { tenants: this.reader.tenants(), limit: PAGE });
+      await this.reader.take(events);
+      const last = events.length < PAGE ? head : (events.at(-1)?.seq ?? head);
+      // Not beyond the end seen before: a tenant that joins during the read gets the events after that.
+      this.position = Math.min(head, last);
     }
   }
 }

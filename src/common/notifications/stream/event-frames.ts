@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { isWanted } from '../event-types.js';
 import type { EventRecord } from '../log/event-log.js';
 
 /**
@@ -26,6 +27,7 @@ export function openingFrame(id: string): string {
 /** Events of one tenant, in order, as bytes that all of its streams share. */
 export class EventBatch {
   readonly bytes: Buffer;
+  private readonly chosen = new Map<string, Buffer>();
 
   /** @param events at least one */
   constructor(private readonly events: readonly EventRecord[]) {
@@ -38,6 +40,16 @@ export class EventBatch {
 
   get last(): number {
     return this.events.at(-1)?.seq ?? 0;
+  }
+
+  /** The bytes of the events of some types, for all streams that ask for the same. */
+  bytesOf(types: readonly string[] | undefined): Buffer {
+    if (!types) return this.bytes;
+    const key = types.join();
+    const wanted = this.events.filter(({ type }) => isWanted(type, types));
+    const bytes = this.chosen.get(key) ?? Buffer.from(wanted.map(eventFrame).join(''));
+    this.chosen.set(key, bytes);
+    return bytes;
   }
 
   /** The events after a position in the log; undefined if there are none. */

@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventRecord } from '../log/event-log.js';
-import type { Follower } from './event-feed.js';
+import type { Follower, StreamOptions } from './event-feed.js';
 import { commentFrame, EventBatch } from './event-frames.js';
-import type { StreamOptions } from './stream-options.js';
 
 /** Number of events on the first page for a client; the size of later pages follows {@link PAGE_BYTES}. */
 const FIRST_PAGE = 10;
@@ -39,10 +38,14 @@ export class EventStream implements Follower {
   private stalledSince?: number;
   private onFlow?: () => void;
 
-  /** @param position in the log up to which the client has the events */
+  /**
+   * @param position in the log up to which the client has the events
+   * @param types of the events to send, such as `posts.created` and `orders.*`; undefined for all
+   */
   constructor(
     private readonly response: ServerResponse,
     private position: number,
+    private readonly types: readonly string[] | undefined,
     private readonly read: ReadEvents,
     private readonly limits: Pick<StreamOptions, 'maxWaitingBytes' | 'maxStallMs'>,
   ) {
@@ -143,7 +146,8 @@ export class EventStream implements Follower {
     const news = batch.after(this.position);
     if (!news) return;
     this.position = news.last;
-    this.write(news.bytes);
+    const bytes = news.bytesOf(this.types);
+    if (bytes.length > 0) this.write(bytes);
   }
 
   private write(data: string | Buffer): void {

@@ -1,14 +1,13 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import { Batches } from '../../database/index.js';
-import { ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
+import { createHmac } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Batches, InstallationKey } from '../../database/index.js';
+import { ShuttingDownError, TooManyStreamsError, UnknownEventError } from '../../errors/index.js';
 import { FairShare } from '../../http/index.js';
+import { type HttpResponse, rawOf } from '../../platform/index.js';
 import { EventLog, type EventRecord } from '../log/event-log.js';
-import { EventFeed } from './event-feed.js';
+import { EventFeed, STREAM_OPTIONS, type StreamOptions } from './event-feed.js';
 import { inTurns, openingFrame } from './event-frames.js';
 import { EventStream } from './event-stream.js';
-import { STREAM_OPTIONS, type StreamOptions, type StreamStart, StreamStarts } from './stream-options.js';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -26,17 +25,69 @@ export interface StreamRequest {
   readonly expires: number;
   /** Identifier of the last event that the client has; undefined if it only wants new events. */
   readonly lastEventId?: string;
+  /** Types of the events to send; undefined for all. */
+  readonly types?: readonly string[];
+  /** Aborted when the server closes, which waits for its connections. */
+  readonly closing: AbortSignal;
+}
+
+/** The start of a stream. */
+interface StreamStart {
+  /** Position in the log: the stream starts after it. */
+  readonly seq: number;
+  /** The `Last-Event-ID` for the same position. */
+  readonly id: string;
+}
+
+/** Form of the identifier of an event. */
+const EVENT_ID = /^evt_[0-9a-f]{24}$/;
+
+/** Finds the start of a stream. */
+@Injectable()
+export class StreamStarts {
+  constructor(
+    private readonly log: EventLog,
+    private readonly key: InstallationKey,
+  ) {}
+
+  /**
+   * After the tenant's newest event. A tenant without events gets an identifier for the position before its
+   * first.
+   */
+  async atEnd(tenant: string): Promise<StreamStart> {
+    const newest = await this.log.newest(tenant);
+    return newest ? { seq: newest.seq, id: newest._id } : { seq: 0, id: await this.originOf(tenant) };
+  }
+
+  /**
+   * After an event of the tenant.
+   *
+   * @throws UnknownEventError if the tenant has no such event, whether or not another tenant has it
+   */
+  async after(tenant: string, id: string): Promise<StreamStart> {
+    if (!EVENT_ID.test(id)) throw new UnknownEventError();
+    const event = await this.log.find(tenant, id);
+    if (event) return { seq: event.seq, id };
+    if (id === (await this.originOf(tenant))) return { seq: 0, id };
+    throw new UnknownEventError();
+  }
+
+  /** Signed, so that it reveals nothing about other tenants and cannot be guessed. */
+  private async originOf(tenant: string): Promise<string> {
+    const signature = createHmac('sha256', await this.key.get()).update(`events of ${tenant}`);
+    return `evt_${signature.digest('hex').slice(0, 24)}`;
+  }
 }
 
 /** The open streams of this process: their limits, heartbeats and ends. */
 @Injectable()
-export class EventStreams implements OnModuleInit {
+export class EventStreams {
   private readonly streams = new Set<EventStream>();
   /** Includes streams that are being opened. */
   private readonly slots: FairShare;
   private readonly expiries = new ExpirySchedule();
   private heartbeat?: NodeJS.Timeout;
-  private closing = false;
+  private closing?: AbortSignal;
 
   /** Reads of the log by streams that catch up: one of a tenant at a time, however many streams it has. */
   private readonly pages = new Batches<() => Promise<EventRecord[]>, EventRecord[]>(
@@ -48,20 +99,9 @@ export class EventStreams implements OnModuleInit {
     private readonly feed: EventFeed,
     private readonly log: EventLog,
     private readonly starts: StreamStarts,
-    private readonly adapterHost: HttpAdapterHost,
     @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
   ) {
     this.slots = new FairShare({ maxInAll: options.maxInAll, maxPerClient: options.maxPerTenant });
-  }
-
-  /** The server waits for its connections when it closes, so streams have to end before. */
-  onModuleInit(): void {
-    const fastify = this.adapterHost.httpAdapter.getInstance<FastifyInstance>();
-    fastify.addHook('preClose', (done) => {
-      this.closing = true;
-      for (const stream of this.streams) stream.end('shutting down');
-      done();
-    });
   }
 
   /**
@@ -71,10 +111,10 @@ export class EventStreams implements OnModuleInit {
    * @throws UnknownEventError if the tenant has no event with the identifier
    * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
    */
-  async open(request: StreamRequest, reply: FastifyReply): Promise<void> {
-    const { tenant, expires } = request;
-    const response = reply.raw;
-    if (this.closing) throw new ShuttingDownError();
+  async open(request: StreamRequest, reply: HttpResponse): Promise<void> {
+    const { tenant, expires, types, closing } = request;
+    const response = rawOf(reply);
+    this.watch(closing);
     const leaveSlot = this.slots.hold(
       { group: tenant, client: tenant },
       () => response.destroy(),
@@ -85,10 +125,10 @@ export class EventStreams implements OnModuleInit {
     const start = await this.startOf(request);
     const read = (after: number, limit: number) =>
       this.pages.add(() => this.log.read(after, { tenants: [tenant], limit }), tenant);
-    const stream = new EventStream(response, start.seq, read, this.options);
+    const stream = new EventStream(response, start.seq, types, read, this.options);
     const leave = await this.feed.follow(tenant, stream);
     if (response.destroyed) return leave();
-    if (this.closing) {
+    if (closing.aborted) {
       leave();
       throw new ShuttingDownError();
     }
@@ -102,10 +142,20 @@ export class EventStreams implements OnModuleInit {
   }
 
   /** Answers HEAD with the headers of a stream. */
-  async head(request: StreamRequest, reply: FastifyReply): Promise<void> {
+  async head(request: StreamRequest, reply: HttpResponse): Promise<void> {
     await this.startOf(request);
     begin(reply);
-    reply.raw.end();
+    rawOf(reply).end();
+  }
+
+  /** Ends all streams when the server closes. */
+  private watch(closing: AbortSignal): void {
+    if (closing.aborted) throw new ShuttingDownError();
+    if (this.closing === closing) return;
+    this.closing = closing;
+    closing.addEventListener('abort', () => {
+      for (const stream of this.streams) stream.end('shutting down');
+    });
   }
 
   private startOf({ tenant, lastEventId }: StreamRequest): Promise<StreamStart> {
@@ -130,10 +180,12 @@ export class EventStreams implements OnModuleInit {
   }
 }
 
-/** Sends the headers, including those of earlier hooks; Fastify does not touch the rest of the response. */
-function begin(reply: FastifyReply): void {
-  reply.hijack();
-  reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
+/** Sends the headers, including those of earlier hooks; the platform does not touch the rest of the response. */
+function begin(reply: HttpResponse): void {
+  const headers = { ...(reply.getHeaders() as Record<string, string>), ...HEADERS };
+  // A method of Fastify's.
+  (reply as { hijack?: () => unknown }).hijack?.();
+  rawOf(reply).writeHead(200, headers);
 }
 
 /** Something that ends when a token expires. */

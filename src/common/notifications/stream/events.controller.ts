@@ -1,9 +1,16 @@
-import { Controller, Get, Headers, Req, Res, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiProblems, InvalidTokenError } from '../../errors/index.js';
-import { StrictQueryInterceptor, UnderLoad } from '../../http/index.js';
+import { Controller, Get, Headers, Req, Res, UseFilters, UseInterceptors } from '@nestjs/common';
+import { ApiBearerAuth, ApiHeader, ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
+import {
+  ApiProblems,
+  errorMessages,
+  InvalidTokenError,
+  ProblemFilter,
+  ValidationError,
+} from '../../errors/index.js';
+import { queryOf, StrictQueryInterceptor, TakesQuery, UnderLoad } from '../../http/index.js';
+import type { HttpRequest, HttpResponse } from '../../platform/index.js';
 import { CurrentScope, currentTenant, Isolated, type TenantScope } from '../../tenancy/index.js';
+import { EventTypes } from '../event-types.js';
 import { EventStreams } from './event-streams.js';
 
 const EXAMPLE = `: connected
@@ -22,12 +29,17 @@ data: {"type":"posts.created","timestamp":"2026-01-31T12:00:00.000Z","data":{"_i
 @ApiBearerAuth()
 @Isolated(() => ({ tenant: currentTenant }))
 @UseInterceptors(StrictQueryInterceptor)
+@UseFilters(ProblemFilter)
 @Controller('events')
 export class EventsController {
-  constructor(private readonly streams: EventStreams) {}
+  constructor(
+    private readonly streams: EventStreams,
+    private readonly types: EventTypes,
+  ) {}
 
   @Get()
   @UnderLoad('stream')
+  @TakesQuery('types')
   @ApiOperation({
     operationId: 'events_stream',
     summary: 'Follow the events of your tenant',
@@ -37,10 +49,18 @@ export class EventsController {
       'Send the last `id` that you have seen as `Last-Event-ID` to resume without a gap or a repeat; identifiers are ' +
       'known for 24 hours at least. A reader that does not keep up is cut off, and resumes.',
   })
+  @ApiQuery({
+    name: 'types',
+    required: false,
+    description: 'Only events of these types, separated by commas; `posts.*` names all of a resource.',
+    schema: { type: 'string' },
+    example: 'posts.*',
+  })
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,
-    description: 'Begin after this event. Without it, or with an empty one, the stream has new events alone.',
+    description:
+      'Begin after this event, whatever its type. Without it, or with an empty one, the stream has new events alone.',
     // No example: the explorer would send it, and no event has it.
     schema: { type: 'string' },
   })
@@ -65,16 +85,28 @@ export class EventsController {
   async stream(
     @CurrentScope() { caller }: TenantScope,
     @Headers('last-event-id') lastEventId: string | undefined,
-    @Req() { method }: FastifyRequest,
-    @Res() reply: FastifyReply,
+    @Req() request: HttpRequest,
+    @Res() reply: HttpResponse,
   ): Promise<void> {
-    const request = {
+    const stream = {
       tenant: String(currentTenant(caller)),
       expires: expiryOf(caller.claims),
       lastEventId: lastEventId || undefined,
+      types: this.typesOf(request),
+      closing: request.platform.closing,
     };
-    if (method === 'HEAD') await this.streams.head(request, reply);
-    else await this.streams.open(request, reply);
+    if (request.method === 'HEAD') await this.streams.head(stream, reply);
+    else await this.streams.open(stream, reply);
+  }
+
+  /** @throws ValidationError that lists the known types if there is another one, or none */
+  private typesOf(request: HttpRequest): readonly string[] | undefined {
+    const { types } = queryOf(request);
+    if (types === undefined) return undefined;
+    const wanted = String(types).split(',');
+    if (wanted.every((type) => this.types.faultOf(type) === undefined)) return wanted;
+    const shape = `some of ${this.types.known.join(', ')}, separated by commas`;
+    throw new ValidationError([{ parameter: 'types', detail: errorMessages.wrongParameter('types', shape) }]);
   }
 }
 

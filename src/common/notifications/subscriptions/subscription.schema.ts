@@ -1,7 +1,8 @@
 import { type ModelDefinition, Prop, Schema } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
-import { IsFlag, IsListOf, IsOneOf, IsText } from '../../fields/index.js';
-import { EVENT_TYPES } from '../log/event-log.js';
+import { crudOptions } from '../../crud/index.js';
+import { IsFlag, IsListOf, IsText } from '../../fields/index.js';
+import { currentTenant } from '../../tenancy/index.js';
 
 /** The body of a registration. */
 export class SubscriptionInput {
@@ -13,12 +14,12 @@ export class SubscriptionInput {
   })
   url!: string;
 
-  @IsListOf(IsOneOf(EVENT_TYPES), {
+  @IsListOf(IsText({ min: 1, max: 200 }), {
     min: 1,
-    max: EVENT_TYPES.length,
+    max: 1_000,
     unique: true,
-    description: 'The types of events to be told of',
-    example: ['posts.created'],
+    description: 'The types of events to be told of; `posts.*` names all of a resource',
+    example: ['posts.created', 'orders.*'],
   })
   events!: string[];
 
@@ -89,3 +90,17 @@ export const SUBSCRIPTION_SLOTS: ModelDefinition = {
     { unique: true, partialFilterExpression: { slot: { $exists: true } } },
   ),
 };
+
+/** Subscriptions: every action is limited to the caller's tenant, and the secret is shown once. */
+export const subscriptionsCrud = crudOptions({
+  entity: Subscription,
+  input: { create: SubscriptionInput, update: SubscriptionChanges },
+  name: 'subscriptions',
+  tag: 'Notifications',
+  isolationFields: { all: { tenant: currentTenant } },
+  query: {
+    filter: ['_id', 'url', 'events', 'enabled', 'createdAt', 'updatedAt'],
+    sort: ['-createdAt', '-updatedAt'],
+  },
+  routes: { create: { unkept: ['secret'], errors: ['TOO_MANY_SUBSCRIPTIONS'] } },
+});

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Param } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
+import { ApiProperty } from '@nestjs/swagger';
 import { Model, Types } from 'mongoose';
 import {
   type Changes,
   type ConditionalOptions,
+  CrudAction,
+  CrudController,
   CrudService,
   etagOf,
   type Stored,
@@ -19,12 +22,17 @@ import {
   ValidationError,
   WriteConflictError,
 } from '../../errors/index.js';
-import { currentTenant, type TenantScope } from '../../tenancy/index.js';
+import { CurrentScope, currentTenant, type TenantScope } from '../../tenancy/index.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
-import type { DeliveryView } from '../deliveries/delivery.entity.js';
-import { EventLog, type NewEvent, TEST_EVENT_TYPE } from '../log/event-log.js';
-import { Subscription, type SubscriptionChanges, type SubscriptionInput } from './subscription.schema.js';
-import { subscriptionsCrud } from './subscriptions.crud.js';
+import { DeliveryView } from '../deliveries/delivery.entity.js';
+import { EventTypes, TEST_EVENT_TYPE } from '../event-types.js';
+import { EventLog, type NewEvent } from '../log/event-log.js';
+import {
+  Subscription,
+  type SubscriptionChanges,
+  type SubscriptionInput,
+  subscriptionsCrud,
+} from './subscription.schema.js';
 
 /** Injection token of the {@link TargetCheck}. */
 export const TARGET_CHECK = Symbol('TargetCheck');
@@ -54,6 +62,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     private readonly database: Database,
     private readonly deliveries: DeliveriesService,
     private readonly log: EventLog,
+    private readonly types: EventTypes,
     @Inject(TARGET_CHECK) private readonly faultOf: TargetCheck,
   ) {
     super();
@@ -65,7 +74,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     input: SubscriptionInput,
     options?: WriteOptions,
   ): Promise<Stored<Subscription>> {
-    await this.checkTarget(input.url);
+    await this.check(input);
     const since = await this.log.head();
     const record = await this.inFreeSlot(scope, (slot) =>
       super.create(scope, { ...input, secret: newSecret(), slot, since }, options),
@@ -82,7 +91,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     changes: Changes<SubscriptionChanges>,
     options?: WriteOptions & ConditionalOptions,
   ): Promise<Stored<Subscription>> {
-    await this.checkTarget(changes.url);
+    await this.check(changes);
     return super.update(scope, id, changes, options);
   }
 
@@ -164,9 +173,15 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     }
   }
 
-  /** @throws ValidationError if webhooks may not be sent to the URL */
-  private async checkTarget(url: unknown): Promise<void> {
-    // Values other than strings are left to the validation of the input.
+  /** @throws ValidationError if no event has one of the types, or webhooks may not be sent to the URL */
+  private async check({ url, events }: { url?: unknown; events?: unknown }): Promise<void> {
+    // Values of other types are left to the validation of the input.
+    const types = Array.isArray(events) ? events.filter((type) => typeof type === 'string') : [];
+    const [first, ...others] = types.flatMap((type, i) => {
+      const detail = this.types.faultOf(type);
+      return detail === undefined ? [] : [{ pointer: `/events/${i}`, detail }];
+    });
+    if (first) throw new ValidationError([first, ...others]);
     const fault = typeof url === 'string' ? await this.faultOf(url) : undefined;
     if (fault !== undefined) throw new ValidationError([{ pointer: '/url', detail: fault }]);
   }
@@ -219,4 +234,42 @@ function testEvent(id: Types.ObjectId, at = new Date()): NewEvent {
   const data = { message: 'This is a test of your webhook.' };
   const body = JSON.stringify({ type: TEST_EVENT_TYPE, timestamp: at.toISOString(), data });
   return { _id: testEventId(id), tenant: NO_TENANT, type: TEST_EVENT_TYPE, at, body };
+}
+
+/** The response to a rotation. When it is repeated with the same `Idempotency-Key`, it has no secret. */
+class RotatedSecret {
+  @ApiProperty({
+    required: false,
+    description: 'Shown once, and not to a repetition',
+    example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD0GAMgYVGvUI=',
+  })
+  secret?: string;
+}
+
+export class SubscriptionsController extends CrudController(subscriptionsCrud, SubscriptionsService) {
+  @CrudAction(subscriptionsCrud, {
+    method: 'POST',
+    path: ':id/rotate-secret',
+    isolatedAs: 'update',
+    status: 200,
+    response: RotatedSecret,
+    unkept: ['secret'],
+    summary: 'Give a subscription a new secret; the old one signs beside it for 24 hours',
+    errors: ['RECORD_NOT_FOUND', 'WRITE_CONFLICT'],
+  })
+  async rotateSecret(@CurrentScope() scope: TenantScope, @Param('id') id: string): Promise<RotatedSecret> {
+    return { secret: await this.service.rotateSecret(scope, id) };
+  }
+
+  @CrudAction(subscriptionsCrud, {
+    method: 'POST',
+    path: ':id/test',
+    isolatedAs: 'update',
+    status: 202,
+    response: DeliveryView,
+    summary: 'Send a webhook.test event to a subscription',
+  })
+  test(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.test(scope, id);
+  }
 }

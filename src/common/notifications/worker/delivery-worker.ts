@@ -1,19 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import {
   type BeforeApplicationShutdown,
-  type DynamicModule,
   Injectable,
   Logger,
-  Module,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Database, pause } from '../../database/index.js';
 import { OUTAGE } from '../../errors/index.js';
-import { DeliveriesModule } from '../deliveries/deliveries.module.js';
 import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
-import { NotificationCounters, NotificationMetricsModule } from '../metrics/notification-metrics.js';
-import type { TargetPolicy } from '../webhooks/targets.js';
-import { type SenderOptions, WebhookSender } from '../webhooks/webhook-sender.js';
+import { NotificationCounters } from '../notification-metrics.js';
+import { WebhookSender } from '../webhooks/webhook-sender.js';
 import { DueDeliveries, type Placed } from './due-deliveries.js';
 import { type Receiver, Receivers, secretsOf, type Slot, Slots } from './slots.js';
 
@@ -205,22 +201,5 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
         await pause(AGAIN_MS, signal);
       }
     }
-  }
-}
-
-/** A worker that makes deliveries while the process runs. */
-@Module({})
-export class DeliveryWorkerModule {
-  static forRoot(policy: TargetPolicy, options?: SenderOptions): DynamicModule {
-    return {
-      module: DeliveryWorkerModule,
-      imports: [DeliveriesModule, NotificationMetricsModule],
-      providers: [
-        { provide: WebhookSender, useFactory: () => new WebhookSender(policy, options) },
-        Receivers,
-        DeliveryWorker,
-      ],
-      exports: [DeliveryWorker],
-    };
   }
 }

@@ -1,8 +1,7 @@
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Gauge, Counter } from 'prom-client';
-import { Metrics, MetricsModule } from '../../metrics/index.js';
-import { DeliveriesModule } from '../deliveries/deliveries.module.js';
-import { DeliveryQueue, type QueueStats, type AttemptOutcome } from '../deliveries/delivery-queue.js';
+import { Metrics } from '../metrics/index.js';
+import { DeliveryQueue, type QueueStats, type AttemptOutcome } from './deliveries/delivery-queue.js';
 
 /** How long a scrape waits for the figures. Unit: milliseconds. */
 const PATIENCE_MS = 2_500;
@@ -135,11 +134,3 @@ export class NotificationCounters {
     this.swept.inc(count);
   }
 }
-
-/** Metrics of notifications; the code that does the work counts it. */
-@Module({
-  imports: [MetricsModule, DeliveriesModule],
-  providers: [NotificationCounters, QueueGauges],
-  exports: [NotificationCounters],
-})
-export class NotificationMetricsModule {}

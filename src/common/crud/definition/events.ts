@@ -1,0 +1,92 @@
+import type { Schema } from 'mongoose';
+import type { WriteAction } from '../../events/index.js';
+import { currentTenant, type IsolationFields } from '../../tenancy/index.js';
+import { checkNames, type Fail } from '../options/checks.js';
+import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
+import { OPTION_NAMES } from '../options/option-names.js';
+import { OUTBOX } from '../store/outbox.js';
+import type { ArchiveDefinition } from './archive.js';
+import type { CrudDefinition } from './crud-definition.js';
+import { isShownByCaller } from './output.js';
+
+/** The events that subscribers get of a resource's writes. */
+export interface EventsDefinition {
+  /** Type of each kind of write, such as `posts.archived`. */
+  readonly types: Readonly<Partial<Record<WriteAction, string>>>;
+  /** The field with the tenant whose subscribers get them. */
+  readonly tenant: string;
+  /** What they get of the record: all that clients see, or `_id` alone. */
+  readonly data: 'record' | 'id';
+}
+
+/** Input of the events' checks. */
+interface Checked {
+  options: AnyCrudOptions;
+  schema: Schema;
+  isolation: Readonly<Record<CrudAction, IsolationFields>>;
+  archive: ArchiveDefinition | undefined;
+  fail: Fail;
+}
+
+/** The events that the options describe, if any. */
+export function eventsOf({
+  options,
+  schema,
+  isolation,
+  archive,
+  fail,
+}: Checked): EventsDefinition | undefined {
+  const { events = false, name, references = {} } = options;
+  if (events === false) return undefined;
+  if (events !== true) {
+    checkNames(events, 'events', OPTION_NAMES.events, fail);
+    if ((events.data as unknown) !== 'id') fail("events must be true, false or { data: 'id' }.");
+  }
+  const tenant = Object.keys(isolation.create).find((field) => isolation.create[field] === currentTenant);
+  if (tenant === undefined) {
+    return fail(
+      'events reach the tenant of the record, which no create sets. Add isolationFields.create, such as { tenant: currentTenant }.',
+    );
+  }
+  if (schema.path(OUTBOX) || schema.pathType(OUTBOX) === 'nested')
+    fail(`the schema has "${OUTBOX}", where events are kept. Rename the field.`);
+  const cascading = Object.entries(references).find(([, { onDelete }]) => onDelete === 'cascade');
+  if (archive && cascading) {
+    fail(
+      `events tell of records that are archived, and references.${cascading[0]} deletes them with another. Choose another onDelete.`,
+    );
+  }
+  const removal = archive ? { del: 'archived', restore: 'restored' } : { del: 'deleted' };
+  const named = Object.entries({ create: 'created', update: 'updated', ...removal });
+  return {
+    types: Object.fromEntries(named.map(([action, verb]) => [action, `${name}.${verb}`])),
+    tenant,
+    data: events === true ? 'record' : 'id',
+  };
+}
+
+/**
+ * Why some callers of a tenant may be unable to read its records, as far as the resource itself says; undefined
+ * if all can.
+ *
+ * @param tenant the field with the tenant; any that is isolated by `currentTenant` for a parent, which the
+ * caller could read when the record was created
+ */
+export function unreadableBy(
+  { archive, disabled, isolation, options, parent, routes, visible }: CrudDefinition,
+  tenant?: string,
+): string | undefined {
+  if (disabled.has('get')) return 'the action get is disabled';
+  const narrowing = Object.entries({ ...isolation.get, ...archive?.isolation.get }).find(
+    ([field, source]) =>
+      field !== parent?.field && (source !== currentTenant || (tenant !== undefined && field !== tenant)),
+  );
+  if (narrowing) return `"${narrowing[0]}" isolates reads`;
+  if (Object.keys(visible).length > 0) return 'the option visible hides records';
+  if (isShownByCaller(options.output)) return 'the option output is a function of the caller';
+  const declared = [routes.get, routes.list].flatMap((route) => [
+    ...(route?.guards ?? []),
+    ...(route?.decorators ?? []),
+  ]);
+  return declared.length > 0 ? 'the routes of get have guards or decorators' : undefined;
+}
