@@ -24,7 +24,7 @@ const ROOMS = {
     ],
   },
   outbox: {
-    mutate: ['src/common/crud/store/outbox.ts', 'src/common/notifications/log/outbox-sweep.ts'],
+    mutate: ['src/common/crud/store/outbox.ts', 'src/common/notifications/log/event-recorder.ts'],
     tests: ['test/notifications/log/outbox', 'test/posts/events'],
   },
 };

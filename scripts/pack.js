@@ -16,7 +16,11 @@ const FOLDER = join(OUT, 'package');
 const GUIDE = 'docs/in-your-own-application.md';
 
 /** The entry points, by the subpath of the package. */
-const DOORS = { '.': 'src/index.ts', './testing': 'src/common/crud/testing/index.ts' };
+const DOORS = {
+  '.': 'src/index.ts',
+  './notifications': 'src/common/notifications/index.ts',
+  './testing': 'src/common/crud/testing/index.ts',
+};
 
 /**
  * Packages that must be shared with the application: classes and decorators of two copies would not match.

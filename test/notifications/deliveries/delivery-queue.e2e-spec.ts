@@ -9,8 +9,7 @@ import { freshDatabaseUri } from '../../support/mongodb.js';
 import { resourceRoot } from '../../support/resource-app.js';
 import { createTestApp, type TestApp, type TestAppOptions } from '../../support/test-app.js';
 
-const SECOND = 1_000;
-const HOUR = 3_600 * SECOND;
+const [SECOND, HOUR] = [1_000, 3_600_000];
 
 const root: TestAppOptions['root'] = (environment, database) =>
   resourceRoot(environment, database, [QueueModule]);
@@ -33,8 +32,7 @@ describe('the queue of deliveries', () => {
   };
   const claimOne = async () => {
     const [claimed, ...others] = await claimOldest(queue);
-    if (!claimed) throw new Error('Nothing is due');
-    expect(others).toEqual([]);
+    if (!claimed || others.length > 0) throw new Error('None is due, or several are');
     return claimed;
   };
   /** Changes all deliveries behind the queue's back. */
