@@ -48,8 +48,8 @@ export interface NotificationsOptions {
       CRUD_CONNECTION,
     ),
   ],
-  providers: [DeliveryQueue, EventLog, EventTypes],
-  exports: [DeliveryQueue, EventLog, EventTypes, MongooseModule],
+  providers: [DeliveryQueue, EventLog],
+  exports: [DeliveryQueue, EventLog, MongooseModule],
 })
 export class QueueModule {}
 
@@ -76,7 +76,7 @@ export class NotificationsModule {
     const subscriptions = CrudModule.forFeature(subscriptionsCrud, {
       controller: SubscriptionsController,
       service: SubscriptionsService,
-      providers: [{ provide: TARGET_CHECK, useValue: check satisfies TargetCheck }],
+      providers: [EventTypes, { provide: TARGET_CHECK, useValue: check satisfies TargetCheck }],
       imports: [deliveries, QueueModule],
     });
     const ofWorker: Provider[] = [
@@ -89,7 +89,7 @@ export class NotificationsModule {
       imports: [MetricsModule, QueueModule, deliveries, subscriptions],
       controllers: [EventsController],
       providers: [
-        ...[Cursors, EventRecorder, FanOut, NotificationCounters, QueueGauges],
+        ...[Cursors, EventRecorder, EventTypes, FanOut, NotificationCounters, QueueGauges],
         ...[EventFeed, EventStreams, StreamStarts],
         { provide: STREAM_OPTIONS, useValue: { ...STREAM_DEFAULTS, ...stream } },
         ...(worker ? ofWorker : []),
