@@ -1,56 +1,43 @@
 /** @mongodb */
 import { Injectable } from '@nestjs/common';
-import { Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
-import { ApiProperty } from '@nestjs/swagger';
-import { Types } from 'mongoose';
+import { Prop } from '@nestjs/mongoose';
 import {
   type Changes,
   CrudController,
   CrudModule,
-  crudOptions,
   CrudService,
   type Stored,
 } from '../../../src/common/crud/index.js';
 import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
+import { IsIdentifier, IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
+import { resource, type Made } from '../../support/resource.js';
 
-class BookInput {
-  @Prop({ type: String, required: true })
-  @IsText({ min: 1, max: 80, example: 'Middlemarch' })
-  title!: string;
-
-  @Prop({ type: String, unique: true, sparse: true })
-  @IsText({ min: 1, max: 20, optional: true })
-  isbn?: string;
-}
-
-@Schema({ timestamps: true })
-class Book extends BookInput {
-  @Prop({ type: Types.ObjectId, required: true }) @ApiProperty({ type: String }) tenant!: Types.ObjectId;
-  @Prop({ type: String, select: false, default: 'known to the house alone' }) secret?: string;
-}
-
-const isolated = { tenant: currentTenant };
-const booksCrud = crudOptions({
-  entity: Book,
-  input: BookInput,
+const booksCrud = resource({
   name: 'books',
+  fields: {
+    title: [Prop({ type: String, required: true }), IsText({ min: 1, max: 80, example: 'Middlemarch' })],
+    isbn: [Prop({ type: String, unique: true, sparse: true }), IsText({ min: 1, max: 20, optional: true })],
+  },
+  kept: {
+    tenant: IsIdentifier(),
+    secret: Prop({ type: String, select: false, default: 'known to the house alone' }),
+  },
   tag: 'Library',
-  isolationFields: { get: isolated, count: isolated, create: isolated, update: isolated, del: isolated },
+  isolationFields: { all: { tenant: currentTenant } },
 });
 
 @Injectable()
 class BooksService extends CrudService.for(booksCrud) {
-  override create(scope: TenantScope, input: BookInput): Promise<Stored<Book>> {
-    return super.create(scope, { ...input, title: input.title.toUpperCase() });
+  override create(scope: TenantScope, input: Made): Promise<Stored<Made>> {
+    return super.create(scope, { ...input, title: String(input.title).toUpperCase() });
   }
 }
 
 class BooksController extends CrudController(booksCrud) {
-  override async update(scope: TenantScope, id: string, changes: Changes<BookInput>): Promise<Stored<Book>> {
-    return super.update(scope, id, { ...changes, title: `${changes.title} (revised)` });
+  override async update(scope: TenantScope, id: string, changes: Changes<Made>): Promise<Stored<Made>> {
+    return super.update(scope, id, { ...changes, title: `${String(changes.title)} (revised)` });
   }
 }
 
@@ -135,7 +122,7 @@ describe('a resource whose every action is scoped by tenant', () => {
 });
 
 it('a value that is unique within a tenant is refused without a word of the tenant', async () => {
-  const schema = SchemaFactory.createForClass(Book).index({ tenant: 1, title: 1 }, { unique: true });
+  const schema = schemaOf(booksCrud.entity).index({ tenant: 1, title: 1 }, { unique: true });
   const app = await createResourceApp(CrudModule.forFeature({ ...booksCrud, schema }));
   try {
     const [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudModule, crudOptions, CrudService } from '../../../src/common/crud/index.js';
+import { CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import {
   createCrudTestingModule,
   type CrudTestingModule,
@@ -11,54 +11,38 @@ import { IsIdentifier, IsReference, IsText, IsWholeNumber } from '../../../src/c
 import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
+import { resource } from '../../support/resource.js';
 
-class LetterInput {
-  @IsText({ min: 1, max: 80, example: 'Dear Emma' }) text!: string;
-  @IsText({ max: 20, optional: true }) seal?: string;
-}
-
-@Schema({ timestamps: true })
-class Letter extends LetterInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-}
-
-const letters = crudOptions({
-  entity: Letter,
-  input: LetterInput,
+const isolationFields = { all: { tenant: currentTenant } };
+const letters = resource({
   name: 'letters',
-  isolationFields: { all: { tenant: currentTenant } },
+  fields: {
+    text: IsText({ min: 1, max: 80, example: 'Dear Emma' }),
+    seal: IsText({ max: 20, optional: true }),
+  },
+  kept: { tenant: Prop({ type: Types.ObjectId, required: true }) },
+  isolationFields,
 });
 
-class StampInput {
-  @IsText({ min: 1, max: 80, example: 'Penny Black' }) name!: string;
-  @IsReference(() => Letter) letter!: string;
+function computedOf(sent: unknown): { name: string; words: number } {
+  const name = String(sent).trim();
+  return { name, words: name.split(' ').length };
 }
 
-@Schema({ timestamps: true })
-class Stamp extends StampInput {
-  @IsIdentifier() tenant!: string;
-  @IsWholeNumber({ min: 0 }) words!: number;
-}
-
-const stamps = crudOptions({
-  entity: Stamp,
-  input: StampInput,
+const stamps = resource({
   name: 'stamps',
-  isolationFields: { all: { tenant: currentTenant } },
-  references: { letter: { to: Letter } },
+  fields: {
+    name: IsText({ min: 1, max: 80, example: 'Penny Black' }),
+    letter: IsReference(() => letters.entity),
+  },
+  kept: { tenant: IsIdentifier(), words: IsWholeNumber({ min: 0 }) },
+  isolationFields,
+  references: { letter: { to: letters.entity } },
   hooks: {
-    beforeCreate({ record, input }) {
-      Object.assign(record, computedOf(input.name));
-    },
-    beforeUpdate({ record }) {
-      Object.assign(record, computedOf(record.name));
-    },
+    beforeCreate: ({ record, input }) => void Object.assign(record, computedOf(input.name)),
+    beforeUpdate: ({ record }) => void Object.assign(record, computedOf(record.name)),
   },
 });
-
-function computedOf(name: string): Pick<Stamp, 'name' | 'words'> {
-  return { name: name.trim(), words: name.trim().split(' ').length };
-}
 
 @Injectable()
 class LettersService extends CrudService.for(letters) {
