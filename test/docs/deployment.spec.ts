@@ -82,21 +82,26 @@ describe('the manifests for Kubernetes', () => {
   });
 
   it('would be refused for an unknown kind or version, and a field that is wrong or missing', () => {
-    const spoilt = structuredClone(find('Deployment', 'api')) as never as { spec: Fields };
-    Object.assign(spoilt.spec, { replicas: '3' });
-    const pod = (spoilt.spec.template as { spec: Fields }).spec;
-    pod.terminationGracePeriod = 20;
-    delete (pod.containers as [Fields])[0].name;
+    const spoilt = (spoil: (spec: Fields, pod: Fields, container: Fields) => void) => {
+      const { spec, ...rest } = structuredClone(find('Deployment', 'api')) as never as { spec: Fields };
+      const pod = (spec.template as { spec: Fields }).spec;
+      spoil(spec, pod, (pod.containers as [Fields])[0]);
+      return { ...rest, spec } as never;
+    };
     const problems = typeProblems([
       { apiVersion: 'apps/v1', kind: 'Deploy' },
       { apiVersion: 'policy/v1beta1', kind: 'PodDisruptionBudget' },
-      spoilt as never,
+      spoilt((_spec, pod) => (pod.terminationGracePeriod = 20)),
+      spoilt((spec) => (spec.containers = [])),
+      spoilt((spec) => (spec.replicas = '3')),
+      spoilt((_spec, _pod, container) => delete container.name),
     ]);
     for (const problem of [
       /'Deploy'/,
       /policy\/v1beta1/,
       /^"replicas": "3", Type 'string' is not assignable to type 'number'/,
       /'"terminationGracePeriod"' does not exist in type 'PodSpec'/,
+      /'"containers"' does not exist in type 'DeploymentSpec'/,
       /Property 'name' is missing in type/,
     ])
       expect(problems).toContainEqual(expect.stringMatching(problem));
