@@ -1,7 +1,14 @@
-import type { DynamicModule, Type } from '@nestjs/common';
+import { readFile } from 'node:fs/promises';
+import { type DynamicModule, type INestApplication, Logger, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { useServiceExplorer } from './app.explorer.js';
-import { type ApiDescription, createCrudApp, type CrudAppOptions } from './common/server/index.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PathNotFoundError, sendProblem } from './common/errors/index.js';
+import {
+  type ApiDescription,
+  createCrudApp,
+  type CrudAppOptions,
+  useExplorer,
+} from './common/server/index.js';
 import type { Environment } from './config/index.js';
 
 export type { ApiDescription };
@@ -30,4 +37,64 @@ export function createBareApp(
   { log, limits }: Omit<AppOptions, 'api'> = {},
 ): Promise<NestFastifyApplication> {
   return createCrudApp(root, { ...environment, docs: false, log, limits });
+}
+
+const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' };
+
+/** Texts of the explorer about the service itself. */
+function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
+  return {
+    title: 'Posts and todos',
+    description:
+      'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant ' +
+      '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`. ' +
+      '[Events](/docs/live) can be watched as they happen.',
+    tags: {
+      CMS: 'Posts: public reads, writes within the tenant',
+      Todos: `Todos, in the ${todosApi} form`,
+      Notifications: 'What happened to the records of your tenant',
+      Health: 'What an orchestrator asks a process',
+    },
+  };
+}
+
+/**
+ * Serves the explorer, redirects browsers to it, and for the service itself also serves the page that shows
+ * events.
+ *
+ * @param api texts of another application
+ */
+function useServiceExplorer(app: INestApplication, environment: Environment, api?: ApiDescription): void {
+  leadToExplorer(app);
+  useExplorer(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });
+  if (!api) useLivePage(app);
+}
+
+/** Redirects a browser that requests `/` to the explorer. For every other client, the path does not exist. */
+function leadToExplorer(app: INestApplication): void {
+  const logger = new Logger('Explorer');
+  app.getHttpAdapter().get('/', (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('Vary', 'Accept');
+    if (request.headers.accept?.includes('text/html')) void reply.redirect('/docs');
+    else sendProblem(new PathNotFoundError(), request, reply, logger);
+  });
+}
+
+/** Next to the folder of this module, in the sources as well as in each build. */
+const FOLDER = new URL('../public/live/', import.meta.url);
+
+/** The files of the page, by path. */
+const FILES = [
+  { path: '/docs/live', name: 'index.html', type: 'text/html; charset=utf-8' },
+  { path: '/docs/live/script.js', name: 'script.js', type: 'text/javascript; charset=utf-8' },
+];
+
+/** Serves a page at /docs/live that shows the stream of events as they arrive. */
+function useLivePage(app: INestApplication): void {
+  for (const { path, name, type } of FILES) {
+    app.getHttpAdapter().get(path, async (_request: FastifyRequest, reply: FastifyReply) => {
+      const file = await readFile(new URL(name, FOLDER));
+      return reply.type(type).send(file);
+    });
+  }
 }

@@ -7,9 +7,11 @@ export const started = start({ portVariable: 'PORT' }, async (environment, datab
   const { Logger } = await import('@nestjs/common');
   const { AppModule } = await import('./app.module.js');
   const { createApp } = await import('./app.setup.js');
-  const { shutDownServiceOnSignal } = await import('./app.shutdown.js');
+  const { findProvider, shutDownOnSignal } = await import('./common/server/index.js');
+  const { DeliveryWorker } = await import('./common/notifications/index.js');
   const app = await createApp(AppModule.forRoot(environment, database), environment);
-  shutDownServiceOnSignal(app);
+  // There is no worker with WORKER=off.
+  shutDownOnSignal(app, { meanwhile: () => findProvider(app, DeliveryWorker)?.stop() });
   await app.listen(environment.port, environment.host);
   const url = await app.getUrl();
   const explorer = environment.docs === 'on' ? `is at ${url}/docs` : 'is off';

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { SetMetadata } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import {
   BodyTooLargeError,
   errorMessages,
@@ -12,7 +14,25 @@ import {
 } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
 import { nextTimeSlice, parseJson } from './json-body.js';
-import type { CarriedBody } from './route-options.js';
+
+/**
+ * How a body carries the bodies of other requests. `operations`: as parts of one JSON value, each of which is
+ * checked separately. `lines`: as a stream of lines of JSON, read as it arrives.
+ */
+export type CarriedBody = 'operations' | 'lines';
+
+const CARRIED_BODY = 'http:carried-body';
+
+/** Declares that the body of a route carries the bodies of other requests. */
+export const CarriesBodies = (form: CarriedBody): MethodDecorator => SetMetadata(CARRIED_BODY, form);
+
+/** How the body of a handler's requests carries others; undefined if it carries none. */
+export function carriedBodyOf(handler: object): CarriedBody | undefined {
+  return Reflect.getMetadata(CARRIED_BODY, handler) as CarriedBody | undefined;
+}
+
+/** Has the bodies of a route read strictly, as those of resources are. */
+export const StrictBody = (): MethodDecorator => RouteConfig({ isStrict: true });
 
 /** Media types of bodies: JSON, JSON Merge Patch (RFC 7396), and lines of JSON (https://github.com/ndjson/ndjson-spec). */
 const JSON_TYPE = 'application/json';

@@ -1,11 +1,15 @@
 export {
   bodyFault,
+  type CarriedBody,
+  carriedBodyOf,
+  CarriesBodies,
   discardRest,
   hasBody,
   linesOf,
   MERGE_PATCH_TYPE,
   NDJSON_TYPE,
   readJson,
+  StrictBody,
   streamBody,
 } from './body.js';
 export { clientOf, FairShare, isTenant, ownerAt, type QueuedPlace, type ShareLimits } from './fair-share.js';

@@ -1,11 +1,5 @@
-import { SetMetadata } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-
-/**
- * How a body carries the bodies of other requests. `operations`: as parts of one JSON value, each of which is
- * checked separately. `lines`: as a stream of lines of JSON, read as it arrives.
- */
-export type CarriedBody = 'operations' | 'lines';
+import type { CarriedBody } from './body.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,19 +11,6 @@ declare module 'fastify' {
     refuses?: boolean;
   }
 }
-
-const CARRIED_BODY = 'http:carried-body';
-
-/** Declares that the body of a route carries the bodies of other requests. */
-export const CarriesBodies = (form: CarriedBody): MethodDecorator => SetMetadata(CARRIED_BODY, form);
-
-/** How the body of a handler's requests carries others; undefined if it carries none. */
-export function carriedBodyOf(handler: object): CarriedBody | undefined {
-  return Reflect.getMetadata(CARRIED_BODY, handler) as CarriedBody | undefined;
-}
-
-/** Has the bodies of a route read strictly, as those of resources are. */
-export const StrictBody = (): MethodDecorator => RouteConfig({ isStrict: true });
 
 /**
  * Declares whether the responses of a route may be compressed if the client accepts it. The generated lists

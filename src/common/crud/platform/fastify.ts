@@ -81,8 +81,9 @@ function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
   fastify.addHook('preValidation', (request, _reply, done) => {
     const type = types.get(request);
     if (type !== undefined) request.raw.headers['content-type'] = type;
-    const { carriedBody } = request.routeOptions.config;
-    if (isStrict(request) && carriedBody === undefined) checkHarmless(request.body);
+    const { body, routeOptions } = request;
+    const isWhole = body !== undefined && routeOptions.config.carriedBody === undefined;
+    if (isWhole && isStrict(request)) checkHarmless(body);
     done();
   });
   fastify.addContentTypeParser(OWN_TYPE, (request, body, done) => {
