@@ -4,7 +4,7 @@ import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import { IsText } from '../../src/common/fields/index.js';
 import { CurrentScope, TenantInterceptor, type TenantScope } from '../../src/common/tenancy/index.js';
-import { ISOLATION } from '../../src/common/tenancy/isolation-source.js';
+import { ISOLATION } from '../../src/common/tenancy/tenant.guard.js';
 import { useResourceApp } from '../support/resource-app.js';
 import { acme } from '../support/tenants.js';
 

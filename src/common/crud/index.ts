@@ -3,15 +3,14 @@ export { CrudModule, type CrudOverrides } from './crud.module.js';
 export type { DatabaseOptions } from '../database/index.js';
 export type { CrudRootAsyncOptions, CrudRootOptions } from './crud-root.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
-export { CrudAction, type CrudActionOptions } from './http/crud-action.decorator.js';
-export { createBodyPipe, updateBodyPipe } from './http/body.pipe.js';
-export { CurrentQuery, IdPipe } from './http/crud.interceptor.js';
-export { CrudController } from './http/crud.controller.js';
+export { CrudAction, type CrudActionOptions } from './pipeline/crud-action.decorator.js';
+export { createBodyPipe, CurrentQuery, IdPipe, updateBodyPipe } from './pipeline/crud.interceptor.js';
+export { CrudController } from './pipeline/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { type Order, orderOf, type SortKey } from './definition/order.js';
 export { Compressed, varyBy } from '../http/index.js';
-export { prefersRepresentation } from './http/answers.js';
-export { streamJsonArray } from './http/record-stream.js';
+export { prefersRepresentation } from './pipeline/answers.js';
+export { streamJsonArray } from './pipeline/record-stream.js';
 export {
   ApiCreateBody,
   ApiFields,

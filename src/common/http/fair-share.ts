@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import ipaddr from 'ipaddr.js';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import { contextOf, type HttpRequest } from '../platform/index.js';
 
 /** Who a share belongs to. */
 export interface Owner {
@@ -21,8 +21,10 @@ declare module '../platform/index.js' {
 const NETWORKS = 'networks';
 
 /** The owner of what a request takes: its tenant or, without a token, its network. */
-export function ownerOf({ ip, tenantContext, owner }: HttpRequest): Owner {
-  return tenantContext?.tenant === undefined && owner ? owner : ownerAt(ip, tenantContext?.tenant);
+export function ownerOf(request: HttpRequest): Owner {
+  const { ip, owner } = request;
+  const tenant = contextOf(request).caller?.tenant;
+  return tenant === undefined && owner ? owner : ownerAt(ip, tenant);
 }
 
 /** The owner of what a tenant takes or, without one, an address. */
@@ -37,8 +39,8 @@ export function isTenant({ group }: Owner): boolean {
 }
 
 /** The client that limits apply to: the tenant of a request or, without a token, its network. */
-export function clientOf({ ip, tenantContext }: HttpRequest): string {
-  return ownerAt(ip, tenantContext?.tenant).client;
+export function clientOf(request: HttpRequest): string {
+  return ownerAt(request.ip, contextOf(request).caller?.tenant).client;
 }
 
 /** Of an IPv6 address, the part that a network gives to one customer. Unit: bytes. */

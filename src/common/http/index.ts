@@ -17,6 +17,7 @@ export { checkHarmless, nextTimeSlice, parseJson } from './json-body.js';
 export * from './negotiation.js';
 export * from './route-options.js';
 export {
+  checkQuery,
   type QueryParameters,
   queryOf,
   ReadsQuery,

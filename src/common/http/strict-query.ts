@@ -5,7 +5,6 @@ import {
   type NestInterceptor,
   SetMetadata,
 } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { errorMessages, MalformedRequestError, ValidationError, type Violation } from '../errors/index.js';
 import type { HttpRequest } from '../platform/index.js';
@@ -64,20 +63,20 @@ export const ReadsQuery = () => SetMetadata(QUERY_PARAMETERS, undefined);
  */
 @Injectable()
 export class StrictQueryInterceptor implements NestInterceptor {
-  constructor(private readonly reflector: Reflector) {}
-
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const handler = context.getHandler();
-    const isRead = Reflect.hasMetadata(QUERY_PARAMETERS, handler);
-    const allowed = this.reflector.get<string[] | undefined>(QUERY_PARAMETERS, handler);
-    const query = queryOf(context.switchToHttp().getRequest<HttpRequest>());
-    const names = isRead ? allowed : (allowed ?? []);
-    const [first, ...others] = Object.entries(query).flatMap(([name, value]) =>
-      violation(name, value, names),
-    );
-    if (first) throw new ValidationError([first, ...others]);
+    checkQuery(context.switchToHttp().getRequest<HttpRequest>(), context.getHandler());
     return next.handle();
   }
+}
+
+/** Checks the query of a request as {@link StrictQueryInterceptor} does. */
+export function checkQuery(request: HttpRequest, handler: object): void {
+  const isDeclared = Reflect.hasMetadata(QUERY_PARAMETERS, handler);
+  const allowed = isDeclared ? (Reflect.getMetadata(QUERY_PARAMETERS, handler) as string[] | undefined) : [];
+  const [first, ...others] = Object.entries(queryOf(request)).flatMap(([name, value]) =>
+    violation(name, value, allowed),
+  );
+  if (first) throw new ValidationError([first, ...others]);
 }
 
 function violation(name: string, value: unknown, allowed: readonly string[] | undefined): Violation[] {

@@ -15,7 +15,7 @@ import { type Observable, of } from 'rxjs';
 import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
 import { errorMessages, pathOf, problemAnswer, ValidationError } from '../errors/index.js';
 import { carriedBodyOf } from '../http/index.js';
-import type { HttpRequest, HttpResponse } from '../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse } from '../platform/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
 import {
   IdempotencyKey,
@@ -32,7 +32,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 const UNKEPT = 'idempotency:unkept';
 
 declare module '../platform/index.js' {
-  interface RequestState {
+  interface RequestContext {
     /**
      * The reservation under which a request with an `Idempotency-Key` creates its records; set by the
      * IdempotencyInterceptor.
@@ -66,15 +66,15 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (key === undefined) return next.handle();
     const outcome = await this.reserve(await this.identify(context, key), request, reply);
     const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
-    request.idempotentExchange = new IdempotentExchange(this.keys, outcome, request, reply, {
+    const exchange = new IdempotentExchange(this.keys, outcome, request, reply, {
       unkept,
       permitted: (answer) => this.permitted(answer, context),
     });
-    const { idempotentExchange: exchange } = request;
+    contextOf(request).exchange = exchange;
     request.platform.beforeSend(request, reply, (body) => this.settle(exchange, request, body));
     // The stored answer replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
-    request.reservation = outcome;
+    contextOf(request).reservation = outcome;
     return next.handle();
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
-import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
 import type { IdempotencyKeys, KeptAnswer } from './idempotency-keys.js';
 import type { Reservation } from './reservation.js';
 
@@ -24,9 +24,9 @@ const UNKEPT_HEADERS = new Set(['connection', 'content-length', 'date', 'set-coo
 const MAX_KEPT = 15 * 1_024 * 1_024;
 
 declare module '../platform/index.js' {
-  interface RequestState {
+  interface RequestContext {
     /** Set by the IdempotencyInterceptor for a request with a key. */
-    idempotentExchange?: IdempotentExchange;
+    exchange?: IdempotentExchange;
   }
 }
 
@@ -143,8 +143,10 @@ export class IdempotentExchange {
 /** Claims that every token has anew, whatever its bearer may do. */
 const OF_ONE_TOKEN = new Set(['auth_time', 'exp', 'iat', 'jti', 'nbf']);
 
-function claimsHashOf({ tenantContext }: HttpRequest): string {
-  const claims = Object.entries(tenantContext?.claims ?? {}).filter(([name]) => !OF_ONE_TOKEN.has(name));
+function claimsHashOf(request: HttpRequest): string {
+  const claims = Object.entries(contextOf(request).caller?.claims ?? {}).filter(
+    ([name]) => !OF_ONE_TOKEN.has(name),
+  );
   claims.sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(claims)).digest('hex');
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { DuplicateValueError } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import { contextOf, type HttpRequest } from '../platform/index.js';
 
 /** How to find and store a record with a known identifier. */
 export interface InsertSteps<T> {
@@ -96,5 +96,5 @@ export class Reservation {
 /** Injects the {@link Reservation} of a request with an `Idempotency-Key` into a hand-written handler. */
 export const CurrentReservation = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Reservation | undefined =>
-    context.switchToHttp().getRequest<HttpRequest>().reservation,
+    contextOf(context.switchToHttp().getRequest<HttpRequest>()).reservation,
 );

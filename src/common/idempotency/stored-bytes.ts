@@ -4,7 +4,7 @@ import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
 import { Batches, CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
 import { clientOf } from '../http/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import { contextOf, type HttpRequest } from '../platform/index.js';
 
 const HOUR_MS = 60 * 60 * 1_000;
 
@@ -88,7 +88,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   private accountsOf(request: HttpRequest): Account[] {
     const client = clientOf(request);
     const { tenant, address, addresses } = this.limits;
-    if (request.tenantContext?.tenant !== undefined) return [{ name: `tenant ${client}`, limit: tenant }];
+    if (contextOf(request).caller?.tenant !== undefined) return [{ name: `tenant ${client}`, limit: tenant }];
     return [
       { name: `address ${client}`, limit: address },
       { name: 'addresses', limit: addresses },

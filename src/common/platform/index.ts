@@ -18,10 +18,23 @@ export interface Platform {
   beforeSend(request: HttpRequest, response: HttpResponse, settle: (body: unknown) => Promise<unknown>): void;
 }
 
-/** What the steps of a request tell each other. Each step declares its own members. */
+/**
+ * What the steps of a request tell each other, and the verbs that it calls. Each item of a batch has its own. Each room
+ * declares its own members.
+ */
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type
+export interface RequestContext {}
+
+/** What resources add to a request. */
 export interface RequestState {
   /** Undefined in an application without resources. */
   readonly platform: Platform;
+  crudContext?: RequestContext;
+}
+
+/** The context of a request; an empty one at first. */
+export function contextOf(request: RequestState): RequestContext {
+  return (request.crudContext ??= {});
 }
 
 /** What a request asks for. */

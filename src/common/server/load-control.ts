@@ -9,6 +9,7 @@ import {
   sendProblem,
   TooManyRequestsError,
 } from '../errors/index.js';
+import { contextOf } from '../platform/index.js';
 import { FairShare, isTenant, ownerAt, type TransferLimits, Transfers } from '../http/index.js';
 
 /** Limits of the load that a process accepts. */
@@ -204,8 +205,9 @@ export class KnownTenants {
   }
 
   /** Remembers the caller that the guard has found; forgets a token that the guard has rejected. */
-  learn({ headers: { authorization }, tenantContext }: FastifyRequest, status: number): void {
-    const { tenant, claims } = tenantContext ?? {};
+  learn(request: FastifyRequest, status: number): void {
+    const { authorization } = request.headers;
+    const { tenant, claims } = contextOf(request).caller ?? {};
     if (authorization === undefined || (status !== 401 && tenant === undefined)) return;
     const key = hashOf(authorization);
     this.tokens.delete(key);

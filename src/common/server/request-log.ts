@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import { OverloadedError, pathOf } from '../errors/index.js';
+import { contextOf } from '../platform/index.js';
 import type { FairShare } from '../http/index.js';
 import { DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
 import { whenClosed } from '../platform/index.js';
@@ -124,6 +125,6 @@ export class AnswerLog extends LogController {
 }
 
 function lineOf(request: FastifyRequest): object {
-  const { tenant, subject } = request.tenantContext ?? {};
+  const { tenant, subject } = contextOf(request).caller ?? {};
   return { method: request.method, path: pathOf(request), address: request.ip, tenant, subject };
 }

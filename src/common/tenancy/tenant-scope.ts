@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { UnauthenticatedError } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
-import type { IsolationFields, IsolationRequest } from './isolation-source.js';
+import { Types } from 'mongoose';
+import { ClaimRequiredError, TenantRequiredError, UnauthenticatedError } from '../errors/index.js';
+import { contextOf, type HttpRequest, type RequestContext } from '../platform/index.js';
 
 /** The caller, as far as the credentials tell. Plain data, made only by the `TenantGuard`. */
 export interface TenantContext {
@@ -20,10 +20,15 @@ export interface TenantContext {
 /** The context of a caller who was not asked for credentials. */
 export const ANONYMOUS: TenantContext = Object.freeze({ authenticated: false, claims: Object.freeze({}) });
 
-/** What the steps of a request tell the writes of its scope. Each room declares its own members. */
-export interface ScopeContext {
-  /** Whether the request has a body that its route does not describe, so that values may come straight from a client. */
-  hasUnreadBody?: boolean;
+declare module '../platform/index.js' {
+  interface RequestContext {
+    /** Set by the TenantGuard. */
+    caller?: TenantContext;
+    /** Set by the TenantInterceptor. */
+    scope?: TenantScope;
+    /** Whether the request has a body that its route does not describe, so that values may come straight from a client. */
+    hasUnreadBody?: boolean;
+  }
 }
 
 type Resolve = (fields: IsolationFields) => Record<string, unknown>;
@@ -37,7 +42,7 @@ export class TenantScope {
   // Makes the type nominal: an object literal is not a scope.
   readonly #resolve: Resolve;
   /** Travels with the scope, so that an override cannot lose it by leaving out an option. */
-  readonly context: ScopeContext;
+  readonly context: RequestContext;
 
   private constructor(
     readonly caller: TenantContext,
@@ -46,7 +51,7 @@ export class TenantScope {
     resolve: Resolve,
     /** The request; undefined for a scope made in code. */
     readonly request?: HttpRequest,
-    context: ScopeContext = {},
+    context: RequestContext = request ? contextOf(request) : {},
   ) {
     this.context = context;
     this.#resolve = resolve;
@@ -85,7 +90,7 @@ export class TenantScope {
   }
 
   /** The same scope with more context. */
-  with(context: ScopeContext): TenantScope {
+  with(context: RequestContext): TenantScope {
     const { caller, params, request } = this;
     return new TenantScope(caller, params, this.#resolve, request, { ...this.context, ...context });
   }
@@ -139,23 +144,14 @@ export function assertScope(scope: unknown): asserts scope is TenantScope {
   );
 }
 
-declare module '../platform/index.js' {
-  interface RequestState {
-    /** Set by the TenantGuard. */
-    tenantContext?: TenantContext;
-    /** Set by the TenantInterceptor. */
-    tenantScope?: TenantScope;
-  }
-}
-
 /**
  * Injects the scope of the request into a handler; see {@link TenantScope}.
  *
  * @throws Error if there is none: a handler of a controller that is not isolated must not run as if it were
  */
 export const CurrentScope = createParamDecorator((_data: unknown, context: ExecutionContext): TenantScope => {
-  const { tenantScope } = context.switchToHttp().getRequest<HttpRequest>();
-  if (tenantScope) return tenantScope;
+  const { scope } = contextOf(context.switchToHttp().getRequest<HttpRequest>());
+  if (scope) return scope;
   throw new Error(
     `No scope was computed for ${context.getClass().name}. Use @CurrentScope() in CRUD controllers only.`,
   );
@@ -163,7 +159,123 @@ export const CurrentScope = createParamDecorator((_data: unknown, context: Execu
 
 /** The caller of a request, for your own guards and decorators; they run after isolation. */
 export function callerOf(context: ExecutionContext): TenantContext {
-  const { tenantContext } = context.switchToHttp().getRequest<HttpRequest>();
-  if (tenantContext) return tenantContext;
+  const { caller } = contextOf(context.switchToHttp().getRequest<HttpRequest>());
+  if (caller) return caller;
   throw new Error(`Nobody has decided who calls ${context.getClass().name}.`);
+}
+
+/** The part of a request that an isolation source may read. */
+export interface IsolationRequest {
+  /** Path parameters, as sent. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly request: HttpRequest;
+}
+
+/**
+ * Returns the value of an isolation field for one request, in the type of the field: nothing is cast. It must
+ * be pure, since it may run several times per request. Undefined and null reject the request with 401, since a
+ * filter without a value would match every tenant's records.
+ */
+export interface IsolationSource {
+  (caller: TenantContext, request: IsolationRequest): unknown;
+  /**
+   * Whether the value is available without a token.
+   *
+   * @default false: an action with this source requires one
+   */
+  readonly anonymous?: boolean;
+  /** Whether the application identifies the caller, as {@link fromRequest} says. @default false */
+  readonly identifies?: boolean;
+  /** Path parameter that the value comes from, if any. */
+  readonly param?: string;
+  /** Claim that the value comes from, if any. */
+  readonly claim?: string;
+}
+
+/** The fields that scope one action, and where their values come from. */
+export type IsolationFields = Readonly<Record<string, IsolationSource>>;
+
+/**
+ * An {@link IsolationSource}: the tenant of the caller, in the store's type.
+ *
+ * @throws TenantRequiredError if the token names no tenant
+ */
+export function currentTenant(caller: TenantContext): Types.ObjectId {
+  if (caller.tenant !== undefined) return new Types.ObjectId(caller.tenant);
+  throw caller.authenticated
+    ? new TenantRequiredError(caller.tenantClaim ?? 'tenant')
+    : new UnauthenticatedError();
+}
+
+/** Sources by the name that they read, so that two actions can be recognised as having the same source. */
+const claimSources = new Map<string, IsolationSource>();
+const paramSources = new Map<string, IsolationSource>();
+
+/**
+ * Makes an {@link IsolationSource} of a claim of the token, such as `claim('sub')`. The claim must be a string, a number or
+ * a boolean, as the type of the field requires: `1`, `"1"` and `true` are three values.
+ *
+ * @throws ClaimRequiredError if the token has no such claim, or one of another type
+ */
+export function claim(name: string): IsolationSource {
+  const source = claimSources.get(name) ?? claimSource(name);
+  claimSources.set(name, source);
+  return source;
+}
+
+function claimSource(name: string): IsolationSource {
+  const source: IsolationSource = ({ claims, authenticated }) => {
+    const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+    if (['string', 'number', 'boolean'].includes(typeof value) && value !== '') return value;
+    throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
+  };
+  return Object.assign(source, { claim: name });
+}
+
+/**
+ * Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It needs no token.
+ */
+export function routeParam(name: string): IsolationSource {
+  const source = paramSources.get(name) ?? paramSource(name);
+  paramSources.set(name, source);
+  return source;
+}
+
+function paramSource(name: string): IsolationSource {
+  return Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[name], {
+    anonymous: true,
+    param: name,
+  });
+}
+
+/** A request whose sender a guard of the application, such as one of Passport, has identified. */
+export interface SignedInRequest extends Pick<HttpRequest, 'headers'> {
+  readonly user?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Makes an {@link IsolationSource} of what a guard of your own has found out about the sender of a request:
+ * `fromRequest((request) => request.user?.account)`. No token is asked for. A request without a value, or with one that
+ * the field cannot have, is a 401.
+ *
+ * @param read takes the value from the request, which is that of Express or Fastify
+ */
+export function fromRequest<Request extends object = SignedInRequest>(
+  read: (request: Request) => unknown,
+): IsolationSource {
+  const source = (_caller: TenantContext, { request }: IsolationRequest) => {
+    const value = read(request as object as Request);
+    return value === '' ? undefined : value;
+  };
+  return Object.assign(source, { anonymous: true, identifies: true });
+}
+
+/** Whether an action with these fields requires a token. */
+export function needsToken(fields: IsolationFields): boolean {
+  return Object.values(fields).some((source) => !source.anonymous);
+}
+
+/** Whether an action with these fields is for everyone, signed in or not. */
+export function isOpen(fields: IsolationFields): boolean {
+  return !needsToken(fields) && !Object.values(fields).some(({ identifies }) => identifies);
 }

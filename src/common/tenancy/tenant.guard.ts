@@ -1,32 +1,54 @@
 import {
   applyDecorators,
+  type CallHandler,
+  type CanActivate,
+  type DynamicModule,
+  type ExecutionContext,
+  type FactoryProvider,
+  Global,
+  Injectable,
+  Module,
+  type NestInterceptor,
   SetMetadata,
+  type Type,
   UseGuards,
   UseInterceptors,
-  type CanActivate,
-  type ExecutionContext,
-  Injectable,
-  type CallHandler,
-  type NestInterceptor,
 } from '@nestjs/common';
 import type { Observable } from 'rxjs';
-import type { HttpRequest } from '../platform/index.js';
+import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
+import { queryOf } from '../http/index.js';
+import { contextOf, type HttpRequest, rawOf } from '../platform/index.js';
 import {
-  CARRIED_ISOLATION,
-  type CarriedIsolationResolver,
-  ISOLATION,
-  type IsolationResolver,
-  isolationOf,
-  needsToken,
+  ANONYMOUS,
   type IsolationFields,
-} from './isolation-source.js';
-import { Callers } from './callers.js';
-import { ANONYMOUS, TenantScope } from './tenant-scope.js';
+  needsToken,
+  type TenantContext,
+  TenantScope,
+} from './tenant-scope.js';
+import { bearerTokenOf, TokenVerifier, type TokenVerifierOptions } from './tokens.js';
 
-/**
- * Decides whether a request may proceed: an isolated action needs a valid bearer token (RFC 6750). Stores the
- * caller in `request.tenantContext`.
- */
+/** The senders of requests, identified by their bearer tokens (RFC 6750). */
+@Injectable()
+export class Callers {
+  private readonly callers = new WeakMap<object, Promise<TenantContext>>();
+
+  constructor(private readonly verifier: TokenVerifier) {}
+
+  /**
+   * The caller of a request. Carried requests share the token of their carrier, which is verified once.
+   *
+   * @throws UnauthenticatedError, InvalidTokenError without a valid token
+   */
+  async of(request: HttpRequest): Promise<TenantContext> {
+    const raw = rawOf(request);
+    const token = bearerTokenOf(request);
+    const caller = this.callers.get(raw) ?? this.verifier.authenticate(token);
+    this.callers.set(raw, caller);
+    return caller;
+  }
+}
+
+/** Decides who sends a request: an isolated action needs a valid bearer token (RFC 6750). */
 @Injectable()
 export class TenantGuard implements CanActivate {
   /** @param callers identifies the sender of a request */
@@ -35,7 +57,7 @@ export class TenantGuard implements CanActivate {
   /** @throws UnauthenticatedError, InvalidTokenError if the action needs a token, and there is no valid one */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
-    request.tenantContext = needsToken(isolationOf(context)) ? await this.callers.of(request) : ANONYMOUS;
+    contextOf(request).caller = needsToken(isolationOf(context)) ? await this.callers.of(request) : ANONYMOUS;
     return true;
   }
 }
@@ -47,11 +69,12 @@ export class TenantGuard implements CanActivate {
  */
 export function applyScope(request: HttpRequest, fields: IsolationFields): TenantScope {
   // Without the guard, nobody has decided who is calling.
-  if (!request.tenantContext) throw new Error('The TenantGuard did not run before the TenantInterceptor.');
+  const context = contextOf(request);
+  if (!context.caller) throw new Error('The TenantGuard did not run before the TenantInterceptor.');
   const params = request.params as Readonly<Record<string, string>>;
-  const scope = TenantScope.ofRequest(request.tenantContext, { params, request });
+  const scope = TenantScope.ofRequest(context.caller, { params, request });
   scope.valuesOf(fields);
-  request.tenantScope = scope;
+  context.scope = scope;
   return scope;
 }
 
@@ -88,4 +111,156 @@ export function IsolatedBy(
     SetMetadata(CARRIED_ISOLATION, carried),
     UseGuards(TenantGuard),
   );
+}
+
+/** Metadata key of a controller's resolver. */
+export const ISOLATION = 'tenancy:isolation';
+
+/** Metadata key of the resolver for the requests that a controller's handlers carry. */
+const CARRIED_ISOLATION = 'tenancy:carried-isolation';
+
+/** Query parameters of a request, as sent. */
+export type RequestQuery = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the fields that scope a request, by the name of its handler, the controller of the handler, and the
+ * query, which may ask for more than everybody sees.
+ */
+export type IsolationResolver = (
+  handler: string,
+  controller: Type<object>,
+  query: () => RequestQuery,
+) => IsolationFields;
+
+/** Returns the fields that scope each kind of request that a handler carries. */
+export type CarriedIsolationResolver = (
+  handler: string,
+  controller: Type<object>,
+) => readonly IsolationFields[];
+
+const names = new WeakMap<object, Map<unknown, string>>();
+
+/**
+ * The fields that scope a request.
+ *
+ * @throws Error if the controller is not `@Isolated`, so that nothing runs unscoped
+ */
+export function isolationOf(context: ExecutionContext): IsolationFields {
+  const controller = context.getClass();
+  const resolver = Reflect.getMetadata(ISOLATION, controller) as IsolationResolver | undefined;
+  if (!resolver) throw new Error(`${controller.name} is not @Isolated.`);
+  const request = context.switchToHttp().getRequest<HttpRequest>();
+  return resolver(handlerName(context), controller, () => queryOf(request));
+}
+
+/** The fields that scope each kind of request that this one carries; empty if it carries none. */
+export function carriedIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
+  const controller = context.getClass();
+  const resolver = Reflect.getMetadata(CARRIED_ISOLATION, controller) as CarriedIsolationResolver | undefined;
+  return resolver?.(handlerName(context), controller) ?? [];
+}
+
+/**
+ * Name of the method that handles a request. The function's own name may differ, since a decorator may have
+ * replaced it.
+ */
+export function handlerName(context: ExecutionContext): string {
+  const [controller, method] = [context.getClass(), context.getHandler()];
+  const ofController = names.get(controller) ?? new Map<unknown, string>();
+  names.set(controller, ofController);
+  const name = ofController.get(method) ?? nameOnPrototype(controller, method);
+  ofController.set(method, name);
+  return name;
+}
+
+function nameOnPrototype(type: Type, method: unknown): string {
+  let prototype = type.prototype as object | null;
+  for (; prototype; prototype = Object.getPrototypeOf(prototype) as object | null) {
+    const found = Object.entries(Object.getOwnPropertyDescriptors(prototype)).find(
+      ([, descriptor]) => descriptor.value === method,
+    );
+    if (found) return found[0];
+  }
+  throw new Error(`${type.name} has no method for the handler of this request.`);
+}
+
+/** Distinguishes the callers of one route. */
+export interface Identity {
+  readonly tenant: string | undefined;
+  readonly subject: string | undefined;
+  /**
+   * Values of the isolation fields of the route, then of the carried requests; null if a value is missing.
+   */
+  readonly scopes: readonly (Readonly<Record<string, unknown>> | null)[];
+}
+
+/** Identifies the caller that a request is made for. */
+@Injectable()
+export class CallerIdentity {
+  constructor(private readonly callers: Callers) {}
+
+  /**
+   * For a route that needs no token, all callers are the same, unless a carried request needs one. Each item
+   * is then decided separately, and the token, if there is one, identifies the owner of the items.
+   */
+  async of(context: ExecutionContext): Promise<Identity> {
+    const request = context.switchToHttp().getRequest<HttpRequest>();
+    // A hand-written controller may isolate nothing.
+    const { caller: known, scope: given } = contextOf(request);
+    if (!given) return { tenant: undefined, subject: undefined, scopes: [{}] };
+    const carried = carriedIsolationOf(context);
+    const caller = carried.some(needsToken) ? await this.senderOf(request) : known;
+    const params = request.params as Readonly<Record<string, string>>;
+    const scope = TenantScope.ofRequest(caller ?? ANONYMOUS, { params, request });
+    const scopes = [isolationOf(context), ...carried].map((fields) => valuesOf(scope, fields));
+    return { tenant: caller?.tenant, subject: caller?.subject, scopes };
+  }
+
+  private async senderOf(request: HttpRequest): Promise<TenantContext> {
+    try {
+      return await this.callers.of(request);
+    } catch (error) {
+      if (error instanceof UnauthenticatedError || error instanceof InvalidTokenError) return ANONYMOUS;
+      throw error;
+    }
+  }
+}
+
+/** A caller without a value is rejected by the action that needs it. */
+function valuesOf(scope: TenantScope, fields: IsolationFields): Readonly<Record<string, unknown>> | null {
+  try {
+    return scope.valuesOf(fields);
+  } catch {
+    return null;
+  }
+}
+
+const VERIFIER_OPTIONS = Symbol('TokenVerifierOptions');
+
+/** Provides the callers, which the TenantGuard of every feature uses. */
+@Global()
+@Module({})
+export class TenancyModule {
+  static forRoot(options: TokenVerifierOptions): DynamicModule {
+    return TenancyModule.forRootAsync({ useFactory: () => options });
+  }
+
+  static forRootAsync(
+    options: Pick<FactoryProvider<TokenVerifierOptions>, 'inject' | 'useFactory'>,
+  ): DynamicModule {
+    return {
+      module: TenancyModule,
+      providers: [
+        { provide: VERIFIER_OPTIONS, ...options },
+        {
+          provide: TokenVerifier,
+          inject: [VERIFIER_OPTIONS],
+          useFactory: (given: TokenVerifierOptions) => new TokenVerifier(given),
+        },
+        Callers,
+        CallerIdentity,
+      ],
+      exports: [TokenVerifier, Callers, CallerIdentity],
+    };
+  }
 }

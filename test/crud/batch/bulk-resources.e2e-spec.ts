@@ -115,7 +115,7 @@ it('a decision about a bulk request does not apply to its items', async () => {
   @Injectable()
   class ScopeWatcher implements CanActivate {
     canActivate(context: ExecutionContext) {
-      seen.push(context.switchToHttp().getRequest<FastifyRequest>().tenantScope !== undefined);
+      seen.push(context.switchToHttp().getRequest<FastifyRequest>().crudContext?.scope !== undefined);
       return true;
     }
   }

@@ -13,7 +13,7 @@ import {
   UseFilters,
   UseInterceptors,
 } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost, Reflector } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost } from '@nestjs/core';
 import { Prop, Schema } from '@nestjs/mongoose';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { SignJWT } from 'jose';
@@ -136,9 +136,8 @@ describe('anything added to the chain also runs for generated routes', () => {
         return new Stamp().intercept(context, { handle: () => super.intercept(context, next) });
       }
     }
-    const useFactory = (reflector: Reflector) => new Stamped(reflector);
     const app = await createTestApp({
-      root: serviceWith({ providers: [{ provide: APP_INTERCEPTOR, useFactory, inject: [Reflector] }] }),
+      root: serviceWith({ providers: [{ provide: APP_INTERCEPTOR, useClass: Stamped }] }),
     });
     const page = await fetch(`${app.url}/todos?limit=1`);
     expect(await page.json()).toMatchObject({ count: 0, stamped: true });

@@ -5,7 +5,7 @@ import { ACME } from '../../support/tenants.js';
 
 describe('the client of a request', () => {
   const clientAt = (ip: string, tenant?: string) =>
-    clientOf({ ip, tenantContext: tenant && { tenant } } as unknown as FastifyRequest);
+    clientOf({ ip, crudContext: { caller: tenant && { tenant } } } as unknown as FastifyRequest);
 
   it('is its tenant, wherever it comes from', () => {
     expect(clientAt('192.0.2.1', ACME)).toBe(clientAt('2001:db8::1', ACME));
@@ -28,7 +28,7 @@ describe('the tokens whose tenants are known', () => {
   const requestWith = (authorization: string) =>
     ({
       headers: { authorization },
-      tenantContext: { tenant: ACME, claims: { exp: Date.now() / 1_000 + 60 } },
+      crudContext: { caller: { tenant: ACME, claims: { exp: Date.now() / 1_000 + 60 } } },
     }) as unknown as FastifyRequest;
 
   let tenants: KnownTenants;

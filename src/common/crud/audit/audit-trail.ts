@@ -7,8 +7,8 @@ import type { TenantScope } from '../../tenancy/index.js';
 import type { OutboxEntry } from '../store/outbox.js';
 import type { AuditDocument, AuditOutcome } from './audit-entry.js';
 
-declare module '../../tenancy/tenant-scope.js' {
-  interface ScopeContext {
+declare module '../../platform/index.js' {
+  interface RequestContext {
     /** The request that a write belongs to, also one of a cascade. */
     origin?: { readonly requestId: string; readonly address: string };
   }

@@ -1,8 +1,10 @@
-import type { Type } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { StreamableFile, type Type } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors/index.js';
 import { nextTimeSlice } from '../../http/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isGenerated, resourceOf } from '../http/resource-metadata.js';
+import { isGenerated, resourceOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
@@ -24,11 +26,7 @@ export async function carryOut(
     const number = carried++;
     if (operation.kind === 'malformed') return items.refuse(operation.error);
     if (isLost) return items.refuse(new DatabaseUnavailableError(), operation);
-    return items.carryOut(
-      operation,
-      number,
-      operation.kind === 'create' ? { turn: turns.next() } : undefined,
-    );
+    return items.carryOut(operation, number, operation.kind === 'create' ? turns.next() : undefined);
   };
   for (const run of runsOf(operations, independence(items.controller, service))) {
     await nextTimeSlice();
@@ -119,4 +117,29 @@ function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): 
   const { entity, references, schema } = definition;
   const isUnique = schema.indexes().some(([, options]) => options.unique === true);
   return isUnique || references.some(({ to }) => to === entity);
+}
+
+/**
+ * How long the answer waits for results. After that it begins, so that the client sees progress. Unit:
+ * milliseconds.
+ */
+const PATIENCE_MS = 4_000;
+
+/** The answer to a bulk request: its results or, if they take long, a stream of the same JSON. */
+export async function bulkAnswer(results: Promise<readonly ItemResult[]>): Promise<unknown> {
+  const ended = new AbortController();
+  const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+  try {
+    const inTime = await Promise.race([results, late]);
+    if (inTime) return { results: inTime };
+  } finally {
+    ended.abort();
+  }
+  async function* json() {
+    yield '{"results":';
+    yield `${JSON.stringify(await results)}}`;
+  }
+  return new StreamableFile(Readable.from(json(), { objectMode: false }), {
+    type: 'application/json; charset=utf-8',
+  });
 }

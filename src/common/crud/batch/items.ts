@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext, RequestMethod, type Type } from '@nestjs/common';
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
-import { type HttpRequest, type HttpResponse, idOf, rawOf } from '../../platform/index.js';
-import { resourceOf } from '../http/resource-metadata.js';
+import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../../platform/index.js';
+import { resourceOf } from '../pipeline/plan.js';
 import type { SubResponse } from '../platform/sub-requests.js';
 import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
 import type { Operation } from './operation.js';
@@ -31,12 +31,6 @@ export class Turns {
 interface Turn {
   readonly come: Promise<void>;
   readonly pass: () => void;
-}
-
-/** Additional input of one create. */
-interface CreatePlace {
-  /** When the record may be stored. @default at once */
-  readonly turn?: Turn;
 }
 
 /** An item that has its own route. */
@@ -68,11 +62,11 @@ export class Items {
    *
    * @param number of the item in its batch, from 0
    */
-  async carryOut(item: Item, number: number, place?: CreatePlace): Promise<ItemResult> {
+  async carryOut(item: Item, number: number, turn?: Turn): Promise<ItemResult> {
     try {
-      return resultOf(item.kind, await this.send(item, number, place));
+      return resultOf(item.kind, await this.send(item, number, turn));
     } finally {
-      place?.turn?.pass();
+      turn?.pass();
     }
   }
 
@@ -106,8 +100,8 @@ export class Items {
   private async send(
     item: Item,
     number: number,
-    place?: CreatePlace,
-    guardCheck?: HttpRequest['guardCheck'],
+    turn?: Turn,
+    guardCheck?: { isPassed: boolean },
   ): Promise<SubResponse> {
     const { controller, reply, request } = this;
     const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
@@ -127,16 +121,7 @@ export class Items {
         params: { ...params, ...(id !== undefined && { id }) },
         headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
         body,
-        // Decisions about the batch do not apply to its items.
-        members: {
-          tenantContext: undefined,
-          tenantScope: undefined,
-          crudQuery: undefined,
-          crudPlace: place,
-          guardCheck,
-          idempotentExchange: undefined,
-          reservation: request.reservation?.ofItem(number),
-        },
+        context: { turn, guardCheck, reservation: contextOf(request).reservation?.ofItem(number) },
       },
       request,
       reply,
@@ -170,8 +155,8 @@ export const CurrentItems = createParamDecorator((_data: unknown, context: Execu
 });
 
 declare module '../../platform/index.js' {
-  interface RequestState {
-    /** Place of an item that is a create; set by the batch that carries it. */
-    crudPlace?: CreatePlace;
+  interface RequestContext {
+    /** When the record of an item that is a create may be stored. @default at once */
+    turn?: Turn;
   }
 }

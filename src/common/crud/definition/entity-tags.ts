@@ -54,8 +54,8 @@ export function revisionsOf(tags: EntityTags): number[] | undefined {
   return tags.flatMap((tag) => (/^"(0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 }
 
-declare module '../../tenancy/tenant-scope.js' {
-  interface ScopeContext {
+declare module '../../platform/index.js' {
+  interface RequestContext {
     /** The `If-Match` of the request, for the record that it is about. */
     precondition?: { readonly id: string; readonly tags: EntityTags };
   }

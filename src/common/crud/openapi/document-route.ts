@@ -5,7 +5,7 @@ import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
-import type { ResourceMetadata } from '../http/resource-metadata.js';
+import type { ResourceMetadata } from '../pipeline/plan.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import {
   ignoresBody,

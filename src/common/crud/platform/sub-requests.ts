@@ -4,7 +4,13 @@ import { ContextIdFactory, ExternalContextCreator, type ModuleRef, ModulesContai
 import { REQUEST_CONTEXT_ID } from '@nestjs/core/router/request/request-constants.js';
 import { RouteParamsFactory } from '@nestjs/core/router/route-params-factory.js';
 import { type DomainError, sendProblem } from '../../errors/index.js';
-import { type HttpRequest, type HttpResponse, idOf, rawOf } from '../../platform/index.js';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  idOf,
+  rawOf,
+  type RequestContext,
+} from '../../platform/index.js';
 
 /** A request inside another one, such as an item of a batch. */
 export interface SubRequest {
@@ -14,8 +20,8 @@ export interface SubRequest {
   /** Headers in addition to those that it shares with the request around it. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Additional members of the request object. */
-  readonly members?: Readonly<Partial<HttpRequest>>;
+  /** Nothing that was decided about the request around it applies to it. */
+  readonly context: RequestContext;
 }
 
 /** The response to a sub-request. */
@@ -131,7 +137,7 @@ const OWN_HEADERS = new Set([
 ]);
 
 /** A request that has members of its own, and all others from the one around it. */
-function requestWithin(around: HttpRequest, { path, headers, members, ...own }: SubRequest): HttpRequest {
+function requestWithin(around: HttpRequest, { path, headers, context, ...own }: SubRequest): HttpRequest {
   const shared = Object.entries(around.headers).filter(([name]) => !OWN_HEADERS.has(name));
   return within(around, {
     ...own,
@@ -143,7 +149,7 @@ function requestWithin(around: HttpRequest, { path, headers, members, ...own }: 
     raw: rawOf(around),
     // Providers that Nest makes for each request are made for this one, too.
     [REQUEST_CONTEXT_ID]: undefined,
-    ...members,
+    crudContext: context,
   });
 }
 

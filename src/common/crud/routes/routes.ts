@@ -1,8 +1,8 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
 import type { CarriedBody } from '../../http/index.js';
-import type { IsolationFields, RequestQuery } from '../../tenancy/index.js';
-import { asksForArchived, isolationOfAction } from '../definition/archive.js';
+import type { IsolationFields } from '../../tenancy/index.js';
+import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/filter-field.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
@@ -245,13 +245,13 @@ interface RoutedResource {
 export function isolationOfHandler(
   resource: RoutedResource,
   handler: string,
-  query: RequestQuery = {},
+  isForArchived = false,
 ): IsolationFields {
   const { definition, routes } = resource;
   const route = routes.get(handler);
   const generated = offers(definition, handler) ? GENERATED_ROUTES[handler] : undefined;
   const action = route?.action ?? generated?.action;
-  if (action) return isolationOfAction(definition, action, asksForArchived(query));
+  if (action) return isolationOfAction(definition, action, isForArchived);
   return isBatch(route) ? sharedFields(isolationOfItems(resource, handler)) : everyField(definition);
 }
 

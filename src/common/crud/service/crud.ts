@@ -51,7 +51,7 @@ export class Crud {
     assertScope(scope);
     assertWithin(scope);
     if (scope.context.unit) return work(scope);
-    const { reservation } = scope.request ?? {};
+    const { reservation } = scope.context;
     const number = reservation?.numberOfUnit();
     const end = performance.now() + LIMIT_MS;
     const session = this.database.startSession();

@@ -5,8 +5,8 @@ import type { Reservation } from '../../idempotency/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 
-declare module '../../tenancy/tenant-scope.js' {
-  interface ScopeContext {
+declare module '../../platform/index.js' {
+  interface RequestContext {
     /** The unit of work that the verbs of this scope are part of. */
     unit?: UnitOfWork;
   }

@@ -69,7 +69,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
    */
   async create(scope: TenantScope, input: Create, isolation: Fields): Promise<Stored<Entity>> {
     const { unit } = scope.context;
-    const reservation = unit ? unit.reservation : scope.request?.reservation;
+    const reservation = unit ? unit.reservation : scope.context.reservation;
     const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolation, id);
     const find = (id: Types.ObjectId) => this.find(scope, id);
     const { stored, entry } = reservation
@@ -85,7 +85,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
    */
   async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
     const find = (id: Types.ObjectId) => this.find(scope, id);
-    const made = await scope.request?.reservation?.recall(this.resource.definition.name, find);
+    const made = await scope.context.reservation?.recall(this.resource.definition.name, find);
     if (made) await this.announce('afterCreate', scope, made.stored, made.entry, () => ({ input }));
     return made?.stored;
   }
@@ -211,7 +211,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       await this.checkReferences('create', scope, differences(values, edited));
       record = access.isolated(edited, isolation);
     }
-    const turn = scope.request?.crudPlace?.turn;
+    const turn = scope.context.turn;
     await turn?.come;
     const isNamed = definition.events !== undefined || definition.audit !== undefined;
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);

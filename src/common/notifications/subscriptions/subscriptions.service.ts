@@ -113,7 +113,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
    * @throws RecordNotFoundError if no subscription of the scope has the id
    */
   async rotateSecret(scope: TenantScope, id: string): Promise<string> {
-    const reservation = scope.request?.reservation;
+    const reservation = scope.context.reservation;
     if (!reservation) return this.rotate(scope, id);
     return reservation.once('secrets', {
       // An interrupted attempt may have rotated: its result is the secret after the one that it replaced.
@@ -142,7 +142,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     };
     const find = (number: Types.ObjectId) =>
       this.deliveries.ofEvent(scope, subscription._id, testEventId(number));
-    return scope.request?.reservation?.once('tests', { find, insert: send }) ?? send();
+    return scope.context.reservation?.once('tests', { find, insert: send }) ?? send();
   }
 
   /**

@@ -1,23 +1,24 @@
 import { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
-import { NDJSON_TYPE, type Place, preferredType, queryOf, varyBy } from '../../http/index.js';
-import type { HttpRequest } from '../../platform/index.js';
-import type { TenantContext } from '../../tenancy/index.js';
+import { NDJSON_TYPE, type PagePlace, type Place, preferredType, queryOf, varyBy } from '../../http/index.js';
+import { rawOf, whenClosed } from '../../platform/index.js';
+import { bulkAnswer } from '../batch/carry-out.js';
 import type { ItemResult } from '../batch/items.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { plain } from '../definition/output.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Stored } from '../options/records.js';
+import type { PageQuery } from '../query/list-query.js';
 import { Page, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
-import { type AnswerKind, onceFieldsOf } from '../routes/routes.js';
+import type { AnswerKind } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';
-import { isLargePage, notePage } from './page-memory.js';
+import { bytesOf, followSize } from '../store/shared-reads.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
-import type { ResourceRequest } from './resource-metadata.js';
+import type { Call } from './crud.interceptor.js';
 
 /** The result of each kind of handler, as the store returns it. */
 interface Results {
@@ -39,8 +40,7 @@ const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
 type ListType = (typeof LIST_TYPES)[number];
 
 /** Context of an answer. */
-export interface AnswerContext extends ResourceRequest {
-  readonly caller: TenantContext;
+export interface AnswerContext extends Call {
   /** The references that the request expands. */
   readonly expansion: Expansion | undefined;
   /** Whether the caller may read a record that it has written. */
@@ -67,12 +67,12 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     if (links !== '') reply.header('Link', links);
     const { count, cursors = { next: null, prev: null } } = result;
     const records = shownOf(result, context);
-    notePage(context, records);
+    const isStreamed = isLarge(context, records);
     const rest = { ...(count !== undefined && { count }), ...cursors };
-    const isLarge = isLargePage(request);
     const results = await showAll(records, context);
-    if (type === LIST_TYPES[0] && !isLarge) return { results, ...rest };
-    const place = (isLarge && request.pagePlace) || request.platform.transfers.pagePlace(request);
+    if (type === LIST_TYPES[0] && !isStreamed) return { results, ...rest };
+    const { pagePlace } = context.scope.context;
+    const place = (isStreamed && pagePlace) || request.platform.transfers.pagePlace(request);
     return file(each(results), type, type === NDJSON_TYPE ? NDJSON : pageOf(rest), place);
   },
   count: (count) => ({ count }),
@@ -98,14 +98,14 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   del: () => ({ deleted: true }),
   archive: () => ({ archived: true }),
   restore: () => ({ restored: true }),
-  bulk: ({ results }, { request }) => bulkAnswer(results.then((items) => unlessFailed(items, request))),
+  bulk: ({ results }, context) => bulkAnswer(results.then((items) => unlessFailed(items, context))),
   import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
   own: (result, context) => showAny(result, context),
 };
 
 /** A bulk with a failed item is not kept for its key. When it is repeated, its creates find their records. */
-function unlessFailed(items: readonly ItemResult[], { idempotentExchange }: HttpRequest) {
-  if (items.some(({ status }) => status >= 500)) idempotentExchange?.forget();
+function unlessFailed(items: readonly ItemResult[], { scope }: Call) {
+  if (items.some(({ status }) => status >= 500)) scope.context.exchange?.forget();
   return items;
 }
 
@@ -124,8 +124,8 @@ export function answer(result: unknown, context: AnswerContext): unknown {
   return (ANSWERS[FITS[kind]?.(result) === false ? 'own' : kind] as Answer<'own'>)(result, context);
 }
 
-function show(record: Stored<object>, { definition, request, caller }: AnswerContext): object {
-  return project(definition.present(record, caller), request.crudQuery?.fields);
+function show(record: Stored<object>, { definition, scope }: AnswerContext): object {
+  return project(definition.present(record, scope.caller), scope.context.query?.fields);
 }
 
 /** The record that a write answers with, if the client prefers that and may read it. */
@@ -143,9 +143,9 @@ function shownOf(page: Page<Stored<object>>, { definition }: AnswerContext): rea
 }
 
 /** The hidden fields that a create shows once, and that its handler has set. */
-function shownOnce(record: Stored<object>, { definition }: AnswerContext): object {
+function shownOnce(record: Stored<object>, { onceFields }: AnswerContext): object {
   const values = record as unknown as Record<string, unknown>;
-  const names = onceFieldsOf(definition).filter((name) => values[name] !== undefined);
+  const names = onceFields.filter((name) => values[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, plain(values[name])]));
 }
 
@@ -229,27 +229,46 @@ export function prefersRepresentation(header: string | string[] | undefined): bo
   return first === 'representation';
 }
 
-/**
- * How long the answer waits for results. After that it begins, so that the client sees progress. Unit:
- * milliseconds.
- */
-const PATIENCE_MS = 4_000;
+/** Maximum size of a page that is not counted and is sent as a whole. Unit: bytes. */
+const SMALL = 262_144;
+/** Assumed size of a record before the first page is read. Unit: bytes. */
+const FIRST_GUESS = 65_536;
 
-/** The answer to a bulk request: its results or, if they take long, a stream of the same JSON. */
-async function bulkAnswer(results: Promise<readonly ItemResult[]>): Promise<unknown> {
-  const ended = new AbortController();
-  const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
-  try {
-    const inTime = await Promise.race([results, late]);
-    if (inTime) return { results: inTime };
-  } finally {
-    ended.abort();
+declare module '../../platform/index.js' {
+  interface RequestContext {
+    /** The memory of the requested page, if it may be large. */
+    pagePlace?: PagePlace;
   }
-  async function* json() {
-    yield '{"results":';
-    yield `${JSON.stringify(await results)}}`;
-  }
-  return new StreamableFile(Readable.from(json(), { objectMode: false }), {
-    type: 'application/json; charset=utf-8',
-  });
+}
+
+/** Size of a record in recent pages of each resource. Unit: bytes. */
+const sizes = new WeakMap<CrudDefinition, number>();
+
+/**
+ * Waits until there is memory for the requested page; the memory is released when the answer has been sent.
+ * While a request waits, others take its place.
+ *
+ * @throws OverloadedError, TooManyRequestsError if no memory becomes free in time
+ */
+export async function reservePage(
+  { definition, reply, request, scope }: Call,
+  { limit }: PageQuery,
+): Promise<void> {
+  const bytes = limit * (sizes.get(definition) ?? FIRST_GUESS);
+  if (bytes <= SMALL) return;
+  const place = await request.platform.transfers.largePage({ request, reply }, bytes);
+  if (rawOf(reply).destroyed) place.leave();
+  whenClosed(rawOf(reply), () => place.leave());
+  scope.context.pagePlace = place;
+}
+
+/** Records how much memory a page really takes, and returns whether it is too large to be sent as a whole. */
+function isLarge({ definition, scope }: Call, records: readonly object[]): boolean {
+  const { context } = scope;
+  const bytes = records.reduce((sum, record) => sum + bytesOf(record), 0);
+  context.pagePlace?.resize(bytes);
+  // The size of partial records tells nothing about whole ones.
+  if (records.length > 0 && !context.query?.fields)
+    sizes.set(definition, followSize(sizes.get(definition), bytes / records.length));
+  return bytes > SMALL;
 }

@@ -13,7 +13,6 @@ import {
 import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
 import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import { ProblemFilter } from '../../errors/index.js';
-import { StrictQueryInterceptor } from '../../http/index.js';
 import { CurrentScope, IsolatedBy, type TenantScope } from '../../tenancy/index.js';
 import { carryOut } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
@@ -25,13 +24,14 @@ import type { CrudOptions } from '../options/crud-options.js';
 import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
 import type { Changes, Stored } from '../options/records.js';
 import { configOf } from '../platform/platform.js';
+import { asksForArchived } from '../definition/archive.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
 import { isPageQuery } from '../query/read-query.js';
-import { hasGenerated, isolationOfHandler, isolationOfItems } from '../routes/routes.js';
+import { hasGenerated } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
-import { keepDefinition, keepGenerated, keepService, resourceOf } from './resource-metadata.js';
+import { keepDefinition, keepGenerated, keepService, planOf } from './plan.js';
 
 /**
  * Answers errors on the routes of resources with problems, whatever the application does elsewhere. A global filter of
@@ -125,10 +125,13 @@ export function CrudController<
 
   // On the class, because decorators of an override replace those of the method but are added to these.
   @UseFilters(ResourceFilter)
-  @UseInterceptors(StrictQueryInterceptor, CrudInterceptor)
+  @UseInterceptors(CrudInterceptor)
   @IsolatedBy(
-    (handler, controller, query) => isolationOfHandler(resourceOf(controller), handler, query),
-    (handler, controller) => isolationOfItems(resourceOf(controller), handler),
+    (handler, controller, query) => {
+      const { archivedIsolation, isolation } = planOf(controller, handler);
+      return archivedIsolation !== isolation && asksForArchived(query()) ? archivedIsolation : isolation;
+    },
+    (handler, controller) => planOf(controller, handler).items,
   )
   class GeneratedController implements CrudController<Entity, Create, Update> {
     @Inject(getCrudServiceToken(definition.entity))
@@ -153,7 +156,7 @@ export function CrudController<
     update(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() changes: Changes<Update>) {
       const { service } = this;
       const isOwn = service.update !== CrudService.prototype.update;
-      if (isOwn || !scope.request?.isRecordUnread) return service.update(scope, id, changes);
+      if (isOwn || !scope.context.isRecordUnread) return service.update(scope, id, changes);
       return CrudService.updateUnread(service, scope, id, changes) as unknown as Promise<Stored<Entity>>;
     }
 

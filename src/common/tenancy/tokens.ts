@@ -1,16 +1,26 @@
-import { type ExecutionContext, Injectable, Logger } from '@nestjs/common';
-import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
+import { Logger } from '@nestjs/common';
 import {
-  InvalidTokenError,
-  UnauthenticatedError,
+  createLocalJWKSet,
+  errors,
+  type FlattenedJWSInput,
+  type JSONWebKeySet,
+  type JWSHeaderParameters,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from 'jose';
+import { isObjectIdOrHexString } from 'mongoose';
+import {
   AuthenticationUnavailableError,
   InsufficientScopeError,
+  InvalidTokenError,
+  OUTAGE,
+  reasonOf,
+  UnauthenticatedError,
 } from '../errors/index.js';
-import { type HttpRequest, rawOf } from '../platform/index.js';
-import { isObjectId } from '../ids/index.js';
-import { carriedIsolationOf, type IsolationFields, isolationOf, needsToken } from './isolation-source.js';
-import { ANONYMOUS, type TenantContext, TenantScope } from './tenant-scope.js';
-import { KeySet } from './key-set.js';
+import type { HttpRequest } from '../platform/index.js';
+import type { TenantContext } from './tenant-scope.js';
 
 /** How tokens are verified. Give either `secret` or `jwksUrl`. */
 export interface TokenVerifierOptions {
@@ -86,7 +96,7 @@ export class TokenVerifier {
     const tenant = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined;
     return {
       authenticated: true,
-      tenant: isObjectId(tenant) ? tenant.toLowerCase() : undefined,
+      tenant: typeof tenant === 'string' && isObjectIdOrHexString(tenant) ? tenant.toLowerCase() : undefined,
       subject: typeof payload.sub === 'string' ? payload.sub : undefined,
       claims: payload,
       tenantClaim,
@@ -116,27 +126,6 @@ function scopesOf({ scope, scp }: JWTPayload): unknown[] {
   return typeof given === 'string' ? given.split(' ') : [];
 }
 
-/** The senders of requests, identified by their bearer tokens (RFC 6750). */
-@Injectable()
-export class Callers {
-  private readonly callers = new WeakMap<object, Promise<TenantContext>>();
-
-  constructor(private readonly verifier: TokenVerifier) {}
-
-  /**
-   * The caller of a request. Carried requests share the token of their carrier, which is verified once.
-   *
-   * @throws UnauthenticatedError, InvalidTokenError without a valid token
-   */
-  async of(request: HttpRequest): Promise<TenantContext> {
-    const raw = rawOf(request);
-    const token = bearerTokenOf(request);
-    const caller = this.callers.get(raw) ?? this.verifier.authenticate(token);
-    this.callers.set(raw, caller);
-    return caller;
-  }
-}
-
 /**
  * The bearer token of a request (RFC 6750, section 2.1), as sent.
  *
@@ -150,52 +139,104 @@ export function bearerTokenOf({ headers }: Pick<HttpRequest, 'headers'>): string
   return match[1];
 }
 
-/** Distinguishes the callers of one route. */
-export interface Identity {
-  readonly tenant: string | undefined;
-  readonly subject: string | undefined;
+/** How long a fetch may take. Unit: milliseconds. */
+const FETCH_MS = 3_000;
+/** Maximum size of the response. Unit: bytes. */
+const MAX_BYTES = 1_048_576;
+/**
+ * Age at which the keys are fetched again, so that a withdrawn key is not accepted for longer. Unit:
+ * milliseconds.
+ */
+const FRESH_MS = 600_000;
+/** How long the keys are used if they cannot be fetched again. Unit: milliseconds. */
+const USABLE_MS = 86_400_000;
+/** Minimum time before fetching again for an unknown key, or after a failure. Unit: milliseconds. */
+const COOL_DOWN_MS = 1_000;
+
+type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** The keys of an issuer (RFC 7517, section 5), fetched when needed and kept while their server is down. */
+class KeySet {
+  private readonly logger = new Logger('KeySet');
+  private keys?: { find: LocalKeySet; fetchedAt: number };
+  private fetching?: Promise<void>;
+  private triedAt = -Infinity;
+  private failure?: unknown;
+
+  constructor(private readonly url: URL) {}
+
   /**
-   * Values of the isolation fields of the route, then of the carried requests; null if a value is missing.
+   * The key that a token is signed with.
+   *
+   * @throws AuthenticationUnavailableError if it is unknown and the keys cannot be fetched
+   * @throws JOSEError if there is no such key
    */
-  readonly scopes: readonly (Readonly<Record<string, unknown>> | null)[];
-}
-
-/** Identifies the caller that a request is made for. */
-@Injectable()
-export class CallerIdentity {
-  constructor(private readonly callers: Callers) {}
-
-  /**
-   * For a route that needs no token, all callers are the same, unless a carried request needs one. Each item
-   * is then decided separately, and the token, if there is one, identifies the owner of the items.
-   */
-  async of(context: ExecutionContext): Promise<Identity> {
-    const request = context.switchToHttp().getRequest<HttpRequest>();
-    // A hand-written controller may isolate nothing.
-    if (!request.tenantScope) return { tenant: undefined, subject: undefined, scopes: [{}] };
-    const carried = carriedIsolationOf(context);
-    const caller = carried.some(needsToken) ? await this.senderOf(request) : request.tenantContext;
-    const params = request.params as Readonly<Record<string, string>>;
-    const scope = TenantScope.ofRequest(caller ?? ANONYMOUS, { params, request });
-    const scopes = [isolationOf(context), ...carried].map((fields) => valuesOf(scope, fields));
-    return { tenant: caller?.tenant, subject: caller?.subject, scopes };
-  }
-
-  private async senderOf(request: HttpRequest): Promise<TenantContext> {
+  readonly find = async (header: JWSHeaderParameters, token: FlattenedJWSInput) => {
+    const keys = (await this.fresh()).find;
     try {
-      return await this.callers.of(request);
+      return await keys(header, token);
     } catch (error) {
-      if (error instanceof UnauthenticatedError || error instanceof InvalidTokenError) return ANONYMOUS;
-      throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      // The issuer may have changed to another key.
+      await this.refresh();
+      if (this.failure) throw new AuthenticationUnavailableError({ cause: this.failure });
+      if (!this.keys || this.keys.find === keys) throw error;
+      return this.keys.find(header, token);
     }
+  };
+
+  private async fresh(): Promise<{ find: LocalKeySet }> {
+    const age = () => Date.now() - (this.keys?.fetchedAt ?? -Infinity);
+    if (age() > FRESH_MS) {
+      const refreshed = this.refresh();
+      // After a failure, requests do not wait: a server that hangs must not delay all of them.
+      if (!this.failure || age() > USABLE_MS) await refreshed;
+    }
+    if (this.keys && age() <= USABLE_MS) return this.keys;
+    throw new AuthenticationUnavailableError({ cause: this.failure });
+  }
+
+  /**
+   * Fetches the keys, unless they were fetched just now. Concurrent requests share one fetch. Never rejects.
+   */
+  private refresh(): Promise<void> {
+    const now = Date.now();
+    if (this.fetching) return this.fetching;
+    if (this.keys && now - this.triedAt < COOL_DOWN_MS) return Promise.resolve();
+    this.triedAt = now;
+    this.fetching = fetchKeys(this.url)
+      .then(
+        (find) => {
+          this.keys = { find, fetchedAt: now };
+          this.failure = undefined;
+        },
+        (error: unknown) => {
+          this.failure = error;
+          this.logger.warn({ ...OUTAGE, reason: reasonOf(error) }, 'The key set cannot be fetched');
+        },
+      )
+      .finally(() => (this.fetching = undefined));
+    return this.fetching;
   }
 }
 
-/** A caller without a value is rejected by the action that needs it. */
-function valuesOf(scope: TenantScope, fields: IsolationFields): Readonly<Record<string, unknown>> | null {
-  try {
-    return scope.valuesOf(fields);
-  } catch {
-    return null;
+/** @throws Error if the server does not return a key set in time */
+async function fetchKeys(url: URL): Promise<LocalKeySet> {
+  const response = await fetch(url, {
+    headers: { Accept: 'application/jwk-set+json, application/json' },
+    redirect: 'manual',
+    signal: AbortSignal.timeout(FETCH_MS),
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`The key set was answered with ${response.status}`);
   }
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > MAX_BYTES) throw new Error(`The key set is larger than ${MAX_BYTES} bytes`);
+    parts.push(part);
+  }
+  return createLocalJWKSet(JSON.parse(Buffer.concat(parts).toString()) as JSONWebKeySet);
 }

@@ -9,22 +9,13 @@ import {
 } from '@nestjs/common';
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
 import { UnauthenticatedError } from '../../errors/index.js';
-import type { HttpRequest, HttpResponse } from '../../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse } from '../../platform/index.js';
 import { handlerName, isolationOf, needsToken, TenantGuard, type TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
 import type { SubResponse } from '../platform/sub-requests.js';
 import { guardedBy, itemRouteOf, type Route } from '../routes/routes.js';
 import type { RecordGuards } from '../service/readable-records.js';
-import { pathOfRoute, resourceOf } from './resource-metadata.js';
-
-declare module '../../platform/index.js' {
-  interface RequestState {
-    /** The reply to a request of a resource. */
-    crudReply?: HttpResponse;
-    /** Set if the request only asks the guards of its route: it must not be carried out. */
-    guardCheck?: { isPassed: boolean };
-  }
-}
+import { pathOfRoute, resourceOf } from './plan.js';
 
 type Params = Readonly<Record<string, string>>;
 
@@ -69,15 +60,7 @@ async function refusalOf(
       path,
       params,
       body: route.body === undefined ? undefined : {},
-      members: {
-        guardCheck,
-        tenantContext: undefined,
-        tenantScope: undefined,
-        crudQuery: undefined,
-        crudPlace: undefined,
-        idempotentExchange: undefined,
-        reservation: undefined,
-      },
+      context: { guardCheck },
     },
     request,
     reply,
@@ -127,7 +110,7 @@ export class GetGuards implements RecordGuards {
       const values = record as unknown as Record<string, unknown>;
       const above = parent && { [parent.param]: String(values[parent.field as string]) };
       const params = { ...scope.params, ...above, id: String(record._id) };
-      if (!(await refusalOf(this.controller, route, params, request, request.crudReply)))
+      if (!(await refusalOf(this.controller, route, params, request, contextOf(request).reply)))
         permitted.push(record);
     }
     return permitted;

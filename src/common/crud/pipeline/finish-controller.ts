@@ -5,7 +5,6 @@ import {
   type ScopeOptions,
   type Type,
   UseGuards,
-  UseInterceptors,
 } from '@nestjs/common';
 import {
   CONTROLLER_WATERMARK,
@@ -20,13 +19,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
-import {
-  type CarriedBody,
-  CarriesBodies,
-  ReadsQuery,
-  StrictQueryInterceptor,
-  TakesQuery,
-} from '../../http/index.js';
+import { type CarriedBody, CarriesBodies, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -39,7 +32,6 @@ import {
   GENERATED_ROUTES,
   generatedRoutesOf,
   hasGenerated,
-  ignoresBody,
   isBatch,
   isolationOfHandler,
   offers,
@@ -47,8 +39,7 @@ import {
 } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { NoBodyInterceptor } from './replay.interceptor.js';
-import { definitionOf, hasRoutes, isGeneratedMethod, keepRoutes, resourceOf } from './resource-metadata.js';
+import { definitionOf, hasRoutes, isGeneratedMethod, keepRoutes, resourceOf } from './plan.js';
 import { InheritedGuard, inheritsGuards } from './route-guards.js';
 
 type Methods = Record<string, unknown>;
@@ -95,7 +86,6 @@ export function finishController(controller: Type<object>, definition: CrudDefin
         ...(route.answer === 'list' && { compressed: true }),
       }),
       ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
-      ...(ignoresBody(route) ? [UseInterceptors(NoBodyInterceptor)] : []),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
       ...(inheriting.has(declared) ? [UseGuards(InheritedGuard)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
@@ -121,7 +111,7 @@ function isUnseen(controller: Type<object>, { handler }: Route, { routes }: Crud
   if (!isGeneratedMethod(method) || decorators.length > 0) return false;
   return [controller, method as object].every((target) => {
     const interceptors = Reflect.getMetadata(INTERCEPTORS_METADATA, target) as unknown[] | undefined;
-    return (interceptors ?? []).every((one) => one === CrudInterceptor || one === StrictQueryInterceptor);
+    return (interceptors ?? []).every((one) => one === CrudInterceptor);
   });
 }
 
@@ -202,19 +192,16 @@ function inherit(controller: Type<object>, name: string, decorators: readonly Me
   }
 }
 
-/** The method of the class itself. An inherited one is wrapped, since another class may inherit it, too. */
+/** The method of the class itself. In place of an inherited one, a proxy of it, which has metadata of its own. */
 function ownMethod(controller: Type<object>, name: string): object {
   const prototype = controller.prototype as Methods;
   const method = prototype[name] as (...args: unknown[]) => unknown;
   if (Object.hasOwn(prototype, name)) return method;
-  const wrapper = function (this: unknown, ...args: unknown[]) {
-    return method.apply(this, args);
-  };
-  for (const key of Reflect.getMetadataKeys(method)) {
-    Reflect.defineMetadata(key, Reflect.getMetadata(key, method), wrapper);
-  }
-  Object.defineProperty(prototype, name, { value: wrapper, writable: true, configurable: true });
-  return wrapper;
+  const own = new Proxy(method, {});
+  for (const key of Reflect.getMetadataKeys(method))
+    Reflect.defineMetadata(key, Reflect.getMetadata(key, method), own);
+  Object.defineProperty(prototype, name, { value: own, writable: true, configurable: true });
+  return own;
 }
 
 function merged(given: unknown, own: unknown): unknown {

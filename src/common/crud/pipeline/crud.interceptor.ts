@@ -1,0 +1,223 @@
+import {
+  type ArgumentMetadata,
+  type CallHandler,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  Logger,
+  type PipeTransform,
+  StreamableFile,
+  type Type,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { from, lastValueFrom, type Observable, of } from 'rxjs';
+import { InvalidIdError, sendProblem, toDomainError } from '../../errors/index.js';
+import { InputReader } from '../../fields/index.js';
+import { bodyFault, carriedBodyOf, checkQuery, queryOf } from '../../http/index.js';
+import { IdempotencyInterceptor, IdempotencyKeys, type KeptAnswer } from '../../idempotency/index.js';
+import { isObjectId } from '../../ids/index.js';
+import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
+import {
+  applyScope,
+  CallerIdentity,
+  handlerName,
+  isolationOf,
+  type TenantContext,
+  type TenantScope,
+} from '../../tenancy/index.js';
+import { readEntityTags } from '../definition/entity-tags.js';
+import type { Stored } from '../options/records.js';
+import { ARCHIVED_PARAMETER, requireArchived } from '../definition/archive.js';
+import type { ListQuery } from '../query/list-query.js';
+import { isPageQuery, readQuery } from '../query/read-query.js';
+import { CrudRegistry, type CrudResource } from '../service/crud-resource.js';
+import { Expansion, isReadable } from '../service/readable-records.js';
+import { answer, prefersRepresentation, reservePage } from './answers.js';
+import { planOf, type RoutePlan } from './plan.js';
+import { permittedPart } from './replays.js';
+
+declare module '../../platform/index.js' {
+  interface RequestContext {
+    /** The response to a request of a resource. */
+    reply?: HttpResponse;
+    /** The query, for handlers that read. */
+    query?: ListQuery;
+    /** Whether nobody needs the record that the handler changes. */
+    isRecordUnread?: boolean;
+    /** Set if the request only asks the guards of its route: it must not be carried out. */
+    guardCheck?: { isPassed: boolean };
+  }
+}
+
+/** A request to a resource, with the plan of its route. */
+export interface Call extends RoutePlan {
+  readonly request: HttpRequest;
+  readonly reply: HttpResponse;
+  readonly controller: Type<object>;
+  readonly caller: TenantContext;
+  readonly scope: TenantScope;
+}
+
+/**
+ * The way of every request to a resource, after its caller was identified: scope, key, input, verb, answer. It is set on
+ * the class and replaces the raw identifiers, query and body with checked ones, so that a decorator on an override
+ * cannot bypass a check.
+ */
+@Injectable()
+export class CrudInterceptor extends IdempotencyInterceptor {
+  private readonly problems = new Logger('Problem');
+
+  constructor(
+    keys: IdempotencyKeys,
+    reflector: Reflector,
+    identities: CallerIdentity,
+    private readonly registry: CrudRegistry,
+  ) {
+    super(keys, reflector, identities);
+  }
+
+  override async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const request = context.switchToHttp().getRequest<HttpRequest>();
+    checkQuery(request, context.getHandler());
+    const fault = bodyFault(request, carriedBodyOf(context.getHandler()));
+    if (fault) throw fault;
+    applyScope(request, isolationOf(context));
+    const { guardCheck } = contextOf(request);
+    if (guardCheck) {
+      guardCheck.isPassed = true;
+      return of(undefined);
+    }
+    const handle = () => from(this.carryOut(callOf(context), next));
+    return request.headers['idempotency-key'] === undefined ? handle() : super.intercept(context, { handle });
+  }
+
+  /** Reads the request strictly, runs its handler, and returns the answer. */
+  private async carryOut(call: Call, next: CallHandler): Promise<unknown> {
+    const { definition, reply, request, route, scope } = call;
+    const resource = this.registry.of(definition.entity);
+    const { context } = scope;
+    context.reply = reply;
+    context.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
+    context.origin = { requestId: idOf(request), address: request.ip ?? '' };
+    resource.requireIndexes();
+    let result: unknown;
+    try {
+      await read(call);
+      // Each item of a batch has its own check.
+      if (!call.isBatch) await resource.parents?.require(route?.action ?? 'get', scope);
+      if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
+      result = await lastValueFrom(next.handle(), { defaultValue: undefined });
+    } catch (error) {
+      result = await recall(error, call, resource);
+    }
+    const expand = context.query?.expand;
+    const expansion = expand && new Expansion(this.registry, scope, expand);
+    const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
+    const answered = await answer(result, { ...call, expansion, maySee });
+    // Express asks the file what to do about an error; that of Nest sends a text.
+    if (answered !== result && answered instanceof StreamableFile)
+      answered.setErrorHandler((error) => sendProblem(error, request, reply, this.problems));
+    return answered;
+  }
+
+  protected override permitted(kept: KeptAnswer, context: ExecutionContext): Promise<KeptAnswer> {
+    const call = callOf(context);
+    return permittedPart(kept, call, this.registry.of(call.definition.entity));
+  }
+}
+
+/** A request whose scope has been made. */
+function callOf(context: ExecutionContext): Call {
+  const http = context.switchToHttp();
+  const [request, reply] = [http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>()];
+  const controller = context.getClass();
+  const { scope } = contextOf(request);
+  if (!scope) throw new Error('The request has no scope.');
+  return {
+    ...planOf(controller, handlerName(context)),
+    request,
+    reply,
+    controller,
+    caller: scope.caller,
+    scope,
+  };
+}
+
+/** Replaces the identifiers, the query and the body of a request with checked ones. */
+async function read({ definition, readBody, request, route, scope }: Call): Promise<void> {
+  const { context } = scope;
+  const params = request.params as Record<string, string>;
+  for (const name of ['id', definition.parent?.param]) {
+    const value = name === undefined ? undefined : params[name];
+    if (name !== undefined && value !== undefined) params[name] = checkId(value, name);
+  }
+  const tags = readEntityTags('If-Match', request.headers['if-match']);
+  if (tags && params.id !== undefined) context.precondition = { id: params.id, tags };
+  if (route?.reads) context.query = readQuery(route.reads, queryOf(request), definition);
+  else if (route?.query.includes(ARCHIVED_PARAMETER))
+    context.query = { archived: requireArchived(queryOf(request)) };
+  if (readBody) request.body = await readBody(request.body);
+  else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
+}
+
+/**
+ * If an earlier request with the same key has already created the record, answers with it even if the
+ * create would be rejected now, for example because of a limit that this very record has reached.
+ */
+async function recall(
+  error: unknown,
+  { request, route, scope }: Call,
+  resource: CrudResource,
+): Promise<unknown> {
+  const isRefusal = toDomainError(error, request.platform).status < 500;
+  if (!isRefusal || route?.answer !== 'create') throw error;
+  const record = await resource.writes.recall(scope, request.body as object);
+  if (!record) throw error;
+  return record;
+}
+
+/** Injects the query of the request: filter, order, page, fields. */
+export const CurrentQuery = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): ListQuery =>
+    contextOf(context.switchToHttp().getRequest<HttpRequest>()).query ?? {},
+);
+
+/**
+ * Accepts only object identifiers: 24 hexadecimal digits, which are returned in lower case.
+ *
+ * @throws InvalidIdError that names the parameter
+ */
+function checkId(value: string, parameter: string): string {
+  if (!isObjectId(value)) throw new InvalidIdError(parameter);
+  return value.toLowerCase();
+}
+
+/** Checks an identifier in the path of a hand-written controller, and returns it in lower case. */
+@Injectable()
+export class IdPipe implements PipeTransform<string, string> {
+  /** @throws InvalidIdError */
+  transform(value: string, { data }: ArgumentMetadata): string {
+    return checkId(value, data ?? 'id');
+  }
+}
+
+/**
+ * Checks the body of a create strictly against an input class, for hand-written controllers. Rejects null.
+ */
+export function createBodyPipe<Input extends object>(
+  input: Type<Input>,
+): PipeTransform<unknown, Promise<Input>> {
+  const reader = new InputReader(input);
+  return { transform: (body) => reader.read(body) };
+}
+
+/**
+ * Checks a merge patch (RFC 7396) strictly against an input class, for hand-written controllers. Every field
+ * is optional.
+ */
+export function updateBodyPipe<Input extends object>(
+  input: Type<Input>,
+): PipeTransform<unknown, Promise<Partial<Input>>> {
+  const reader = new InputReader(input);
+  return { transform: (body) => reader.readPatch(body) };
+}

@@ -1,0 +1,163 @@
+import type { Type } from '@nestjs/common';
+import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import { InputReader, isPlainObject, markChecked, shorten } from '../../fields/index.js';
+import type { IsolationFields } from '../../tenancy/index.js';
+import { readOperations } from '../batch/operation.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import {
+  ignoresBody,
+  isBatch,
+  isolationOfHandler,
+  isolationOfItems,
+  onceFieldsOf,
+  type Route,
+} from '../routes/routes.js';
+
+const DEFINITION = 'crud:definition';
+const ROUTES = 'crud:route-table';
+const SERVICE = 'crud:controller-service';
+
+/** Metadata of a resource's controller. */
+export interface ResourceMetadata {
+  readonly definition: CrudDefinition;
+  /** The controller's routes, by method name. */
+  readonly routes: ReadonlyMap<string, Route>;
+}
+
+/** What is decided about the requests to a method before they arrive. */
+export interface RoutePlan {
+  readonly definition: CrudDefinition;
+  /** Undefined for a route of plain Nest decorators. */
+  readonly route: Route | undefined;
+  /** The fields that scope a request. */
+  readonly isolation: IsolationFields;
+  /** The fields that scope a request for archived records. */
+  readonly archivedIsolation: IsolationFields;
+  /** The fields that scope each kind of item of a batch. */
+  readonly items: readonly IsolationFields[];
+  /** Whether it carries many writes, each with the scope of its own action. */
+  readonly isBatch: boolean;
+  /** The hidden fields that the answer to a create shows once. */
+  readonly onceFields: readonly string[];
+  /** Checks a body and returns it; undefined if the route does not describe it. */
+  readonly readBody: ((body: unknown) => object | undefined | Promise<object>) | undefined;
+}
+
+/** Stores the definition that a generated controller was made from; its subclasses inherit it. */
+export function keepDefinition(controller: Type<object>, definition: CrudDefinition): void {
+  Reflect.defineMetadata(DEFINITION, definition, controller);
+}
+
+/** The definition of a controller, or of the generated controller that it extends. */
+export function definitionOf(controller: Type<object>): CrudDefinition | undefined {
+  return Reflect.getMetadata(DEFINITION, controller) as CrudDefinition | undefined;
+}
+
+/** Stores the service class that a generated controller was made with; its subclasses inherit it. */
+export function keepService(controller: Type<object>, service: Type<object>): void {
+  Reflect.defineMetadata(SERVICE, service, controller);
+}
+
+/** The service class that a controller was made with; undefined for the generated service. */
+export function serviceOf(controller: Type<object>): Type<object> | undefined {
+  return Reflect.getMetadata(SERVICE, controller) as Type<object> | undefined;
+}
+
+/** Whether a controller is the generated one itself. */
+export function isGenerated(controller: Type<object>): boolean {
+  return Reflect.hasOwnMetadata(DEFINITION, controller);
+}
+
+/** The routes of a controller, and the plans of its methods. */
+interface Planned {
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly plans: Map<string, RoutePlan>;
+}
+
+/** Stores the whole route table of one controller. */
+export function keepRoutes(controller: Type<object>, routes: readonly Route[]): void {
+  const planned = { routes: new Map(routes.map((route) => [route.handler, route])), plans: new Map() };
+  Reflect.defineMetadata(ROUTES, planned, controller);
+  for (const { handler } of routes) planOf(controller, handler);
+}
+
+/** Whether a controller has its route table, which `forFeature` gives it. */
+export function hasRoutes(controller: Type<object>): boolean {
+  return Reflect.hasOwnMetadata(ROUTES, controller);
+}
+
+/** @throws Error if the controller was not passed to `CrudModule.forFeature` */
+export function resourceOf(controller: Type<object>): ResourceMetadata & Planned {
+  const definition = definitionOf(controller);
+  const planned = Reflect.getOwnMetadata(ROUTES, controller) as Planned | undefined;
+  if (definition && planned) return { definition, ...planned };
+  throw new Error(
+    `${controller.name} is no controller of a resource. Pass it to CrudModule.forFeature(options, { controller }).`,
+  );
+}
+
+/** The plan of a method of a controller. */
+export function planOf(controller: Type<object>, handler: string): RoutePlan {
+  const resource = resourceOf(controller);
+  const known = resource.plans.get(handler);
+  if (known) return known;
+  const { definition, routes } = resource;
+  const route = routes.get(handler);
+  const plan = {
+    definition,
+    route,
+    isolation: isolationOfHandler(resource, handler),
+    archivedIsolation: isolationOfHandler(resource, handler, true),
+    items: isolationOfItems(resource, handler),
+    isBatch: isBatch(route),
+    onceFields: onceFieldsOf(definition),
+    readBody: route && bodyReader(definition, route),
+  };
+  resource.plans.set(handler, plan);
+  return plan;
+}
+
+/** How the body of a route is read: strictly, naming every fault. */
+function bodyReader({ createReader, updateReader }: CrudDefinition, route: Route): RoutePlan['readBody'] {
+  const { body: kind } = route;
+  if (ignoresBody(route)) return rejectBody;
+  if (kind === undefined) return undefined;
+  if (kind === 'create') return async (body) => markChecked(await createReader.read(body), createReader);
+  if (kind === 'update') return async (body) => markChecked(await updateReader.readPatch(body), updateReader);
+  if (kind === 'operations') return readOperations;
+  if (kind === 'lines') return (body) => body as object;
+  let reader: InputReader<object> | undefined;
+  return (body) => (reader ??= new InputReader(kind)).read(body);
+}
+
+/**
+ * Rejects a body sent to a route that takes none, such as a secret for a rotation. `{}` is accepted.
+ *
+ * @throws ValidationError that names the first member of the body
+ */
+function rejectBody(body: unknown): undefined {
+  if (body === undefined || body === null) return undefined;
+  if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
+  const [name] = Object.keys(body).map(shorten);
+  if (name === undefined) return undefined;
+  throw new ValidationError([{ pointer: toPointer([name]), detail: errorMessages.unknownField(name, []) }]);
+}
+
+/** Path of a route, without what the application puts before all of them. */
+export function pathOfRoute(controller: Type<object>, { path }: Pick<Route, 'path'>): string {
+  const parts = [definitionOf(controller)?.path ?? '', path].flatMap((part) => part.split('/'));
+  return `/${parts.filter((part) => part !== '').join('/')}`;
+}
+
+/** The methods of all generated controllers. */
+const generatedMethods = new WeakSet<object>();
+
+/** Remembers the methods of a generated controller. */
+export function keepGenerated(methods: Iterable<object>): void {
+  for (const method of methods) generatedMethods.add(method);
+}
+
+/** Whether a method of a controller is the generated one, rather than an override of it. */
+export function isGeneratedMethod(method: unknown): boolean {
+  return typeof method === 'function' && generatedMethods.has(method);
+}

@@ -1,0 +1,81 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Type } from '@nestjs/common';
+import { Types } from 'mongoose';
+import { isPlainObject } from '../../fields/index.js';
+import { isOfSameClaims, type KeptAnswer } from '../../idempotency/index.js';
+import { contextOf } from '../../platform/index.js';
+import { type ItemResult, Items } from '../batch/items.js';
+import { readOperations } from '../batch/operation.js';
+import { isShownByCaller } from '../definition/output.js';
+import type { Stored } from '../options/records.js';
+import { itemRouteOf } from '../routes/routes.js';
+import type { CrudResource } from '../service/crud-resource.js';
+import { isReadable } from '../service/readable-records.js';
+import type { Call } from './crud.interceptor.js';
+import { resourceOf } from './plan.js';
+import { isGuarded } from './route-guards.js';
+
+/**
+ * The part of a stored answer that the guards let the sender of a repeated request have now: a key belongs to a tenant
+ * and its subject, whose rights may be others by then.
+ */
+export async function permittedPart(
+  answer: KeptAnswer,
+  call: Call,
+  resource: CrudResource,
+): Promise<KeptAnswer> {
+  if (call.route?.answer === 'create') return permittedCreate(answer, call, resource);
+  return call.route?.answer === 'bulk' ? permittedBulk(answer, call) : answer;
+}
+
+/** Without the record, if the sender may not get it, or may see another one in it. */
+async function permittedCreate(answer: KeptAnswer, call: Call, resource: CrudResource): Promise<KeptAnswer> {
+  const headers = new Map(answer.headers);
+  if (!headers.delete('preference-applied')) return answer;
+  const _id = /[0-9a-f]{24}$/.exec(headers.get('location') ?? '')?.[0];
+  if (_id !== undefined && (await maySee(_id, answer, call, resource))) return answer;
+  return { ...answer, headers: [...headers], body: Buffer.from(JSON.stringify({ _id })) };
+}
+
+async function maySee(
+  id: string,
+  answer: KeptAnswer,
+  { definition, reply, request, route, scope }: Call,
+  resource: CrudResource,
+): Promise<boolean> {
+  if (isShownByCaller(definition.options.output) && !isOfSameClaims(answer, request)) return false;
+  contextOf(request).reply = reply;
+  const { parent } = definition;
+  const above = parent && { [parent.field]: scope.params[parent.param] };
+  const record = { _id: new Types.ObjectId(id), ...above } as Stored<object>;
+  return isReadable(resource, scope, route?.action ?? 'get', record);
+}
+
+/** With a refusal in place of the result of each item that the guards of its own route refuse. */
+async function permittedBulk(answer: KeptAnswer, { controller, reply, request }: Call): Promise<KeptAnswer> {
+  // If the operations are read already, this request has just carried them out, guards included.
+  if (answer.status >= 400 || !isPlainObject(request.body)) return answer;
+  const refusals = await refusalsOf(request.body, new Items(request, reply, controller), controller);
+  if (refusals.size === 0) return answer;
+  const { results } = JSON.parse(answer.body.toString()) as { results: readonly ItemResult[] };
+  const permitted = results.map((result, number) => refusals.get(number) ?? result);
+  return { ...answer, body: Buffer.from(JSON.stringify({ results: permitted })) };
+}
+
+async function refusalsOf(
+  body: object,
+  items: Items,
+  controller: Type<object>,
+): Promise<Map<number, ItemResult>> {
+  const { routes } = resourceOf(controller);
+  const refusals = new Map<number, ItemResult>();
+  for (const [number, operation] of readOperations(body).entries()) {
+    if (operation.kind === 'malformed') continue;
+    const route = itemRouteOf(routes.values(), operation.kind);
+    if (!route || !isGuarded(controller, route, items.request)) continue;
+    await nextTurn();
+    const refusal = await items.refusalOf(operation);
+    if (refusal) refusals.set(number, items.sent(refusal));
+  }
+  return refusals;
+}
