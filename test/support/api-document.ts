@@ -1,6 +1,13 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import { type ParameterObject, sentParameters } from './api-parameters.js';
+
+/** A query parameter in the OpenAPI document. */
+interface ParameterObject {
+  name: string;
+  in: string;
+  style?: string;
+  schema: { type?: string };
+}
 
 interface OperationObject {
   parameters?: ParameterObject[];
@@ -66,17 +73,13 @@ export class ApiDocument {
 
   private operationOf({ method, path }: ObservedResponse): OperationObject | undefined {
     const segments = path.split('/');
+    const matches = (part: string, i: number) => part === segments[i] || part.startsWith('{');
     const templates = Object.keys(this.document.paths).filter((template) => {
       const parts = template.split('/');
-      return (
-        parts.length === segments.length &&
-        parts.every((part, i) => part === segments[i] || part.startsWith('{'))
-      );
+      return parts.length === segments.length && parts.every(matches);
     });
-    const template = templates.find((candidate) => !candidate.includes('{')) ?? templates[0];
-    return template
-      ? this.document.paths[template]?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
-      : undefined;
+    const template = templates.find((candidate) => !candidate.includes('{')) ?? templates[0] ?? '';
+    return this.document.paths[template]?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   }
 
   private validatorOf(schema: object): ValidateFunction {
@@ -90,11 +93,33 @@ export class ApiDocument {
 }
 
 /** The faults with their places, and the members that no schema has. */
-function faultsOf({ errors }: ValidateFunction): string {
-  return (errors ?? []).map(faultOf).join(', ');
-}
+const faultsOf = ({ errors }: ValidateFunction) => (errors ?? []).map(faultOf).join(', ');
 
 function faultOf({ instancePath, message = '', params }: ErrorObject): string {
   const { additionalProperty } = params as { additionalProperty?: string };
   return `data${instancePath} ${message}${additionalProperty === undefined ? '' : ` ("${additionalProperty}")`}`;
+}
+
+/**
+ * The parameters of a query string, each with its schema, undefined where the document has none, and its value in
+ * every type that its text may mean.
+ */
+function sentParameters(query: string, documented: readonly ParameterObject[]) {
+  const parameters = documented.filter((parameter) => parameter.in === 'query');
+  return [...new URLSearchParams(query)].map(([name, text]) => {
+    const whole = parameters.find((one) => one.name === name);
+    const [, base, operator] = (whole ? undefined : /^(.*)\[(.*)\]$/.exec(name)) ?? [];
+    const parameter = whole ?? parameters.find((one) => one.name === base);
+    const isDocumented = operator === undefined || parameter?.style === 'deepObject';
+    if (!parameter || !isDocumented) return { name, values: [] };
+    const texts = valuesOf(text, parameter);
+    const values = operator === undefined ? texts : texts.map((value) => ({ [operator]: value }));
+    return { name, schema: parameter.schema as object, values };
+  });
+}
+
+function valuesOf(text: string, { schema }: ParameterObject): unknown[] {
+  if (schema.type === 'array') return [text.split(',')];
+  if (text === 'true' || text === 'false') return [text, text === 'true'];
+  return text.trim() === '' || Number.isNaN(Number(text)) ? [text] : [text, Number(text)];
 }
