@@ -12,8 +12,9 @@ import { rssOf } from '../support/usage.js';
 /** How much longer others may wait beside an attack than beside as many clients that create records. */
 const MAX_RATIO = 3;
 const MAX_RSS_MIB = 400;
-/** More clients than this get no more done, and only wait longer. */
 const MOST_CREATING = 64;
+/** For the short form: a machine that is busy with other work is no overload. */
+const LENIENT = { MAX_EVENT_LOOP_DELAY_MS: '0', MAX_WAIT_MS: '4000' };
 /** How long an attacker waits before it connects again. Unit: milliseconds. */
 const AGAIN_MS = 250;
 
@@ -48,7 +49,7 @@ const ATTACKS = {
 /** Floods from another address than that of clients who read a record, which must be served nearly as before. */
 export default async function floods({ short, begin }) {
   const installation = new Installation();
-  const service = await installation.startService('off');
+  const service = await installation.startService('off', short ? LENIENT : {});
   const { url } = installation;
   const [ms, share] = short ? [3_000, 0.25] : [10_000, 1];
   const figures = {};
@@ -68,7 +69,7 @@ export default async function floods({ short, begin }) {
     for (const [name, attack] of Object.entries(ATTACKS)) {
       const clients = Math.min(attack.count, MOST_CREATING);
       begin(`beside ${clients} clients that create`);
-      const before = quantile((await beside(creates(clients))).served, 0.5);
+      const before = short ? undefined : quantile((await beside(creates(clients))).served, 0.5);
       begin(`beside ${name}`);
       let most = 0;
       const watch = setInterval(() => (most = Math.max(most, rssOf(service))), 100);
@@ -77,7 +78,7 @@ export default async function floods({ short, begin }) {
       const [p50, p99] = [0.5, 0.99].map((share) => quantile(seen.served, share));
       const refused = [...seen.refused.map(() => 'refused'), ...oddOf(seen)];
       figures[name] =
-        `${seen.served.length} of others served, p50 ${p50.toFixed(1)} ms (beside creates ${before.toFixed(1)}), ` +
+        `${seen.served.length} of others served, p50 ${p50.toFixed(1)} ms (beside creates ${before?.toFixed(1) ?? 'not measured'}), ` +
         `p99 ${p99.toFixed(0)} ms; ${most.toFixed(0)} MiB`;
       if (refused.length > 0)
         failures.push(`${name}: ${refused.length} requests of others failed: ${refused[0]}`);
