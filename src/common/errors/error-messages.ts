@@ -27,6 +27,7 @@ export const ERROR_TABLE = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
   EXPECTATION_FAILED: { status: 417, title: 'Expectation failed' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'Idempotency key reused' },
+  NOT_CARRIED_OUT: { status: 424, title: 'Not carried out' },
   TOO_MANY_REQUESTS: { status: 429, title: 'Too many requests' },
   TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Request headers too large' },
@@ -51,6 +52,7 @@ export const errorMessages = {
   harmfulJson:
     'The body is nested too deeply, or has an object with more than 10,000 names or a nested field named "constructor" or "_bsontype".',
   operations: (max: number) => `"operations" must be a list of 1 to ${max} operations.`,
+  notCarriedOut: 'Another operation of the same request failed, so that none was carried out.',
   oneOperation: 'An operation must have exactly one of "create", "update" and "del".',
   malformedUrl: 'The URL is not valid. Percent-encode its special characters in UTF-8.',
   malformedRequest: 'The request could not be read. Check its body, headers and encoding.',

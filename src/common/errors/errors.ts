@@ -346,6 +346,9 @@ export class IndexUnavailableError extends coded<[detail?: string]>(
   (detail = errorMessages.indexUnavailable) => detail,
 ) {}
 
+/** An operation of a unit of work of which another one has failed. */
+export class NotCarriedOutError extends coded('NOT_CARRIED_OUT', errorMessages.notCarriedOut) {}
+
 /** The database is a standalone server of MongoDB, which has no transactions. */
 export class TransactionsUnavailableError extends coded(
   'TRANSACTIONS_UNAVAILABLE',

@@ -173,6 +173,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   AUTHENTICATION_UNAVAILABLE: () => new errors.AuthenticationUnavailableError(),
   DEADLINE_EXCEEDED: () => new errors.DeadlineExceededError(),
   DATABASE_UNAVAILABLE: () => new errors.DatabaseUnavailableError(),
+  NOT_CARRIED_OUT: () => new errors.NotCarriedOutError(),
   TRANSACTIONS_UNAVAILABLE: () => new errors.TransactionsUnavailableError(),
   INDEX_UNAVAILABLE: () => new errors.IndexUnavailableError(),
   OVERLOADED: () => new errors.OverloadedError(),

@@ -148,9 +148,9 @@ describe('todos in bulk', () => {
   });
 
   it('another member beside the operations, another body or a query is a 400 for the whole', async () => {
-    const body = { operations: [titled('a')], atomic: true };
-    const detail = '"atomic" is not an input field. Allowed: operations.';
-    expectInvalid(await app.post('/todos/bulk', body), '/todos/bulk', { pointer: '/atomic', detail });
+    const body = { operations: [titled('a')], ordered: true };
+    const detail = '"ordered" is not an input field. Allowed: operations, atomic.';
+    expectInvalid(await app.post('/todos/bulk', body), '/todos/bulk', { pointer: '/ordered', detail });
     for (const other of [[titled('a')], undefined, '"x"']) {
       const answered = await app.post('/todos/bulk', other);
       expectInvalid(answered, '/todos/bulk', { pointer: '', detail: 'The body must be a JSON object.' });

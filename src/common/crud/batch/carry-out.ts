@@ -1,37 +1,84 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile, type Type } from '@nestjs/common';
-import { DatabaseUnavailableError } from '../../errors/index.js';
+import { DatabaseUnavailableError, DomainError, NotCarriedOutError } from '../../errors/index.js';
 import { nextTimeSlice } from '../../http/index.js';
+import { unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isGenerated, resourceOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
 import { type ItemResult, type Items, Turns } from './items.js';
-import type { Operation } from './operation.js';
+import type { BulkRequest, Operation } from './operation.js';
 
-/** Carries out operations with the same outcome as one after another, and returns the result of each. */
+/** The answer to a bulk request. */
+export interface BulkResults {
+  /** Whether all operations of an atomic request were carried out, or none. */
+  readonly committed?: boolean;
+  readonly results: readonly ItemResult[];
+}
+
+/** Carries out a bulk request; an atomic one as a unit of work. */
+export async function carryOutBulk(
+  { operations, atomic }: BulkRequest,
+  items: Items,
+  service: AnyService,
+): Promise<BulkResults> {
+  if (!atomic) return { results: await carryOut(operations, items, service) };
+  const failure = new NotCarriedOutError();
+  let results: ItemResult[] = [];
+  try {
+    await service.atomically(unrestrictedScope(), async ({ context }) => {
+      results = await carryOut(operations, items.within(context.unit), service, failure);
+      if (results.some(isFailed)) throw failure;
+    });
+    return { committed: true, results };
+  } catch (error) {
+    if (!results.some(isFailed) || (error instanceof DomainError && error.status >= 500)) throw error;
+  }
+  const failed = results.findIndex(isFailed);
+  const others = [...operations].map((operation) =>
+    items.refuse(failure, operation.kind === 'malformed' ? undefined : operation),
+  );
+  return {
+    committed: false,
+    results: others.map((other, i) => (i === failed ? (results[i] ?? other) : other)),
+  };
+}
+
+function isFailed({ status }: ItemResult): boolean {
+  return status >= 400;
+}
+
+/**
+ * Carries out operations with the same outcome as one after another, and returns the result of each.
+ *
+ * @param failure what the operations behind one that failed get. @default they are carried out
+ */
 export async function carryOut(
   operations: Iterable<Operation>,
   items: Items,
   service: AnyService,
+  failure?: DomainError,
 ): Promise<ItemResult[]> {
   const results: ItemResult[] = [];
   const turns = new Turns();
   // Later operations may build on this one. Once the database is lost, they would only wait for it in vain.
-  let isLost = false;
+  let lost: DomainError | undefined;
   let carried = 0;
   const one = (operation: Operation): ItemResult | Promise<ItemResult> => {
     const number = carried++;
     if (operation.kind === 'malformed') return items.refuse(operation.error);
-    if (isLost) return items.refuse(new DatabaseUnavailableError(), operation);
+    if (lost) return items.refuse(lost, operation);
     return items.carryOut(operation, number, operation.kind === 'create' ? turns.next() : undefined);
   };
   for (const run of runsOf(operations, independence(items.controller, service))) {
     await nextTimeSlice();
     const answered = await items.request.platform.transfers.carryOut(items, run, one);
-    isLost ||= answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE');
+    if (failure && answered.some(isFailed)) lost ??= failure;
+    else if (answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE'))
+      lost ??= new DatabaseUnavailableError();
     results.push(...answered.map((result) => items.sent(result)));
   }
   return results;
@@ -126,18 +173,18 @@ function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): 
 const PATIENCE_MS = 4_000;
 
 /** The answer to a bulk request: its results or, if they take long, a stream of the same JSON. */
-export async function bulkAnswer(results: Promise<readonly ItemResult[]>): Promise<unknown> {
+export async function bulkAnswer(results: Promise<BulkResults>): Promise<unknown> {
   const ended = new AbortController();
   const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
   try {
     const inTime = await Promise.race([results, late]);
-    if (inTime) return { results: inTime };
+    if (inTime) return inTime;
   } finally {
     ended.abort();
   }
   async function* json() {
-    yield '{"results":';
-    yield `${JSON.stringify(await results)}}`;
+    yield ' ';
+    yield JSON.stringify(await results);
   }
   return new StreamableFile(Readable.from(json(), { objectMode: false }), {
     type: 'application/json; charset=utf-8',

@@ -5,6 +5,7 @@ import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../
 import { resourceOf } from '../pipeline/plan.js';
 import type { SubResponse } from '../platform/sub-requests.js';
 import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
+import type { UnitOfWork } from '../service/unit-of-work.js';
 import type { Operation } from './operation.js';
 
 /** The result of an item. A problem may be shortened to its status and code. */
@@ -45,16 +46,23 @@ export class Items {
   /** Path of the resource: that of the batch without its last segment. */
   private readonly path: string;
 
+  /** @param unit that the items are part of */
   constructor(
     readonly request: HttpRequest,
     readonly reply: HttpResponse,
     controller: Type<object>,
+    private readonly unit?: UnitOfWork,
   ) {
     this.controller = controller;
     // Code that each item runs through may listen for the end of the batch.
     for (const emitter of [rawOf(request), rawOf(reply)]) emitter.setMaxListeners(0);
     if (!(request.body instanceof Readable)) this.received(Number(request.headers['content-length'] ?? 0));
     this.path = withoutLast(pathOf(request));
+  }
+
+  /** The same items as a part of a unit of work. */
+  within(unit: UnitOfWork | undefined): Items {
+    return new Items(this.request, this.reply, this.controller, unit);
   }
 
   /**
@@ -121,7 +129,12 @@ export class Items {
         params: { ...params, ...(id !== undefined && { id }) },
         headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
         body,
-        context: { turn, guardCheck, reservation: contextOf(request).reservation?.ofItem(number) },
+        context: {
+          turn,
+          guardCheck,
+          unit: this.unit,
+          reservation: contextOf(request).reservation?.ofItem(number),
+        },
       },
       request,
       reply,

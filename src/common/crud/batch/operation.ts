@@ -19,6 +19,15 @@ export type Operation =
   | { readonly kind: 'del'; readonly id: string; readonly ifMatch?: string }
   | { readonly kind: 'malformed'; readonly error: DomainError };
 
+/** A bulk request that has been read. */
+export class BulkRequest {
+  /** @param atomic whether all operations are carried out, or none */
+  constructor(
+    readonly operations: readonly Operation[],
+    readonly atomic: boolean,
+  ) {}
+}
+
 type Members = Readonly<Record<string, unknown>>;
 
 const KINDS = ['create', 'update', 'del'] as const;
@@ -34,15 +43,17 @@ const MEMBERS = {
  *
  * @throws ValidationError if it is not a list of 1 to 1,000 operations
  */
-export function readOperations(body: unknown): Operation[] {
+export function readOperations(body: unknown): BulkRequest {
   if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
-  const stray = unknownMembers(body, ['operations']);
-  const { operations } = body;
+  const stray = unknownMembers(body, ['operations', 'atomic']);
+  const { operations, atomic = false } = body;
   const isList = Array.isArray(operations) && operations.length > 0 && operations.length <= MAX_OPERATIONS;
   const fault = { pointer: '/operations', detail: errorMessages.operations(MAX_OPERATIONS) };
-  const [first, ...others] = [...(isList ? [] : [fault]), ...stray];
+  const isFlag = typeof atomic === 'boolean';
+  const wrong = { pointer: '/atomic', detail: errorMessages.wrongType('atomic', 'true or false') };
+  const [first, ...others] = [...(isList ? [] : [fault]), ...(isFlag ? [] : [wrong]), ...stray];
   if (first) throw new ValidationError([first, ...others]);
-  return (operations as unknown[]).map(readOperation);
+  return new BulkRequest((operations as unknown[]).map(readOperation), atomic === true);
 }
 
 function readOperation(value: unknown): Operation {

@@ -192,14 +192,26 @@ export function bulkOperation(status: number, classes: CrudClasses, kinds: reado
   return {
     models: [create, update, LINE_PROBLEM],
     body: {
-      schema: object({ operations: { type: 'array', minItems: 1, maxItems: MAX_OPERATIONS, items } }),
+      schema: object(
+        {
+          operations: { type: 'array', minItems: 1, maxItems: MAX_OPERATIONS, items },
+          atomic: {
+            type: 'boolean',
+            default: false,
+            description: 'Whether all operations are carried out, or none, as one unit of work',
+          },
+        },
+        ['operations'],
+      ),
       description: 'Carried out in order.',
     },
     responses: {
       [status]: {
         description:
-          'The result of each operation, in order. One that fails does not undo the others. The pointers in a problem begin at the record or the changes; those of an operation that is malformed begin at the operation.',
-        content: content(object({ results: { type: 'array', items: results } })),
+          'The result of each operation, in order. One that fails does not undo the others, unless the request is atomic: then `committed` says whether all were carried out, or none. The pointers in a problem begin at the record or the changes; those of an operation that is malformed begin at the operation.',
+        content: content(
+          object({ committed: { type: 'boolean' }, results: { type: 'array', items: results } }, ['results']),
+        ),
       },
     },
   };

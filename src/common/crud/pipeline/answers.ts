@@ -5,8 +5,7 @@ import { pathOf } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { NDJSON_TYPE, type PagePlace, type Place, preferredType, queryOf, varyBy } from '../../http/index.js';
 import { rawOf, whenClosed } from '../../platform/index.js';
-import { bulkAnswer } from '../batch/carry-out.js';
-import type { ItemResult } from '../batch/items.js';
+import { bulkAnswer, type BulkResults } from '../batch/carry-out.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { plain } from '../definition/output.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -30,7 +29,7 @@ interface Results {
   del: Stored<object>;
   archive: Stored<object>;
   restore: Stored<object>;
-  bulk: { readonly results: Promise<readonly ItemResult[]> };
+  bulk: { readonly results: Promise<BulkResults>; readonly atomic: boolean };
   import: Readable;
   own: unknown;
 }
@@ -98,15 +97,19 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   del: () => ({ deleted: true }),
   archive: () => ({ archived: true }),
   restore: () => ({ restored: true }),
-  bulk: ({ results }, context) => bulkAnswer(results.then((items) => unlessFailed(items, context))),
+  bulk: ({ results, atomic }, context) => {
+    const answered = results.then((bulk) => unlessFailed(bulk, context));
+    // An atomic one ends in time, or with an error.
+    return atomic ? answered : bulkAnswer(answered);
+  },
   import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
   own: (result, context) => showAny(result, context),
 };
 
 /** A bulk with a failed item is not kept for its key. When it is repeated, its creates find their records. */
-function unlessFailed(items: readonly ItemResult[], { scope }: Call) {
-  if (items.some(({ status }) => status >= 500)) scope.context.exchange?.forget();
-  return items;
+function unlessFailed(bulk: BulkResults, { scope }: Call): BulkResults {
+  if (bulk.results.some(({ status }) => status >= 500)) scope.context.exchange?.forget();
+  return bulk;
 }
 
 /** Whether a result is of the type that a kind of answer expects. */

@@ -14,10 +14,10 @@ import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
 import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import { ProblemFilter } from '../../errors/index.js';
 import { CurrentScope, IsolatedBy, type TenantScope } from '../../tenancy/index.js';
-import { carryOut } from '../batch/carry-out.js';
+import { carryOutBulk } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
 import { CurrentItems, type Items } from '../batch/items.js';
-import type { Operation } from '../batch/operation.js';
+import type { BulkRequest } from '../batch/operation.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
 import { defineCrud } from '../definition/define-crud.js';
 import type { CrudOptions } from '../options/crud-options.js';
@@ -168,8 +168,8 @@ export function CrudController<
       return this.service.restore(scope, id);
     }
 
-    bulk(@CurrentItems() items: Items, @Body() operations: readonly Operation[]) {
-      return { results: carryOut(operations, items, this.service) };
+    bulk(@CurrentItems() items: Items, @Body() request: BulkRequest) {
+      return { results: carryOutBulk(request, items, this.service), atomic: request.atomic };
     }
 
     import(@CurrentItems() items: Items) {

@@ -94,8 +94,9 @@ export class CrudInterceptor extends IdempotencyInterceptor {
   /** Reads the request strictly, runs its handler, and returns the answer. */
   private async carryOut(call: Call, next: CallHandler): Promise<unknown> {
     const { definition, reply, request, route, scope } = call;
-    const resource = this.registry.of(definition.entity);
     const { context } = scope;
+    const known = this.registry.of(definition.entity);
+    const resource = context.unit?.of(known) ?? known;
     context.reply = reply;
     context.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
     context.origin = { requestId: idOf(request), address: request.ip ?? '' };

@@ -4,6 +4,7 @@ import { Types } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import { isOfSameClaims, type KeptAnswer } from '../../idempotency/index.js';
 import { contextOf } from '../../platform/index.js';
+import type { BulkResults } from '../batch/carry-out.js';
 import { type ItemResult, Items } from '../batch/items.js';
 import { readOperations } from '../batch/operation.js';
 import { isShownByCaller } from '../definition/output.js';
@@ -57,9 +58,9 @@ async function permittedBulk(answer: KeptAnswer, { controller, reply, request }:
   if (answer.status >= 400 || !isPlainObject(request.body)) return answer;
   const refusals = await refusalsOf(request.body, new Items(request, reply, controller), controller);
   if (refusals.size === 0) return answer;
-  const { results } = JSON.parse(answer.body.toString()) as { results: readonly ItemResult[] };
-  const permitted = results.map((result, number) => refusals.get(number) ?? result);
-  return { ...answer, body: Buffer.from(JSON.stringify({ results: permitted })) };
+  const bulk = JSON.parse(answer.body.toString()) as BulkResults;
+  const results = bulk.results.map((result, number) => refusals.get(number) ?? result);
+  return { ...answer, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
 }
 
 async function refusalsOf(
@@ -69,7 +70,7 @@ async function refusalsOf(
 ): Promise<Map<number, ItemResult>> {
   const { routes } = resourceOf(controller);
   const refusals = new Map<number, ItemResult>();
-  for (const [number, operation] of readOperations(body).entries()) {
+  for (const [number, operation] of readOperations(body).operations.entries()) {
     if (operation.kind === 'malformed') continue;
     const route = itemRouteOf(routes.values(), operation.kind);
     if (!route || !isGuarded(controller, route, items.request)) continue;

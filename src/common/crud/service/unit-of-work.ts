@@ -38,8 +38,8 @@ export class UnitOfWork {
     database: Database,
     session: mongo.ClientSession,
     registry: Resources,
-    readonly outer: TenantScope,
-    readonly reservation: Reservation | undefined,
+    private readonly outer: TenantScope,
+    private readonly reservation: Reservation | undefined,
   ) {
     this.database = database.within(session, (operation) => this.take(operation));
     this.resources = {
@@ -64,7 +64,7 @@ export class UnitOfWork {
 
   /** Runs the function. @throws what it throws, or the error that has ended the transaction */
   async run<T>(work: (scope: TenantScope) => Promise<T>): Promise<T> {
-    const scope = this.outer.with({ unit: this });
+    const scope = this.outer.with({ unit: this, reservation: this.reservation });
     const result = await current.run(this, () => work(scope));
     await this.last;
     if (this.ended !== undefined) throw this.ended;

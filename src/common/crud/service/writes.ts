@@ -68,8 +68,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
    * @param isolation values of the fields that isolate the create
    */
   async create(scope: TenantScope, input: Create, isolation: Fields): Promise<Stored<Entity>> {
-    const { unit } = scope.context;
-    const reservation = unit ? unit.reservation : scope.context.reservation;
+    const { reservation } = scope.context;
     const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolation, id);
     const find = (id: Types.ObjectId) => this.find(scope, id);
     const { stored, entry } = reservation
@@ -348,7 +347,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const event = eventOf(definition, scope.caller, record, entry);
     // With its own copy of the record, so that a hook's changes do not reach listeners.
     const context = this.has(name) && {
-      ...this.context(unit?.outer ?? scope),
+      ...this.context(unit ? scope.with({ unit: undefined }) : scope),
       ...event,
       record: definition.present(record, scope.caller),
       ...more(),

@@ -1,0 +1,112 @@
+/** @mongodb */
+import { Prop, Schema } from '@nestjs/mongoose';
+import { type AfterCreate, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { expectInvalid } from '../../support/problems.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class SeatInput {
+  @IsText({ max: 20 }) row!: string;
+  @IsWholeNumber({ min: 1, max: 50 }) number!: number;
+}
+
+@Schema({ timestamps: true })
+class Seat extends SeatInput {
+  @Prop({ type: String }) tenant?: string;
+  @Prop({ type: String, unique: true, sparse: true }) label?: string;
+}
+
+const created: string[] = [];
+
+const seats = crudOptions({
+  entity: Seat,
+  input: SeatInput,
+  name: 'seats',
+  bulk: true,
+  isolationFields: { all: { tenant: currentTenant } },
+  query: { sort: ['number'] },
+  hooks: {
+    beforeCreate: ({ record }) => void (record.label = `${record.row}${record.number}`),
+    afterCreate: ({ record }: AfterCreate<Seat, SeatInput>) => void created.push(String(record.label)),
+  },
+});
+
+describe('an atomic bulk request', () => {
+  let app: TestApp;
+  let token: string;
+  beforeAll(async () => {
+    app = await createResourceApp(CrudModule.forFeature(seats));
+    token = await tokenOf(ACME);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    await app.empty();
+    created.length = 0;
+  });
+
+  const bulk = (operations: object[], headers = {}) =>
+    app.post('/seats/bulk', { atomic: true, operations }, { token, headers });
+  const seat = (number: number) => ({ row: 'A', number });
+  const labels = async () => {
+    const { body } = await app.get('/seats?sort=number', { token });
+    return (body as { label: string }[]).map(({ label }) => label);
+  };
+
+  it('carries out all operations, and runs their hooks after that', async () => {
+    const _id = (await app.post('/seats', seat(1), { token })).body._id as string;
+    const answer = await bulk([{ create: seat(2) }, { update: { _id, changes: { number: 3 } } }]);
+    expect(answer.body).toEqual({
+      committed: true,
+      results: [{ status: 201, _id: expect.any(String) as string }, { status: 200 }],
+    });
+    expect(await labels()).toEqual(['A2', 'A1']);
+    expect(created).toEqual(['A1', 'A2']);
+  });
+
+  it.each<[string, object, object]>([
+    ['has a fault', { create: { row: 'A', number: 99 } }, { status: 400, code: 'VALIDATION_FAILED' }],
+    ['is malformed', { move: {} }, { status: 400, code: 'VALIDATION_FAILED' }],
+    ['repeats a unique value', { create: seat(1) }, { status: 409, code: 'DUPLICATE_VALUE' }],
+    [
+      'names a record that is not there',
+      { del: { _id: '665f1c2ab7e3a90d4c8b4567' } },
+      { status: 404, code: 'RECORD_NOT_FOUND' },
+    ],
+  ])('carries out none if one of them %s', async (_case, operation, problem) => {
+    await app.post('/seats', seat(1), { token });
+    const answer = await bulk([{ create: seat(2) }, operation, { create: seat(3) }]);
+    const other = { status: 424, code: 'NOT_CARRIED_OUT' };
+    expect([answer.status, answer.body]).toMatchObject([
+      200,
+      { committed: false, results: [other, problem, other] },
+    ]);
+    expect([await labels(), created]).toEqual([['A1'], ['A1']]);
+  });
+
+  it('reaches no record of another tenant', async () => {
+    const foreign = await tokenOf(GLOBEX);
+    const _id = (await app.post('/seats', seat(1), { token: foreign })).body._id as string;
+    const { body } = await bulk([{ create: seat(2) }, { update: { _id, changes: { number: 3 } } }]);
+    expect(body.committed).toBe(false);
+    expect((await app.get(`/seats/${_id}`, { token: foreign })).body.number).toBe(1);
+  });
+
+  it('stores its records once for a key', async () => {
+    const headers = { 'Idempotency-Key': 'seats' };
+    const operations = [{ create: seat(1) }, { create: seat(2) }];
+    const [first, second] = [await bulk(operations, headers), await bulk(operations, headers)];
+    expect(second.body).toEqual(first.body);
+    expect(await labels()).toEqual(['A1', 'A2']);
+  });
+
+  it('says what "atomic" takes', async () => {
+    expectInvalid(
+      await app.post('/seats/bulk', { atomic: 'yes', operations: [{ create: seat(1) }] }, { token }),
+      '/seats/bulk',
+      { pointer: '/atomic', detail: '"atomic" must be true or false.' },
+    );
+  });
+});
