@@ -14,6 +14,7 @@ import {
   IsTimestamp,
   IsWholeNumber,
 } from '../../src/common/fields/index.js';
+import { definitionOf } from '../../src/common/fields/store-of.js';
 import { classWith, describeField, type FieldCase } from '../support/field-case.js';
 import { faultsOf } from '../support/faults.js';
 
@@ -168,7 +169,7 @@ describe('options of every field decorator', () => {
       expect(await new InputReader(input).read({})).toEqual({});
       const [field] = fieldsOf(input);
       expect(field?.required).toBe(false);
-      expect(field?.store).not.toHaveProperty('required');
+      expect(definitionOf(input).value).not.toHaveProperty('required');
     }
   });
 
@@ -192,24 +193,24 @@ describe('options of every field decorator', () => {
         values: ['red', 'blue'],
         default: 'red',
         schema: { type: 'string', enum: ['red', 'blue'], default: 'red' },
-        store: { type: String, default: 'red' },
       },
     ]);
+    expect(definitionOf(input).value).toEqual({ type: String, default: 'red' });
   });
 
   it('a default moment is documented as JSON has it, and one that a function makes is not', () => {
     const moment = new Date('2026-01-31T09:00:00.000Z');
     const now = () => moment;
-    const [fixed] = fieldsOf(classWith(IsTimestamp({ default: moment })));
-    expect(fixed?.schema).toEqual({
+    const atMoment = classWith(IsTimestamp({ default: moment }));
+    expect(fieldsOf(atMoment)[0]?.schema).toEqual({
       type: 'string',
       format: 'date-time',
       default: '2026-01-31T09:00:00.000Z',
     });
-    expect(fixed?.store).toEqual({ type: Date, default: moment });
-    const [made] = fieldsOf(classWith(IsTimestamp({ default: now })));
-    expect(made?.schema).toEqual({ type: 'string', format: 'date-time' });
-    expect(made?.store).toEqual({ type: Date, default: now });
+    expect(definitionOf(atMoment).value).toEqual({ type: Date, default: moment });
+    const made = classWith(IsTimestamp({ default: now }));
+    expect(fieldsOf(made)[0]?.schema).toEqual({ type: 'string', format: 'date-time' });
+    expect(definitionOf(made).value).toEqual({ type: Date, default: now });
   });
 
   it('IsListOf can have distinct entries: identifiers in either case, objects by their members', async () => {

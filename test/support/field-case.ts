@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { SchemaDefinitionProperty } from 'mongoose';
 import { type FieldDecorator, fieldsOf, InputReader } from '../../src/common/fields/index.js';
+import { definitionOf } from '../../src/common/fields/store-of.js';
 import { faultsOf } from './faults.js';
 
 /** A field decorator, and what it does with values. */
@@ -59,8 +60,9 @@ export function describeField({
     });
 
     it('describes itself', () => {
-      const [field] = fieldsOf(classWith(decorator));
-      expect(field).toEqual({ name: 'value', required: true, list: false, ...described, store });
+      const type = classWith(decorator);
+      expect(fieldsOf(type)).toEqual([{ name: 'value', required: true, list: false, ...described }]);
+      expect(definitionOf(type)).toEqual({ value: store });
     });
   });
 }

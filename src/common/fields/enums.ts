@@ -1,4 +1,4 @@
-import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+import { decoratorOf, type FieldDecorator, type ScalarOptions, scalarRule } from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
 
 /** Options of `IsOneOf`. */
@@ -7,21 +7,19 @@ export type OneOfOptions = ScalarOptions<string | number>;
 /** One of the values of an enum, compared exactly; never coerced. */
 export function IsOneOf(choices: EnumValues, options: OneOfOptions = {}): FieldDecorator {
   const values = enumValuesOf(choices);
-  const shape = `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
   const isNumeric = values.every((value) => typeof value === 'number');
   const isText = values.every((value) => typeof value === 'string');
   return decoratorOf(
-    {
+    scalarRule({
       name: 'isOneOf',
       kind: 'enum',
-      list: false,
-      shape,
-      refusal: (value) => (values.includes(value as string) ? undefined : shape),
+      shape: `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`,
+      accepts: (value) => values.includes(value as string),
       schema: enumSchema(values),
       storeType: isNumeric ? Number : isText ? String : Object,
       storeRequired: !values.includes(''),
       values,
-    },
+    }),
     options,
   );
 }
@@ -58,17 +56,15 @@ export type FlagOptions = ScalarOptions<boolean>;
 
 /** A JSON boolean; never coerced from a string or number. */
 export function IsFlag(options: FlagOptions = {}): FieldDecorator {
-  const shape = 'true or false';
   return decoratorOf(
-    {
+    scalarRule({
       name: 'isFlag',
       kind: 'flag',
-      list: false,
-      shape,
-      refusal: (value) => (typeof value === 'boolean' ? undefined : shape),
+      shape: 'true or false',
+      accepts: (value) => typeof value === 'boolean',
       schema: { type: 'boolean' },
       storeType: Boolean,
-    },
+    }),
     options,
   );
 }

@@ -78,13 +78,9 @@ export class FieldDeclaration {
   /** The schema of the field's value, including its options. */
   get schema(): JsonSchema {
     const { description, example } = this.options;
-    const value = documentedDefault(this.options.default);
-    return {
-      ...this.rule.schema,
-      ...(description !== undefined && { description }),
-      ...(example !== undefined && { example }),
-      ...(value !== undefined && { default: value }),
-    };
+    const documented = { description, example, default: documentedDefault(this.options.default) };
+    const given = Object.entries(documented).filter(([, value]) => value !== undefined);
+    return { ...this.rule.schema, ...Object.fromEntries(given) };
   }
 }
 
@@ -92,6 +88,14 @@ export class FieldDeclaration {
 export function documentedDefault(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   return ['string', 'number', 'boolean'].includes(typeof value) ? value : undefined;
+}
+
+/** What is particular to the rule of a single value. */
+type ScalarRule = Omit<FieldRule, 'list' | 'refusal'> & { accepts(value: unknown): boolean };
+
+/** The rule of a single value of which its shape says all. */
+export function scalarRule({ accepts, ...rule }: ScalarRule): FieldRule {
+  return { ...rule, list: false, refusal: (value) => (accepts(value) ? undefined : rule.shape) };
 }
 
 /** Makes the decorator of a rule: validation, documentation, and the declaration that `fieldsOf` reads. */

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { documentedDefault, FieldDeclaration, type FieldKind } from './field-rule.js';
-import type { FieldDescription } from './fields.js';
 import type { JsonSchema } from './json-schema.js';
 import {
   apiOptionsOf,
@@ -15,8 +14,28 @@ import {
 } from './metadata.js';
 import { KIND_ORDER, LIST_RULES, PLAIN_RULES } from './plain-rules.js';
 
+/** A field of a class, as its decorators describe it. */
+export interface FieldDescription {
+  readonly name: string;
+  /** Whether a create must contain it. */
+  readonly required: boolean;
+  readonly kind: FieldKind;
+  /** Whether it holds a list of that kind. */
+  readonly list: boolean;
+  /** Class of the nested object, or of a list's entries. */
+  readonly nested?: Type<object>;
+  /** Target class of a reference. */
+  readonly reference?: () => Type<object>;
+  /** Stored if a create omits the field. */
+  readonly default?: unknown;
+  /** Values of an enum. */
+  readonly values?: readonly (string | number)[];
+  /** OpenAPI 3.0 schema of the field's value, with nested classes inlined. */
+  readonly schema: JsonSchema;
+}
+
 /** A field as its own decorators describe it. The schema of a nested class only says that it is an object. */
-export interface FieldSource extends Omit<FieldDescription, 'store'> {
+export interface FieldSource extends FieldDescription {
   /** The declaration, if the decorator is one of the field decorators here. */
   readonly declaration?: FieldDeclaration;
 }

@@ -1,7 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { Schema, Types } from 'mongoose';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../ids/index.js';
-import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
+import {
+  decoratorOf,
+  type FieldDecorator,
+  type FieldRule,
+  type ScalarOptions,
+  scalarRule,
+} from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
 
 /** Options of `IsIdentifier`. */
@@ -20,21 +26,15 @@ export const IDENTIFIER_SCHEMA = {
 } as const satisfies JsonSchema;
 
 /** The rule of an identifier. Code may pass an ObjectId. */
-export function identifierRule(name: string): FieldRule {
-  const shape = 'an identifier of 24 hexadecimal digits';
-  return {
+function identifierRule(name: string): FieldRule {
+  return scalarRule({
     name,
     kind: 'identifier',
-    list: false,
-    shape,
-    refusal: (value) => (isIdentifier(value) ? undefined : shape),
+    shape: 'an identifier of 24 hexadecimal digits',
+    accepts: (value) => value instanceof Types.ObjectId || isObjectId(value),
     schema: IDENTIFIER_SCHEMA,
     storeType: Schema.Types.ObjectId,
-  };
-}
-
-function isIdentifier(value: unknown): boolean {
-  return value instanceof Types.ObjectId || isObjectId(value);
+  });
 }
 
 /** Options of `IsReference`. */

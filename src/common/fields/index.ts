@@ -1,4 +1,5 @@
-export { fieldAt, type FieldDescription, fieldsOf, unvalidatedFieldsOf } from './fields.js';
+export type { FieldDescription } from './field-source.js';
+export { fieldAt, fieldsOf, unvalidatedFieldsOf } from './fields.js';
 export type { FieldDecorator, FieldKind, FieldOptions, ScalarOptions } from './field-rule.js';
 export {
   InputReader,

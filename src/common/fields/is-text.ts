@@ -37,7 +37,7 @@ export function IsText(options: TextOptions): FieldDecorator {
 }
 
 /** The rule of a text. */
-export function textRule(bounds: TextBounds): FieldRule {
+function textRule(bounds: TextBounds): FieldRule {
   const shape = textShape(bounds);
   return {
     name: 'isText',

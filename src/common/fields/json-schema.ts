@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type FieldSource, sourcesOf } from './field-source.js';
+import { type FieldDescription, sourcesOf } from './field-source.js';
 
 /** The part of an OpenAPI 3.0 schema object (section "Schema Object") that fields need. */
 export interface JsonSchema {
@@ -47,7 +47,7 @@ export function jsonSchemaOf(target: Type<object>, { partial = false }: SchemaOp
 }
 
 /** Schema of a field's value, with nested classes inlined. */
-export function valueSchemaOf(source: FieldSource): JsonSchema {
+export function valueSchemaOf(source: FieldDescription): JsonSchema {
   return fieldSchema(source, false, []);
 }
 
@@ -72,7 +72,7 @@ function objectSchema(target: Type<object>, partial: boolean, path: Path): JsonS
   };
 }
 
-function fieldSchema({ nested, list, schema }: FieldSource, partial: boolean, path: Path): JsonSchema {
+function fieldSchema({ nested, list, schema }: FieldDescription, partial: boolean, path: Path): JsonSchema {
   if (!nested) return schema;
   if (!list) return { ...objectSchema(nested, partial, path), ...withoutShape(schema) };
   return { ...schema, items: { ...objectSchema(nested, false, path), ...withoutShape(schema.items ?? {}) } };

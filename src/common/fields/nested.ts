@@ -1,5 +1,11 @@
 import type { Type } from '@nestjs/common';
-import { decoratorOf, type FieldDecorator, type FieldOptions, type FieldRule } from './field-rule.js';
+import {
+  decoratorOf,
+  type FieldDecorator,
+  type FieldOptions,
+  type FieldRule,
+  scalarRule,
+} from './field-rule.js';
 import { isPlainObject } from './plain-object.js';
 
 /** Options of `IsListOf`. */
@@ -67,16 +73,14 @@ function areDistinct(entries: readonly unknown[], { kind }: FieldRule): boolean 
 }
 
 function objectRule(nested: () => Type<object>): FieldRule {
-  const shape = 'an object';
-  return {
+  return scalarRule({
     name: 'isNested',
     kind: 'nested',
-    list: false,
-    shape,
-    refusal: (value) => (isPlainObject(value) ? undefined : shape),
+    shape: 'an object',
+    accepts: isPlainObject,
     schema: { type: 'object' },
     nested,
-  };
+  });
 }
 
 /** Options of `IsNested`. */
@@ -84,17 +88,5 @@ export type NestedOptions = FieldOptions<object>;
 
 /** A nested object with the fields of a class, checked as strictly as the body itself. */
 export function IsNested(type: () => Type<object>, options: NestedOptions = {}): FieldDecorator {
-  const shape = 'an object';
-  return decoratorOf(
-    {
-      name: 'isNested',
-      kind: 'nested',
-      list: false,
-      shape,
-      refusal: (value) => (isPlainObject(value) ? undefined : shape),
-      schema: { type: 'object' },
-      nested: type,
-    },
-    options,
-  );
+  return decoratorOf(objectRule(type), options);
 }

@@ -1,5 +1,5 @@
 import { Schema, Types } from 'mongoose';
-import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+import { decoratorOf, type FieldDecorator, type ScalarOptions, scalarRule } from './field-rule.js';
 
 /** Options of `IsNumber`. */
 export interface NumberOptions extends ScalarOptions<number> {
@@ -12,26 +12,22 @@ export interface NumberOptions extends ScalarOptions<number> {
 /** A finite JSON number (IEEE 754 double); never coerced from a string. */
 export function IsNumber(options: NumberOptions = {}): FieldDecorator {
   const { min, max } = options;
-  const shape = `a number${rangeShape(min, max)}`;
   return decoratorOf(
-    {
+    scalarRule({
       name: 'isFiniteNumber',
       kind: 'number',
-      list: false,
-      shape,
-      refusal: (value) =>
+      shape: `a number${rangeShape(min, max)}`,
+      accepts: (value) =>
         Number.isFinite(value) &&
         (value as number) >= (min ?? -Infinity) &&
-        (value as number) <= (max ?? Infinity)
-          ? undefined
-          : shape,
+        (value as number) <= (max ?? Infinity),
       schema: {
         type: 'number',
         ...(min !== undefined && { minimum: min }),
         ...(max !== undefined && { maximum: max }),
       },
       storeType: Number,
-    },
+    }),
     options,
   );
 }
@@ -54,21 +50,17 @@ export interface WholeNumberOptions extends ScalarOptions<number> {
 /** A JSON number without a fraction; never coerced from a string. */
 export function IsWholeNumber(options: WholeNumberOptions = {}): FieldDecorator {
   const { min, max } = options;
-  const shape = `a whole number${rangeShape(min, max)}`;
   const [least, most] = [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER];
   return decoratorOf(
-    {
+    scalarRule({
       name: 'isWholeNumber',
       kind: 'integer',
-      list: false,
-      shape,
-      refusal: (value) =>
-        Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
-          ? undefined
-          : shape,
+      shape: `a whole number${rangeShape(min, max)}`,
+      accepts: (value) =>
+        Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
       schema: { type: 'integer', minimum: least, maximum: most },
       storeType: Number,
-    },
+    }),
     options,
   );
 }
@@ -105,15 +97,14 @@ export function IsDecimal(options: DecimalOptions): FieldDecorator {
     );
   };
   return decoratorOf(
-    {
+    scalarRule({
       name: 'isExactDecimal',
       kind: 'decimal',
-      list: false,
       shape,
-      refusal: (value) => (accepts(value) ? undefined : shape),
+      accepts,
       schema: { type: 'string', format: 'decimal', pattern: pattern.source },
       storeType: Schema.Types.Decimal128,
-    },
+    }),
     options,
   );
 }

@@ -1,4 +1,4 @@
-import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
+import { decoratorOf, type FieldDecorator, type ScalarOptions, scalarRule } from './field-rule.js';
 
 /** RFC 3339 as a field's sentence describes it. */
 export const TIMESTAMP_SHAPE =
@@ -12,17 +12,15 @@ export interface TimestampOptions extends Omit<ScalarOptions<string>, 'default'>
 
 /** A timestamp, sent as an RFC 3339 string and stored as a `Date`. */
 export function IsTimestamp(options: TimestampOptions = {}): FieldDecorator {
-  const shape = TIMESTAMP_SHAPE;
   return decoratorOf(
-    {
+    scalarRule({
       name: 'isTimestamp',
       kind: 'timestamp',
-      list: false,
-      shape,
-      refusal: (value) => (isTimestampDate(value) ? undefined : shape),
+      shape: TIMESTAMP_SHAPE,
+      accepts: isTimestampDate,
       schema: { type: 'string', format: 'date-time' },
       storeType: Date,
-    },
+    }),
     options,
   );
 }
