@@ -7,7 +7,7 @@ export { CrudAction, type CrudActionOptions } from './pipeline/crud-action.decor
 export { createBodyPipe, CurrentQuery, IdPipe, updateBodyPipe } from './pipeline/crud.interceptor.js';
 export { CrudController } from './pipeline/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
-export { type Order, orderOf, type SortKey } from './definition/order.js';
+export { type Order, orderOf, type SortKey } from './definition/query-definition.js';
 export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './pipeline/answers.js';
 export { streamJsonArray } from './pipeline/record-stream.js';

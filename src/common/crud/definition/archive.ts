@@ -18,6 +18,10 @@ export type Archived = (typeof ARCHIVED)[number];
 export interface ArchiveDefinition {
   /** When a record was archived; absent while it is live. */
   readonly field: string;
+  /** Predicate of live records; null also matches an absent field. */
+  readonly live: StoreFilter;
+  /** Predicate of archived records, in a form that a partial index accepts, unlike `$ne`. */
+  readonly only: StoreFilter;
   /**
    * Isolation of the reads of archived records: the read's own fields plus those of the writes that archive
    * and restore.
@@ -32,9 +36,12 @@ export function archiveOf({ archive }: AnyCrudOptions, isolation: Isolation): Ar
   if (archive === undefined) return undefined;
   const { get, count, update, del } = isolation;
   const writes = { ...update, ...del };
+  // Invalid values, such as null, are rejected when the options are checked.
+  const field = (archive as { field: string } | null)?.field as string;
   return {
-    // Invalid values, such as null, are rejected when the options are checked.
-    field: (archive as { field: string } | null)?.field as string,
+    field,
+    live: { [field]: null },
+    only: { [field]: { $type: 'date' } },
     isolation: { get: { ...writes, ...get }, count: { ...writes, ...count } },
   };
 }
@@ -48,12 +55,6 @@ export function isolationOfAction(
   const reads = isArchived && (action === 'get' || action === 'count');
   return reads && archive ? archive.isolation[action] : isolation[action];
 }
-
-/** Predicate of live records; null also matches an absent field. */
-export const liveOnly = (field: string): StoreFilter => ({ [field]: null });
-
-/** Predicate of archived records, in this form because a partial index does not accept `$ne`. */
-export const archivedOnly = (field: string): StoreFilter => ({ [field]: { $type: 'date' } });
 
 /** Query parameter that asks for archived records. */
 export const ARCHIVED_PARAMETER = 'archived';

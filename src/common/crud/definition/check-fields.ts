@@ -10,10 +10,9 @@ import {
 import type { IsolationFields } from '../../tenancy/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
-import { entryTypeOf, schemaOf } from './hidden-fields.js';
+import { entryTypeOf, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isDeclared, listsOn } from './filter-field.js';
 
 /** Fields that the generator sets itself. */
 export const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];

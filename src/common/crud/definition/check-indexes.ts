@@ -2,8 +2,7 @@ import type { IndexDefinition, IndexOptions, Schema, SchemaType } from 'mongoose
 import { isPlainObject } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import { nearest } from '../options/option-names.js';
-import { entryTypeOf, schemaOf } from './hidden-fields.js';
-import { listsOn } from './filter-field.js';
+import { entryTypeOf, listsOn, schemaOf } from './schema-paths.js';
 
 /** Types whose values have no members. Every other one, such as Mixed, may have any. */
 const SINGLE = 'String UUID Number Int32 Double BigInt Decimal128 Boolean Date ObjectId Buffer'.split(' ');

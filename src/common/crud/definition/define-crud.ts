@@ -17,10 +17,10 @@ import { checkFields, checkInputClass, checkOutputClass } from './check-fields.j
 import { checkIndexes } from './check-indexes.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { eventsOf } from './events.js';
-import { isHidden } from './filter-field.js';
+import { isHidden } from './schema-paths.js';
 import { addIndexes, scopesOf } from './indexes.js';
-import { outputClassOf, outputFieldsOf, presentBy, Presenter } from './output.js';
 import { queryDefinition } from './query-definition.js';
+import { outputClassOf, outputFieldsOf, presentBy, Presenter } from './output.js';
 
 /** Default of the maximum number of records per page. Unit: records. */
 const MAX_LIMIT = 100;

@@ -3,11 +3,11 @@ import type { IndexOptions, Schema } from 'mongoose';
 import { replaceIndex } from '../../database/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudOutput } from '../options/crud-options.js';
-import { archivedOnly, liveOnly } from './archive.js';
+import type { ArchiveDefinition } from './archive.js';
 import { checkLists } from './check-indexes.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isHidden, listsOn } from './filter-field.js';
-import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './order.js';
+import { isHidden, listsOn } from './schema-paths.js';
+import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './query-definition.js';
 import { showsStored } from './output.js';
 
 type Keys = Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ export function addIndexes(schema: Schema, indexed: Indexed, fail: Fail): void {
   const liveOrders = orders.filter((order) => !sortsBy(order, archive?.field));
   addReadIndexes(live, isolation, liveOrders, (keys) => index(keys));
   if (!archive) return;
-  const partial = { partialFilterExpression: archivedOnly(archive.field) };
+  const partial = { partialFilterExpression: archive.only };
   addReadIndexes(fixed, archive.isolation, orders, (keys, order) => {
     index(keys);
     // An index of archived records only, since they may be few among many.
@@ -108,7 +108,7 @@ function limitUnique(schema: Schema, indexed: Indexed, fail: Fail): void {
     const isGlobal = Object.keys(keys).every((key) => globallyUnique.includes(key));
     const added = isGlobal || !options.unique ? [] : missingFields(schema, keys, indexed);
     checkLists(schema, keys, added, fail);
-    return { keys, added, options: limited(keys, added, options, archive?.field) };
+    return { keys, added, options: limited(keys, added, options, archive) };
   });
   if (!indexes.some(({ added }) => archive || added.length > 0)) return;
   schema.clearIndexes();
@@ -139,14 +139,14 @@ function limited(
   keys: Keys,
   added: readonly string[],
   given: IndexOptions,
-  archived: string | undefined,
+  archive: ArchiveDefinition | undefined,
 ): IndexOptions {
-  if (!given.unique || (archived === undefined && added.length === 0)) return given;
+  if (!given.unique || (!archive && added.length === 0)) return given;
   const { sparse, name, partialFilterExpression, ...options } = given;
   const present = Object.keys(keys).map((key) => ({ [key]: { $exists: true } }));
   const partial = {
-    ...(archived !== undefined && liveOnly(archived)),
-    ...(sparse && (present.length > 1 || archived !== undefined ? { $or: present } : present[0])),
+    ...archive?.live,
+    ...(sparse && (present.length > 1 || archive ? { $or: present } : present[0])),
     ...(partialFilterExpression as object | undefined),
   };
   return {

@@ -4,7 +4,7 @@ import { apiNamesOf, fieldsOf } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
-import { type Composite, isHidden } from './hidden-fields.js';
+import { type Composite, isHiddenType } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -89,7 +89,7 @@ function formsOf(schema: Schema): Map<string, Form> {
   for (const [path, type] of Object.entries(schema.paths)) {
     // Mongoose describes the entries of a map under a path of their own, `labels.$*`; the map's form covers
     // them.
-    if (path === schema.get('versionKey') || path.includes('$') || isHidden(type)) continue;
+    if (path === schema.get('versionKey') || path.includes('$') || isHiddenType(type)) continue;
     insert(tree, path.split('.'), formOfType(type));
   }
   return compile(tree);
@@ -117,7 +117,7 @@ function compile(tree: PathTree): Map<string, Form> {
 function formOfType(type: SchemaType): Form {
   const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
   if (schema) return eachEntry(subdocument(schema));
-  if (entries) return mapOf(isHidden(entries) ? () => undefined : formOfType(entries));
+  if (entries) return mapOf(isHiddenType(entries) ? () => undefined : formOfType(entries));
   if (embeddedSchemaType) return eachEntry(formOfType(embeddedSchemaType));
   // The driver reads small values as numbers.
   if (type.instance === 'BigInt') return (value) => (value === null ? null : String(value));

@@ -1,14 +1,197 @@
 import type { Type } from '@nestjs/common';
-import type { Schema, SchemaType } from 'mongoose';
-import { type FieldDescription, fieldsOf } from '../../fields/index.js';
+import { type Schema, type SchemaType, Types } from 'mongoose';
+import { fieldAt, type JsonSchema, parseTimestamp } from '../../fields/index.js';
+import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
+import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition, WORDS } from '../search/words.js';
-import { entryTypeOf } from './hidden-fields.js';
+import { entryTypeOf, isDeclared, isHidden, isOpen, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
 import type { ArchiveDefinition } from './archive.js';
-import { type FilterField, filterFieldOf, isDeclared, isHidden } from './filter-field.js';
-import { NEWEST_FIRST, type Order, orderOf, reverseOf, sortsBy } from './order.js';
 import { showsStored } from './output.js';
+
+/** A key of an order: the path of a field, and the direction. */
+export interface SortKey {
+  readonly path: string;
+  readonly descending: boolean;
+}
+
+/** An order of records: the keys that a client names, without `_id`. */
+export interface Order {
+  readonly keys: readonly SortKey[];
+  /** The order as a client writes it, such as `completed,-dueAt`. */
+  readonly text: string;
+}
+
+/** Newest first: the order of a list if the query names none. */
+export const NEWEST_FIRST: Order = orderOf(['-createdAt']);
+
+/** Makes an order from keys such as `-createdAt`, for the `order` of a list's query. */
+export function orderOf(keys: readonly string[]): Order {
+  return {
+    text: keys.join(),
+    keys: keys.map((key) =>
+      key.startsWith('-') ? { path: key.slice(1), descending: true } : { path: key, descending: false },
+    ),
+  };
+}
+
+/** Whether a field is one of an order's keys. */
+export function sortsBy({ keys }: Order, field: string | undefined): boolean {
+  return keys.some(({ path }) => path === field);
+}
+
+/** The exact reverse of an order. */
+export function reverseOf({ keys }: Order): Order {
+  return orderOf(keys.map(({ path, descending }) => (descending ? path : `-${path}`)));
+}
+
+/**
+ * The order in the form that the store sorts and indexes by. `_id` breaks ties, in the direction of the last
+ * key, since values repeat: `createdAt` does within a millisecond.
+ */
+export function sortOf({ keys }: Order): Record<string, 1 | -1> {
+  const sort = Object.fromEntries(keys.map(({ path, descending }) => [path, descending ? -1 : 1] as const));
+  return { ...sort, _id: keys.at(-1)?.descending ? -1 : 1 };
+}
+
+/** A field that clients can filter by. */
+export interface FilterField {
+  /** Path, such as `title` or `variants.sku`. */
+  readonly path: string;
+  readonly kind: FilterKind;
+  /** Path of the innermost list of objects on the path, such as `variants`. */
+  readonly within?: string;
+  /** Noun phrase for the accepted values, such as "true or false". */
+  readonly shape: string;
+  /** Whether the field is a list or inside one, so that any entry may match. */
+  readonly isList: boolean;
+  /** OpenAPI 3.0 schema of its values. */
+  readonly schema: JsonSchema;
+  /** An example value, as a client writes it in a URL. */
+  readonly example: string;
+  /** Converts a string to a value of the store's type; undefined if that is not possible. */
+  readonly parse: (text: string) => unknown;
+}
+
+const NUMBER = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
+
+/**
+ * The filter of a field, by its type in the schema; undefined if the type cannot be filtered by.
+ *
+ * @param values that the field's own declaration allows, if it lists them
+ */
+function filterFieldOf(
+  schema: Schema,
+  path: string,
+  values: readonly (string | number)[] | undefined,
+): FilterField | undefined {
+  const declared = schema.path(path) as SchemaType | undefined;
+  if (!declared || isOpen(schema, path) || schemaOf(declared)) return undefined;
+  const type = entryTypeOf(declared) ?? declared;
+  const allowed = values ?? (type.options as { enum?: readonly (string | number)[] }).enum;
+  const within = listsOn(schema, path).findLast((outer) => outer !== path);
+  const isList = declared.instance === 'Array' || within !== undefined;
+  const base = { path, isList, ...(within !== undefined && { within }) };
+  if (Array.isArray(allowed) && allowed.length > 0) return { ...base, ...enumOf(allowed) };
+  const scalar = SCALARS[type.instance];
+  return scalar && { ...base, ...scalar };
+}
+
+type Scalar = Pick<FilterField, 'kind' | 'shape' | 'schema' | 'example' | 'parse'>;
+
+const NUMERIC: Scalar = {
+  kind: 'number',
+  shape: 'a number',
+  schema: { type: 'number' },
+  example: '12',
+  parse: (text) => {
+    const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+    return Number.isFinite(value) ? value : undefined;
+  },
+};
+
+/** Keeps exact the values of wide types by making them from their digits. */
+const exact = (
+  make: (text: string) => unknown,
+  pattern: RegExp,
+  described: Pick<Scalar, 'shape' | 'schema' | 'example'>,
+): Scalar => ({
+  kind: 'number',
+  ...described,
+  parse: (text) => {
+    if (!pattern.test(text)) return undefined;
+    try {
+      return make(text);
+    } catch {
+      return undefined;
+    }
+  },
+});
+
+const WHOLE = /^-?\d{1,19}$/;
+const INT_64 = [-(2n ** 63n), 2n ** 63n - 1n] as const;
+
+const TEXT: Scalar = {
+  kind: 'string',
+  shape: 'a text',
+  schema: { type: 'string' },
+  example: 'tea',
+  parse: (text) => text,
+};
+
+/** How single values are read, by the name of the Mongoose type. */
+export const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
+  String: TEXT,
+  Number: NUMERIC,
+  Double: NUMERIC,
+  Int32: NUMERIC,
+  BigInt: exact(
+    (text) => {
+      const value = BigInt(text);
+      return value >= INT_64[0] && value <= INT_64[1] ? value : undefined;
+    },
+    WHOLE,
+    { shape: 'a whole number', schema: { type: 'string', format: 'int64' }, example: '12' },
+  ),
+  Decimal128: exact((text) => Types.Decimal128.fromString(text), NUMBER, {
+    shape: 'a number',
+    schema: { type: 'string', format: 'decimal' },
+    example: '12.50',
+  }),
+  Date: {
+    kind: 'timestamp',
+    shape: 'a timestamp as in RFC 3339, such as 2026-12-31T12:00:00Z ("+" is written %2B)',
+    schema: { type: 'string', format: 'date-time' },
+    example: '2026-12-31T12:00:00Z',
+    parse: parseTimestamp,
+  },
+  Boolean: {
+    kind: 'boolean',
+    shape: 'true or false',
+    schema: { type: 'boolean' },
+    example: 'true',
+    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  },
+  ObjectId: {
+    kind: 'identifier',
+    shape: '24 hexadecimal digits',
+    schema: { type: 'string', pattern: OBJECT_ID_INPUT_PATTERN },
+    example: '665f1c2ab7e3a90d4c8b4567',
+    parse: (text) => (isObjectId(text) ? new Types.ObjectId(text) : undefined),
+  },
+};
+
+function enumOf(values: readonly (string | number)[]): Scalar {
+  const byText = new Map(values.map((value) => [String(value), value]));
+  return {
+    kind: 'enum',
+    shape: `one of ${[...byText.keys()].join(', ')}`,
+    schema: { type: typeof values[0] === 'number' ? 'number' : 'string', enum: [...values] },
+    example: String(values[0]),
+    parse: (text) => byText.get(text),
+  };
+}
 
 /** Filters and orders that a client can use. */
 export interface Offered {
@@ -107,8 +290,7 @@ function requireSearchable(path: string, described: Described, fail: Fail): void
 
 /** Whether a field holds a string or a list of strings and is not inside a map. */
 function isText(schema: Schema, path: string): boolean {
-  const names = path.split('.');
-  const types = names.map((_, i) => schema.path(names.slice(0, i + 1).join('.')) as SchemaType | undefined);
+  const types = prefixesOf(path).map((prefix) => schema.path(prefix) as SchemaType | undefined);
   if (types.some((type) => type?.instance === 'Map')) return false;
   const type = types.at(-1);
   return (entryTypeOf(type) ?? type)?.instance === 'String';
@@ -126,12 +308,4 @@ function requireShown(path: string, option: string, { schema, output }: Describe
       `${option} names "${path}", which the function of output may hide from a caller, who could guess its values. Leave it out, or write output: { from, hides: [] } with the names of all fields that the function hides or changes.`,
     );
   }
-}
-
-/** The description of a field by the entity's decorators, if any. */
-function fieldAt(entity: Type<object>, path: string): FieldDescription | undefined {
-  const [name, ...rest] = path.split('.');
-  const field = fieldsOf(entity).find((candidate) => candidate.name === name);
-  if (rest.length === 0 || !field) return field;
-  return field.nested && fieldAt(field.nested, rest.join('.'));
 }

@@ -3,8 +3,7 @@ import type { JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED_PARAMETER, ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { FilterField } from '../definition/filter-field.js';
-import { NEWEST_FIRST } from '../definition/order.js';
+import { type FilterField, NEWEST_FIRST } from '../definition/query-definition.js';
 import { needsOperator } from '../query/conditions.js';
 import {
   COUNT_MODES,

@@ -3,9 +3,8 @@ import type { Schema, SchemaType } from 'mongoose';
 import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isHidden } from '../definition/filter-field.js';
+import { type Composite, isHidden, schemaOf } from '../definition/schema-paths.js';
 import { isAccessor } from '../definition/output.js';
-import { type Composite, schemaOf } from '../definition/hidden-fields.js';
 import { objectOf } from './schema-class.js';
 
 /** An identifier, as every response contains it. */

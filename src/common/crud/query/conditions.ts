@@ -1,5 +1,5 @@
 import { errorMessages, type Violation } from '../../errors/index.js';
-import type { FilterField } from '../definition/filter-field.js';
+import type { FilterField } from '../definition/query-definition.js';
 import { searchPredicates } from '../search/search.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import { exactly } from '../store/shared-reads.js';

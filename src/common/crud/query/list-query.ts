@@ -1,7 +1,6 @@
 import type { Archived } from '../definition/archive.js';
 import type { ReferenceDefinition } from '../definition/crud-definition.js';
-import type { FilterField } from '../definition/filter-field.js';
-import type { Order } from '../definition/order.js';
+import type { FilterField, Order } from '../definition/query-definition.js';
 import type { Search } from '../search/search.js';
 
 /** The kinds of fields that a query can filter by. */

@@ -3,7 +3,7 @@ import { mongo, type Schema, type SchemaType, Types } from 'mongoose';
 import type { InstallationKey } from '../../database/index.js';
 import { errorMessages, ValidationError } from '../../errors/index.js';
 import type { QueryParameters } from '../../http/index.js';
-import type { Order, SortKey } from '../definition/order.js';
+import type { Order, SortKey } from '../definition/query-definition.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import { copyOf } from '../store/shared-reads.js';

@@ -4,7 +4,7 @@ import type { CarriedBody } from '../../http/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
 import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isHidden } from '../definition/filter-field.js';
+import { isHidden } from '../definition/schema-paths.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
 import { HANDLERS } from '../options/option-names.js';
 import type { ReadKind } from '../query/list-query.js';

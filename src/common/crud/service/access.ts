@@ -14,15 +14,15 @@ import {
   type IsolationSource,
   type TenantScope,
 } from '../../tenancy/index.js';
-import { type Archived, archivedOnly, isolationOfAction, liveOnly } from '../definition/archive.js';
+import { type Archived, isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { SCALARS } from '../definition/filter-field.js';
+import { SCALARS } from '../definition/query-definition.js';
+import { entryTypeOf } from '../definition/schema-paths.js';
 import { plain } from '../definition/output.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/conditions.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { StoreFilter } from '../store/crud.store.js';
-import { entryTypeOf } from '../definition/hidden-fields.js';
 
 /** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {
@@ -123,8 +123,7 @@ export class Access {
       throw new Error(`${label} has no archive. Give its options archive: { field }, or leave archived out.`);
     }
     if (!archive || archived === 'include') return visible;
-    const among = archived === 'only' ? archivedOnly : liveOnly;
-    return { ...visible, ...among(archive.field) };
+    return { ...visible, ...(archived === 'only' ? archive.only : archive.live) };
   }
 
   private valuesOf(sources: IsolationFields, scope: TenantScope): Record<string, unknown> {

@@ -6,7 +6,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import { applyChange, type StoreChange } from '../store/crud.store.js';
-import { eachHidden, entryTypeOf, isHidden, schemaOf } from '../definition/hidden-fields.js';
+import { eachHidden, entryTypeOf, isHiddenType, schemaOf } from '../definition/schema-paths.js';
 import { isIsolatedBy } from './access.js';
 
 type Fields = Record<string, unknown>;
@@ -106,7 +106,7 @@ function differences(schema: Schema, before: Fields, after: Fields, parent = '')
     const [path, one, other] = [parent + name, before[name], after[name]];
     const type = schema.path(path) as SchemaType | undefined;
     // It was not shown, so it is there only if the hook has set it.
-    const setsHidden = type !== undefined && isHidden(type) && Object.hasOwn(after, name);
+    const setsHidden = type !== undefined && isHiddenType(type) && Object.hasOwn(after, name);
     if (!setsHidden && isDeepStrictEqual(one, other)) return [];
     const isObject = schema.pathType(path) === 'nested' || type?.instance === 'Embedded';
     if (isObject && isPlainObject(one) && isPlainObject(other))

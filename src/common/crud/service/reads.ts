@@ -2,7 +2,7 @@ import type { Schema } from 'mongoose';
 import type { InstallationKey } from '../../database/index.js';
 import { DatabaseTooSlowError, QueryTooSlowError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import { NEWEST_FIRST, sortOf, type Order, reverseOf } from '../definition/order.js';
+import { NEWEST_FIRST, type Order, reverseOf, sortOf } from '../definition/query-definition.js';
 import type { Stored } from '../options/records.js';
 import {
   Cursors,

@@ -13,7 +13,7 @@ import {
   type Updated,
   valueAt,
 } from './crud.store.js';
-import { hideFields, hidesFields } from '../definition/hidden-fields.js';
+import { hideFields, hidesFields } from '../definition/schema-paths.js';
 import { plain } from '../definition/output.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
 import { counted, filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';

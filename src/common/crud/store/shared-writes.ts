@@ -2,7 +2,7 @@ import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType 
 import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
 import type { StoreChange, StoreFilter } from './crud.store.js';
 import { filtered } from './shared-reads.js';
-import { entryTypeOf } from '../definition/hidden-fields.js';
+import { entryTypeOf } from '../definition/schema-paths.js';
 
 export type Fields = Record<string, unknown>;
 

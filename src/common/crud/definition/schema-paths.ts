@@ -15,7 +15,7 @@ export function hidesFields(schema: Schema, seen: ReadonlySet<Schema> = new Set(
   const inside = new Set([...seen, schema]);
   return Object.values(schema.paths).some((type) => {
     const inner = schemaOf(type);
-    return isHidden(type) || (inner !== undefined && hidesFields(inner, inside));
+    return isHiddenType(type) || (inner !== undefined && hidesFields(inner, inside));
   });
 }
 
@@ -38,7 +38,7 @@ export function eachHidden(
     const last = names.pop() ?? path;
     const holder = names.reduce<unknown>((at, name) => (at as Fields | undefined)?.[name], record);
     if (typeof holder !== 'object' || holder === null) continue;
-    if (isHidden(type)) visit(holder, last);
+    if (isHiddenType(type)) visit(holder, last);
     else eachHiddenInside(schemaOf(type), (holder as Fields)[last], visit);
   }
 }
@@ -67,7 +67,44 @@ export function entryTypeOf(type: SchemaType | undefined): SchemaType | undefine
   return (type as SchemaType & Composite).embeddedSchemaType ?? type;
 }
 
-/** Whether a schema hides a value of this type. */
-export function isHidden(type: SchemaType): boolean {
+/** Whether a schema hides values of a type. */
+export function isHiddenType(type: SchemaType): boolean {
   return (type.options as { select?: boolean }).select === false;
+}
+
+/** A path and those above it, the outermost first. */
+export function prefixesOf(path: string): string[] {
+  const names = path.split('.');
+  return names.map((_, i) => names.slice(0, i + 1).join('.'));
+}
+
+/** Whether a path leads into a map or an open object, where names are data. */
+export function isOpen(schema: Schema, path: string): boolean {
+  return prefixesOf(path)
+    .slice(0, -1)
+    .some((prefix) =>
+      ['Map', 'Mixed'].includes((schema.path(prefix) as SchemaType | undefined)?.instance ?? ''),
+    );
+}
+
+/** Whether a schema hides a path from clients: `select: false` on it or above it, or the revision. */
+export function isHidden(schema: Schema, path: string): boolean {
+  return prefixesOf(path).some(
+    (prefix) =>
+      (schema.path(prefix) as SchemaType | undefined)?.options.select === false ||
+      prefix === schema.get('versionKey'),
+  );
+}
+
+/** Whether a schema has a path. Mongoose itself accepts positions in lists as well. */
+export function isDeclared(schema: Schema, path: string): boolean {
+  const isPosition = path.split('.').some((name) => /^\d+$/.test(name));
+  const type = schema.path(path) as SchemaType | undefined;
+  return !isPosition && (type !== undefined || schema.pathType(path) === 'nested');
+}
+
+/** The lists that a path leads into or ends at, the outermost first. */
+export function listsOn(schema: Schema, path: string): string[] {
+  const names = path.split('.').filter((name) => !/^\d+$/.test(name));
+  return prefixesOf(names.join('.')).filter((prefix) => entryTypeOf(schema.path(prefix)));
 }
