@@ -1,9 +1,8 @@
 import type { Schema, SchemaType } from 'mongoose';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
-import { checkNames, type Fail } from '../options/checks.js';
+import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
-import { OPTION_NAMES } from '../options/option-names.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import { KEPT } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
@@ -36,8 +35,7 @@ export function archiveOf({ archive }: AnyCrudOptions, isolation: Isolation): Ar
   if (archive === undefined) return undefined;
   const { get, count, update, del } = isolation;
   const writes = { ...update, ...del };
-  // Invalid values, such as null, are rejected when the options are checked.
-  const field = (archive as { field: string } | null)?.field as string;
+  const { field } = archive as { field: string };
   return {
     field,
     live: { [field]: null },
@@ -105,7 +103,6 @@ export function checkArchive({ options, schema, isolation, archive, inputFields,
     if (options.routes?.restore) fail('routes.restore needs an archive. Add archive: { field }.');
     return;
   }
-  checkNames(options.archive, 'archive', OPTION_NAMES.archive, fail);
   const { field } = archive;
   const names = `archive.field names "${String(field)}"`;
   const type = (typeof field === 'string' ? schema.path(field) : undefined) as SchemaType | undefined;

@@ -3,7 +3,6 @@ import type { WriteAction } from '../../events/index.js';
 import { currentTenant, type IsolationFields } from '../../tenancy/index.js';
 import { checkNames, type Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
-import { OPTION_NAMES } from '../options/option-names.js';
 import { OUTBOX } from '../store/outbox.js';
 import type { ArchiveDefinition } from './archive.js';
 import type { CrudDefinition } from './crud-definition.js';
@@ -39,7 +38,7 @@ export function eventsOf({
   const { events = false, name, references = {} } = options;
   if (events === false) return undefined;
   if (events !== true) {
-    checkNames(events, 'events', OPTION_NAMES.events, fail);
+    checkNames(events, 'events', ['data'], fail);
     if ((events.data as unknown) !== 'id') fail("events must be true, false or { data: 'id' }.");
   }
   const tenant = Object.keys(isolation.create).find((field) => isolation.create[field] === currentTenant);

@@ -2,15 +2,140 @@ import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
-import { checkNames, checkQuery, checkUnkept, type Fail, failFor } from './checks.js';
+import {
+  aClass,
+  boolean,
+  type Check,
+  checkMembers,
+  checkNames,
+  either,
+  type Fail,
+  failFor,
+  integer,
+  isListOf,
+  listOf,
+  object,
+  oneOf,
+  recordOf,
+  requireClass,
+  required,
+  rule,
+  unkept,
+} from './checks.js';
 import type { AnyCrudOptions } from './crud-options.js';
-import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS, OPTION_NAMES, unknownName } from './option-names.js';
+import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS, unknownName } from './option-names.js';
 
 /** Options that the compiler may not have checked. */
-type Raw = Record<string, unknown>;
+type Raw = Readonly<Record<string, unknown>>;
 
 /** First path segments of the service's own routes. */
 const RESERVED_PATHS = ['docs', 'health'];
+
+/** A hundred years. Unit: days. */
+const MAX_DAYS = 36_500;
+
+const text = rule((value) => typeof value === 'string' && value !== '', 'a text');
+
+const isGuard = (guard: unknown) =>
+  typeof guard === 'function' || (typeof guard === 'object' && guard !== null && 'canActivate' in guard);
+
+const isFunction = (value: unknown) => typeof value === 'function';
+
+const isString = (value: unknown) => typeof value === 'string';
+
+const ROUTE = object({
+  guards: listOf(isGuard, 'a list of guards'),
+  decorators: listOf(isFunction, "a list of method decorators, such as [Roles('admin')]"),
+  summary: rule(isString, 'a text'),
+  response: aClass,
+  errors: listOf(isProblem, 'a list of codes, such as "WRITE_CONFLICT", or of statuses'),
+  unkept,
+});
+
+const REFERENCE = object({
+  to: required(aClass),
+  check: oneOf('exists', 'sameScope', false),
+  onDelete: oneOf('restrict', 'cascade', 'unset', 'ignore'),
+});
+
+const OUTPUT = object({
+  type: aClass,
+  from: rule(isFunction, 'a function of the record and the caller', true),
+  hides: listOf(isString, 'a list of fields; write [] if the function hides none'),
+});
+
+const INPUT = object({ create: required(aClass), update: required(aClass) });
+
+const AUDIT: Check = (audit, where, fail) => {
+  rule(isPlainObject, 'true, false or { keptDays }')(audit, where, fail);
+  object({ keptDays: integer(1, MAX_DAYS) })(audit, where, fail);
+};
+
+/** The check of every option. Those that take several together follow, and the definition asks the entity's fields. */
+const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
+  entity: required(aClass),
+  input: required((input, where, fail) => (isPlainObject(input) ? INPUT : aClass)(input, where, fail)),
+  name: required((name, _where, fail) => {
+    if (typeof name === 'string' && /^[a-z][\w-]*$/i.test(name)) return;
+    fail(`the name "${String(name)}" is not a word. Use letters, digits, - and _.`);
+  }),
+  path: (path, _where, fail) => {
+    if (path === undefined || (typeof path === 'string' && /^:?[\w-]+(\/:?[\w-]+)*$/.test(path))) return;
+    fail(`the path "${String(path)}" is not a path. Write it like "posts/api".`);
+  },
+  tag: text,
+  security: text,
+  schema: rule(
+    (value) => value instanceof Schema,
+    'a Mongoose schema, such as SchemaFactory.createForClass(Note) makes',
+  ),
+  writeOnly: rule(Array.isArray, 'a list of input fields'),
+  output: either(isFunction, OUTPUT),
+  parent: object({
+    entity: required(aClass),
+    param: rule(isString, 'the name of a parameter of the path, such as "postId"', true),
+    field: rule(isString, 'the name of the field that refers to the parent', true),
+  }),
+  disable: (disable = [], where, fail) => {
+    if (!Array.isArray(disable)) fail(`disable must be a list of actions: ${ACTIONS.join(', ')}.`);
+    const stray = (disable as unknown[]).find((action) => !(ACTIONS as readonly unknown[]).includes(action));
+    if (stray !== undefined) fail(unknownName(where, String(stray), ACTIONS));
+  },
+  isolationFields: checkIsolation,
+  globallyUnique: rule(Array.isArray, 'a list of fields'),
+  visible: recordOf(
+    rule(
+      (value) => value === null || ['string', 'number', 'boolean'].includes(typeof value),
+      'a text, a number, true, false or null',
+      true,
+    ),
+    'an object of fields and values, such as { deletedAt: null }',
+  ),
+  // The definition checks that it names a date of the entity.
+  archive: object({ field: () => undefined }),
+  list: object({ unpaged: boolean, maxLimit: integer(1) }),
+  query: checkQuery,
+  bulk: boolean,
+  import: boolean,
+  // The definition checks it, with what else events ask of the resource.
+  events: () => undefined,
+  audit: either((value) => typeof value === 'boolean', AUDIT),
+  references: recordOf(REFERENCE, 'an object, such as { category: { to: Category } }'),
+  hooks: checkHooks,
+  routes: object(eachOf([...HANDLERS, ...BATCH_HANDLERS], ROUTE)),
+};
+
+/** The check of every member of the second argument of `forFeature`. */
+const OVERRIDES = {
+  controller: aClass,
+  service: aClass,
+  providers: checkInjected,
+  imports: checkInjected,
+};
+
+function eachOf(names: readonly string[], check: Check): Record<string, Check> {
+  return Object.fromEntries(names.map((name) => [name, check]));
+}
 
 /**
  * Checks the names and shapes of the options. The definition checks them against the entity's fields.
@@ -20,19 +145,10 @@ const RESERVED_PATHS = ['docs', 'health'];
 export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   const raw = options as unknown as Raw;
   if (!isPlainObject(raw)) fail('the options are missing. Pass { entity, input, name }.');
-  checkNames(raw, 'CrudOptions', OPTION_NAMES.options, fail);
-  requireClass(raw.entity, 'entity', fail);
-  checkInput(raw.input, fail);
-  checkText(raw, fail);
-  checkActions(raw, fail);
-  checkHooks(raw.hooks, fail);
-  checkRoutes(raw, fail);
-  checkBatches(raw, fail);
-  checkAudit(raw.audit, fail);
-  checkReferences(raw.references, fail);
-  checkList(raw.list, fail);
-  checkQuery(raw.query, fail);
-  checkOutput(raw.output, fail);
+  checkNames(raw, 'CrudOptions', Object.keys(OPTIONS), fail);
+  checkMembers(raw, OPTIONS, '', fail);
+  checkPath(options, fail);
+  checkRoutes(options, fail);
 }
 
 /** Checks that the options name an entity. Runs before the other checks, which need one. */
@@ -44,91 +160,28 @@ export function requireEntity(options: unknown): void {
 
 /** Checks the second argument of `forFeature`. */
 export function checkOverrides(overrides: object, fail: Fail): void {
-  checkNames(overrides, 'the second argument', OPTION_NAMES.overrides, fail);
-  for (const name of ['controller', 'service'] as const) {
-    if (name in overrides) requireClass((overrides as Raw)[name], name, fail);
-  }
-  for (const name of ['providers', 'imports'] as const) {
-    const list = (overrides as Raw)[name];
-    if (list === undefined) continue;
-    if (!Array.isArray(list)) fail(`${name} must be a list.`);
-    const missing = (list as unknown[]).indexOf(undefined);
-    if (missing >= 0)
-      fail(
-        `${name}[${missing}] is undefined. If it is imported from a file that imports this one, break that circle.`,
-      );
-  }
+  checkNames(overrides, 'the second argument', Object.keys(OVERRIDES), fail);
+  checkMembers(overrides, OVERRIDES, '', fail);
 }
 
-function requireClass(value: unknown, where: string, fail: Fail): asserts value is Type<object> {
-  if (typeof value === 'function') return;
-  if (value === undefined) {
-    fail(
-      `${where} is undefined. Pass a class; if it is imported from a file that imports this one, break that circle.`,
-    );
-  }
-  fail(`${where} must be a class.`);
+function checkInjected(list: unknown, where: string, fail: Fail): void {
+  if (list === undefined) return;
+  if (!Array.isArray(list)) fail(`${where} must be a list.`);
+  const missing = (list as unknown[]).indexOf(undefined);
+  if (missing < 0) return;
+  fail(
+    `${where}[${missing}] is undefined. If it is imported from a file that imports this one, break that circle.`,
+  );
 }
 
-function checkInput(input: unknown, fail: Fail): void {
-  if (typeof input !== 'object' || input === null) {
-    requireClass(input, 'input', fail);
-    return;
-  }
-  checkNames(input, 'input', OPTION_NAMES.input, fail);
-  requireClass((input as Raw).create, 'input.create', fail);
-  requireClass((input as Raw).update, 'input.update', fail);
-}
-
-function checkText({ name, path, tag, security, parent }: Raw, fail: Fail): void {
-  if (typeof name !== 'string' || !/^[a-z][\w-]*$/i.test(name)) {
-    fail(`the name "${String(name)}" is not a word. Use letters, digits, - and _.`);
-  }
-  if (path !== undefined && (typeof path !== 'string' || !/^:?[\w-]+(\/:?[\w-]+)*$/.test(path))) {
-    fail(`the path "${String(path)}" is not a path. Write it like "posts/api".`);
-  }
-  for (const [option, text] of Object.entries({ tag, security }))
-    if (text !== undefined && (typeof text !== 'string' || text === '')) fail(`${option} must be a text.`);
-  const segments = typeof path === 'string' ? path.split('/') : [name];
-  const reserved = RESERVED_PATHS.find((segment) => segment === segments[0]);
-  if (reserved)
-    fail(
-      `the path "${segments.join('/')}" is the service's own, which has /${reserved}. Choose another path.`,
-    );
-  const twice = segments.find((segment, i) => segment.startsWith(':') && segments.indexOf(segment) < i);
-  if (twice) fail(`the path has the parameter "${twice}" twice. Give each a name of its own.`);
-  if (segments.includes(':id'))
-    fail('the path has the parameter ":id", which names the record itself. Choose another name.');
-  if (parent === undefined) return;
-  checkNames(parent, 'parent', OPTION_NAMES.parent, fail);
-  const { entity, param, field } = parent as Raw;
-  requireClass(entity, 'parent.entity', fail);
-  if (typeof param !== 'string')
-    fail('parent.param must be the name of a parameter of the path, such as "postId".');
-  if (typeof field !== 'string')
-    fail('parent.field must be the name of the field that refers to the parent.');
-  if (!segments.includes(`:${String(param)}`)) {
-    fail(
-      `the path needs the parent's parameter. Write it like "posts/api/:${String(param)}/${String(name)}".`,
-    );
-  }
-}
-
-function checkActions({ disable = [], ...raw }: Raw, fail: Fail): void {
-  if (!Array.isArray(disable)) fail(`disable must be a list of actions: ${ACTIONS.join(', ')}.`);
-  const stray = (disable as unknown[]).find((action) => !(ACTIONS as readonly unknown[]).includes(action));
-  if (stray !== undefined) fail(unknownName('disable', String(stray), ACTIONS));
-  for (const option of ['writeOnly', 'globallyUnique', 'visible', 'schema'] as const)
-    checkShape(option, raw[option], fail);
-  if (!('isolationFields' in raw)) return;
-  const { isolationFields } = raw;
-  // A value of another shape would isolate nothing and make the resource public.
-  checkNames(isolationFields, 'isolationFields', ['all', ...ACTIONS], fail);
-  for (const [action, fields] of Object.entries(isolationFields as Record<string, Raw>)) {
+/** A value of another shape would isolate nothing and make the resource public: so would undefined. */
+function checkIsolation(isolationFields: unknown, where: string, fail: Fail): void {
+  checkNames(isolationFields, where, ['all', ...ACTIONS], fail);
+  for (const [action, fields] of Object.entries(isolationFields)) {
     if (!isPlainObject(fields) || Object.keys(fields).length === 0) {
       fail(`isolationFields.${action} must name a field and its source, such as { tenant: currentTenant }.`);
     }
-    for (const [field, source] of Object.entries(fields)) {
+    for (const [field, source] of Object.entries(fields as object)) {
       if (typeof source !== 'function') {
         fail(`isolationFields.${action}.${field} must be a function, such as currentTenant or claim('sub').`);
       }
@@ -136,28 +189,34 @@ function checkActions({ disable = [], ...raw }: Raw, fail: Fail): void {
   }
 }
 
-function checkShape(
-  option: 'writeOnly' | 'globallyUnique' | 'visible' | 'schema',
-  value: unknown,
-  fail: Fail,
-): void {
-  if (value === undefined) return;
-  if (option === 'globallyUnique' && !Array.isArray(value)) fail('globallyUnique must be a list of fields.');
-  if (option === 'writeOnly' && !Array.isArray(value)) fail('writeOnly must be a list of input fields.');
-  if (option === 'schema' && !(value instanceof Schema)) {
-    fail('schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.');
-  }
-  if (option !== 'visible') return;
-  if (!isPlainObject(value))
-    fail('visible must be an object of fields and values, such as { deletedAt: null }.');
-  for (const [field, wanted] of Object.entries(value as Raw)) {
-    if (wanted !== null && !['string', 'number', 'boolean'].includes(typeof wanted)) {
-      fail(`visible.${field} must be a text, a number, true, false or null.`);
-    }
-  }
+function checkQuery(query: unknown, where: string, fail: Fail): void {
+  QUERY(query, where, fail);
+  const { filter = [] } = (query ?? {}) as { filter?: readonly string[] };
+  const twice = filter.find((path, i) => filter.indexOf(path) < i);
+  if (twice !== undefined) fail(`query.filter names "${twice}" twice. Remove one.`);
 }
 
-function checkHooks(hooks: unknown, fail: Fail): void {
+const isPath = (value: unknown): value is string => typeof value === 'string' && /^\w+(\.\w+)*$/.test(value);
+
+const isKey = (value: unknown): value is string =>
+  typeof value === 'string' && isPath(value.replace(/^-/, ''));
+
+const hasDistinctFields = (keys: readonly string[]) =>
+  keys.length > 0 && new Set(keys.map((key) => key.replace(/^-/, ''))).size === keys.length;
+
+const QUERY = object({
+  filter: listOf(isPath, "a list of fields, such as ['title', 'price']"),
+  sort: listOf(
+    (keys) => isKey(keys) || (isListOf(keys, isKey) && hasDistinctFields(keys)),
+    "a list of orders, such as ['-createdAt', ['completed', 'dueAt']]",
+  ),
+  search: rule(
+    (value) => isListOf(value, isPath) && new Set(value).size === value.length,
+    "a list of distinct fields, such as ['title', 'description']",
+  ),
+});
+
+function checkHooks(hooks: unknown, _where: string, fail: Fail): void {
   if (hooks === undefined) return;
   const provider = typeof hooks === 'function' ? (hooks.prototype as object | undefined) : undefined;
   const isObject = typeof hooks === 'object' && hooks !== null && !Array.isArray(hooks);
@@ -183,89 +242,30 @@ function methodsOf(prototype: object | null): string[] {
   ];
 }
 
-function checkRoutes({ routes = {}, disable = [] }: Raw, fail: Fail): void {
-  checkNames(routes, 'routes', [...HANDLERS, ...BATCH_HANDLERS], fail);
-  for (const [handler, route] of Object.entries(routes as Record<string, Raw>)) {
-    const where = `routes.${handler}`;
-    checkNames(route, where, OPTION_NAMES.route, fail);
-    const action = ({ list: 'get', restore: 'update' } as Raw)[handler] ?? handler;
-    if ((disable as unknown[]).includes(action))
-      fail(`${where} changes a route that disable leaves out. Remove one of them.`);
-    const { guards = [], decorators = [], summary = '', response, errors = [] } = route;
-    if (!Array.isArray(guards) || !guards.every(isGuard)) fail(`${where}.guards must be a list of guards.`);
-    if (!Array.isArray(decorators) || decorators.some((one) => typeof one !== 'function')) {
-      fail(`${where}.decorators must be a list of method decorators, such as [Roles('admin')].`);
-    }
-    if (typeof summary !== 'string') fail(`${where}.summary must be a text.`);
-    if (!Array.isArray(errors) || !errors.every(isProblem)) {
-      fail(`${where}.errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`);
-    }
-    checkUnkept(route.unkept, where, fail);
-    if ('response' in route) requireClass(response, `${where}.response`, fail);
+/** Checks the parameters of the path, with that of the parent. */
+function checkPath({ name, path = name, parent }: AnyCrudOptions, fail: Fail): void {
+  const segments = path.split('/');
+  const reserved = RESERVED_PATHS.find((segment) => segment === segments[0]);
+  if (reserved) fail(`the path "${path}" is the service's own, which has /${reserved}. Choose another path.`);
+  const twice = segments.find((segment, i) => segment.startsWith(':') && segments.indexOf(segment) < i);
+  if (twice) fail(`the path has the parameter "${twice}" twice. Give each a name of its own.`);
+  if (segments.includes(':id'))
+    fail('the path has the parameter ":id", which names the record itself. Choose another name.');
+  if (parent && !segments.includes(`:${parent.param}`)) {
+    fail(`the path needs the parent's parameter. Write it like "posts/api/:${parent.param}/${name}".`);
   }
 }
 
-function isGuard(guard: unknown): boolean {
-  const isInstance = typeof guard === 'object' && guard !== null && 'canActivate' in guard;
-  return typeof guard === 'function' || isInstance;
-}
-
-function checkReferences(references: unknown, fail: Fail): void {
-  if (references === undefined) return;
-  if (!isPlainObject(references))
-    fail('references must be an object, such as { category: { to: Category } }.');
-  for (const [path, reference] of Object.entries(references as Record<string, Raw>)) {
-    checkNames(reference, `references.${path}`, OPTION_NAMES.reference, fail);
-    const { to, check = 'exists', onDelete = 'ignore' } = reference;
-    requireClass(to, `references.${path}.to`, fail);
-    oneOf(check, `references.${path}.check`, ['exists', 'sameScope', false], fail);
-    oneOf(onDelete, `references.${path}.onDelete`, ['restrict', 'cascade', 'unset', 'ignore'], fail);
+/** Checks that options for routes are only given if the routes exist. */
+function checkRoutes(options: AnyCrudOptions, fail: Fail): void {
+  const { routes = {}, disable = [] } = options;
+  for (const handler of Object.keys(routes)) {
+    const action = { list: 'get', restore: 'update' }[handler] ?? handler;
+    if ((disable as readonly string[]).includes(action))
+      fail(`routes.${handler} changes a route that disable leaves out. Remove one of them.`);
   }
-}
-
-function checkList(list: unknown, fail: Fail): void {
-  if (list === undefined) return;
-  checkNames(list, 'list', OPTION_NAMES.list, fail);
-  const { maxLimit = 1, unpaged = true } = list as Raw;
-  if (!Number.isInteger(maxLimit) || (maxLimit as number) < 1)
-    fail('list.maxLimit must be a whole number from 1.');
-  if (typeof unpaged !== 'boolean') fail('list.unpaged must be true or false.');
-}
-
-function checkOutput(output: unknown, fail: Fail): void {
-  if (output === undefined || typeof output === 'function') return;
-  checkNames(output, 'output', OPTION_NAMES.output, fail);
-  const { from, hides = [] } = output as Raw;
-  if ('type' in (output as Raw)) requireClass((output as Raw).type, 'output.type', fail);
-  if (typeof from !== 'function') fail('output.from must be a function of the record and the caller.');
-  if (!Array.isArray(hides) || hides.some((name) => typeof name !== 'string'))
-    fail('output.hides must be a list of fields; write [] if the function hides none.');
-}
-
-function oneOf(value: unknown, where: string, allowed: readonly unknown[], fail: Fail): void {
-  if (!allowed.includes(value)) fail(`${where} must be one of ${allowed.map(String).join(', ')}.`);
-}
-
-/** A hundred years. Unit: days. */
-const MAX_DAYS = 36_500;
-
-/** Checks the option `audit`. */
-function checkAudit(audit: unknown, fail: Fail): void {
-  if (audit === undefined || typeof audit === 'boolean') return;
-  if (!isPlainObject(audit)) fail('audit must be true, false or { keptDays }.');
-  checkNames(audit, 'audit', OPTION_NAMES.audit, fail);
-  const { keptDays = 1 } = audit as { keptDays?: unknown };
-  const isFitting = Number.isInteger(keptDays) && Number(keptDays) >= 1 && Number(keptDays) <= MAX_DAYS;
-  if (!isFitting) fail(`audit.keptDays must be a whole number from 1 to ${MAX_DAYS}.`);
-}
-
-/** Checks `bulk` and `import`, and that options for their routes are only given if the routes exist. */
-function checkBatches(options: Readonly<Record<string, unknown>>, fail: Fail): void {
   for (const name of BATCH_HANDLERS) {
-    const value = options[name] ?? false;
-    if (typeof value !== 'boolean') fail(`${name} must be true or false.`);
-    if (!value && Object.hasOwn((options.routes ?? {}) as object, name)) {
-      fail(`routes.${name} changes a route that is not there. Write ${name}: true, or leave it out.`);
-    }
+    if (options[name] || !Object.hasOwn(routes, name)) continue;
+    fail(`routes.${name} changes a route that is not there. Write ${name}: true, or leave it out.`);
   }
 }

@@ -30,47 +30,6 @@ export const HOOKS = [
 /** Name of a hook. */
 export type HookName = (typeof HOOKS)[number];
 
-/** The names allowed at each level of the options. A new option adds a line here and one in its interface. */
-export const OPTION_NAMES = {
-  options: [
-    'entity',
-    'input',
-    'name',
-    'path',
-    'tag',
-    'security',
-    'schema',
-    'writeOnly',
-    'output',
-    'parent',
-    'disable',
-    'isolationFields',
-    'globallyUnique',
-    'visible',
-    'archive',
-    'list',
-    'query',
-    'bulk',
-    'import',
-    'events',
-    'audit',
-    'references',
-    'hooks',
-    'routes',
-  ],
-  overrides: ['controller', 'service', 'providers', 'imports'],
-  input: ['create', 'update'],
-  output: ['type', 'from', 'hides'],
-  parent: ['entity', 'param', 'field'],
-  archive: ['field'],
-  audit: ['keptDays'],
-  events: ['data'],
-  list: ['unpaged', 'maxLimit'],
-  query: ['filter', 'sort', 'search'],
-  reference: ['to', 'check', 'onDelete'],
-  route: ['guards', 'decorators', 'summary', 'response', 'errors', 'unkept'],
-} as const;
-
 /** Sentence about an unknown name, with the nearest known one. */
 export function unknownName(where: string, name: string, known: readonly string[]): string {
   const near = nearest(name, known);

@@ -2,7 +2,7 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { type ErrorCode, isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { requireEntity } from '../options/check-options.js';
-import { checkUnkept } from '../options/checks.js';
+import { unkept } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
 import { ACTIONS, unknownName } from '../options/option-names.js';
 import type { Route } from '../routes/routes.js';
@@ -122,7 +122,7 @@ function checkAction(options: CrudActionOptions, where: string): void {
   if (!Array.isArray(errors) || !errors.every(isProblem)) {
     throw new Error(`${where}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`);
   }
-  checkUnkept(options.unkept, where, (problem) => {
+  unkept(options.unkept, `${where}.unkept`, (problem) => {
     throw new Error(problem);
   });
   for (const name of ['body', 'response'] as const) {
