@@ -229,7 +229,7 @@ describe('POST /posts/api/:id/restore', () => {
     await restore(id, acme);
     const event = expect.stringMatching(/^evt_[0-9a-f]{24}$/);
     const time = expect.any(String);
-    const told = { id: event, resource: 'posts', tenant: ACME, changed: ['deletedAt'], time };
+    const told = { id: event, resource: 'posts', tenant: ACME, owner: ACME, changed: ['deletedAt'], time };
     const record = { _id: id, title: 'Back and forth', tenant: ACME };
     const archived = expect.objectContaining({ ...record, deletedAt: expect.any(Date) });
     expect(events).toEqual([

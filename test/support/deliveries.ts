@@ -22,6 +22,13 @@ export function eventId(): string {
   return `evt_${new Types.ObjectId().toHexString()}`;
 }
 
+let lastSeq = 0;
+
+/** An event as the log has it, as far as a worker reads it. */
+export function storedEvent(body = '{}') {
+  return { _id: eventId() as never, seq: ++lastSeq, body };
+}
+
 /** Claims up to a number of deliveries, the oldest first. */
 export async function claimOldest(queue: DeliveryQueue, limit = 1_000): Promise<ClaimedDelivery[]> {
   const due = [];

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Types } from 'mongoose';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { DeliveryWorker, NotificationsModule } from '../../../src/common/notifications/index.js';
-import { eventId, newDelivery } from '../../support/deliveries.js';
+import { newDelivery, storedEvent } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { Receiver } from '../../support/receiver.js';
 import { createResourceApp } from '../../support/resource-app.js';
@@ -55,16 +55,14 @@ describe('the concurrent attempts of a worker', () => {
       url,
       ...SUBSCRIPTION,
     }));
-    const events = Array.from({ length: deliveries }, () => eventId());
+    const events = Array.from({ length: deliveries }, () => storedEvent());
     await app.database.collection('subscriptions').insertMany(stored);
-    await app.database
-      .collection('events')
-      .insertMany(events.map((event) => ({ _id: event as never, body: '{}' })));
+    await app.database.collection('events').insertMany(events);
     await app.app
       .get(DeliveryQueue, { strict: false })
       .add(
         stored.flatMap(({ _id: subscription, tenant }) =>
-          events.map((event) => newDelivery({ subscription, tenant, event })),
+          events.map(({ _id }) => newDelivery({ subscription, tenant, event: _id })),
         ),
       );
   }

@@ -6,7 +6,7 @@ import { Metrics } from '../../../src/common/metrics/index.js';
 import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { DeliveryWorker, NotificationsModule } from '../../../src/common/notifications/index.js';
-import { eventId, newDelivery, storedDeliveries } from '../../support/deliveries.js';
+import { newDelivery, storedDeliveries, storedEvent } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { RawReceiver, type Received, Receiver } from '../../support/receiver.js';
@@ -57,10 +57,7 @@ describe('a worker', () => {
   type Subscription = Awaited<ReturnType<typeof subscribe>>;
   /** Stores events and adds a delivery of each. */
   const announce = async ({ subscription, tenant }: Subscription, count = 1) => {
-    const events = Array.from({ length: count }, (_, i) => ({
-      _id: eventId() as never,
-      body: `{"number":${i}}`,
-    }));
+    const events = Array.from({ length: count }, (_, i) => storedEvent(`{"number":${i}}`));
     await app.database.collection('events').insertMany(events);
     await queue.add(events.map(({ _id }) => newDelivery({ event: _id, subscription, tenant })));
     return events.map(({ _id, body }) => ({ id: _id as string, body }));
@@ -172,7 +169,7 @@ describe('a worker', () => {
 
   it('takes over what another worker left, and finds what another process added', async () => {
     const { subscription, tenant } = await subscribe();
-    const events = [eventId(), eventId()].map((_id) => ({ _id: _id as never, body: '{}' }));
+    const events = [storedEvent(), storedEvent()];
     await app.database.collection('events').insertMany(events);
     const [left, added] = events.map(({ _id }) => ({
       ...newDelivery({ event: _id, subscription, tenant }),
