@@ -58,13 +58,13 @@ describe('events', () => {
       await app.post('/events', body, { token: acme }),
       '/events',
       {
-        pointer: '/place/floor',
-        detail: '"floor" is not an input field. Allowed: name, latitude, longitude.',
-      },
-      {
         pointer: '/starts',
         detail:
           '"starts" must be an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z.',
+      },
+      {
+        pointer: '/place/floor',
+        detail: '"floor" is not an input field. Allowed: name, latitude, longitude.',
       },
       { pointer: '/title', detail: 'title must be longer than or equal to 1 characters' },
       { pointer: '/length', detail: 'length must be an integer number' },

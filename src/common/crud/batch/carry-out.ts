@@ -183,8 +183,8 @@ export async function bulkAnswer(results: Promise<BulkResults>): Promise<unknown
     ended.abort();
   }
   async function* json() {
-    yield ' ';
-    yield JSON.stringify(await results);
+    yield '{\n';
+    yield JSON.stringify(await results).slice(1);
   }
   return new StreamableFile(Readable.from(json(), { objectMode: false }), {
     type: 'application/json; charset=utf-8',

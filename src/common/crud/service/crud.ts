@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { mongo } from 'mongoose';
 import { Database } from '../../database/index.js';
 import { DatabaseTooSlowError, WriteConflictError } from '../../errors/index.js';
-import { assertScope, type TenantScope } from '../../tenancy/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
 import { CrudRegistry } from './crud-resource.js';
 import { assertWithin, causesOf, UnitOfWork } from './unit-of-work.js';
 
@@ -48,7 +48,6 @@ export class Crud {
    * all the time
    */
   async atomically<T>(scope: TenantScope, work: (scope: TenantScope) => Promise<T>): Promise<T> {
-    assertScope(scope);
     assertWithin(scope);
     if (scope.context.unit) return work(scope);
     const { reservation } = scope.context;

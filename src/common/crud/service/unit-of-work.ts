@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { mongo } from 'mongoose';
 import type { Database } from '../../database/index.js';
 import type { Reservation } from '../../idempotency/index.js';
-import type { TenantScope } from '../../tenancy/index.js';
+import { assertScope, type TenantScope } from '../../tenancy/index.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 
 declare module '../../platform/index.js' {
@@ -104,7 +104,9 @@ export class UnitOfWork {
  *
  * @throws Error that names the mistake
  */
-export function assertWithin({ context: { unit } }: TenantScope): void {
+export function assertWithin(scope: TenantScope): void {
+  assertScope(scope);
+  const { unit } = scope.context;
   const running = current.getStore();
   if (running === unit) return;
   throw new Error(
