@@ -211,12 +211,15 @@ describe('the document of the examples', () => {
           .sort(),
       ]);
     expect(Object.fromEntries(nullable)).toEqual({
+      AccountUpdate: [],
       ArticleUpdate: ['text'],
       CategoryUpdate: [],
       CommentUpdate: [],
       EventUpdate: ['guests', 'length', 'notes', 'place'],
       OrderUpdate: ['note'],
+      PriceRuleUpdate: [],
       ProductUpdate: ['category', 'colour', 'dimensions'],
+      RoomUpdate: [],
       TodoUpdate: ['done', 'due'],
       UserUpdate: [],
     });
