@@ -13,7 +13,7 @@ const measured = {
   'lines of src': linesOf(filesOf('src', '.ts')),
   'names that the generator exports': namesOf('src/common/crud/index.ts'),
   'lines of test': linesOf([...filesOf('test', '.ts'), ...filesOf('test', '.js')]),
-  'lines of scripts and bench': linesOf([...filesOf('scripts', '.js'), ...filesOf('tools', '.js')]),
+  'lines of scripts and tools': linesOf([...filesOf('scripts', '.js'), ...filesOf('tools', '.js')]),
   'npm scripts': Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).scripts).length,
   'words of docs': wordsOf([...filesOf('docs', '.md'), 'README.md', 'CONTRIBUTING.md']),
   'words of README.md': wordsOf(['README.md']),

@@ -24,7 +24,9 @@ export async function restore(_options, path) {
 /** Copies the embedded database to a MongoDB, or back. The target must be empty; the source is not changed. */
 export async function move({ to, from }) {
   if ((to === undefined) === (from === undefined))
-    fail('Name one database: npm run data -- move --to mongodb://127.0.0.1:27017/posts-and-todos, or --from.');
+    fail(
+      'Name one database: npm run data -- move --to mongodb://127.0.0.1:27017/posts-and-todos, or --from.',
+    );
   const [source, target] = to
     ? [await openEmbedded(), await open(to)]
     : [await open(from), await openEmbedded()];

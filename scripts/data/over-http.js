@@ -73,8 +73,8 @@ function inputOf(line) {
 /** Writes each record as a line to the standard output. */
 export async function exportLines({ query = '', ...service }, path) {
   const headers = { Accept: 'application/x-ndjson', ...authorization(service) };
-  const answer = await fetch(`${service.url.replace(/\/$/, '')}/${path}?${query}`, { headers }).catch((error) =>
-    unreachable(service, error.cause ?? error),
+  const answer = await fetch(`${service.url.replace(/\/$/, '')}/${path}?${query}`, { headers }).catch(
+    (error) => unreachable(service, error.cause ?? error),
   );
   if (answer.status !== 200) fail(`The service answered ${answer.status}: ${await answer.text()}`);
   // A reader that has read enough, such as head, ends the export.
