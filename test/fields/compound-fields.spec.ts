@@ -190,6 +190,7 @@ describe('options of every field decorator', () => {
         required: false,
         kind: 'enum',
         list: false,
+        isDeclared: true,
         values: ['red', 'blue'],
         default: 'red',
         schema: { type: 'string', enum: ['red', 'blue'], default: 'red' },

@@ -22,6 +22,8 @@ export interface FieldDescription {
   readonly kind: FieldKind;
   /** Whether it holds a list of that kind. */
   readonly list: boolean;
+  /** Whether a decorator of this package describes it, and so its path in the store. */
+  readonly isDeclared?: true;
   /** Class of the nested object, or of a list's entries. */
   readonly nested?: Type<object>;
   /** Target class of a reference. */

@@ -9,7 +9,11 @@ const known = new WeakMap<Type<object>, readonly FieldDescription[]>();
 export function fieldsOf(target: Type<object>): readonly FieldDescription[] {
   const fields =
     known.get(target) ??
-    sourcesOf(target).map(({ declaration: _, ...source }) => ({ ...source, schema: valueSchemaOf(source) }));
+    sourcesOf(target).map(({ declaration, ...source }) => ({
+      ...source,
+      ...(declaration && { isDeclared: true }),
+      schema: valueSchemaOf(source),
+    }));
   known.set(target, fields);
   return fields;
 }

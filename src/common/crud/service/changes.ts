@@ -127,7 +127,7 @@ function isLeftToHooks(field: FieldDescription, type: SchemaType | undefined): b
   const { required = true } = type.options as { required?: unknown };
   const { defaultValue: given } = type as { defaultValue?: unknown };
   // A text of class-validator is as required in the database as its @Prop() says.
-  return 'store' in field && given === undefined && required === true;
+  return field.isDeclared === true && given === undefined && required === true;
 }
 
 function refuseMissing(paths: readonly string[]): void {
