@@ -61,7 +61,9 @@ export function describeField({
 
     it('describes itself', () => {
       const type = classWith(decorator);
-      expect(fieldsOf(type)).toEqual([{ name: 'value', required: true, isDeclared: true, list: false, ...described }]);
+      expect(fieldsOf(type)).toEqual([
+        { name: 'value', required: true, isDeclared: true, list: false, ...described },
+      ]);
       expect(definitionOf(type)).toEqual({ value: store });
     });
   });
