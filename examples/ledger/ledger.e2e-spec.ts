@@ -47,12 +47,13 @@ describe('the ledger', () => {
     const [from, to] = [await account('One', 100), await account('Two')];
     const transfer = async (): Promise<number> => {
       const { status } = await app.post('/transfers', { from, to, amount: 3 }, { token });
-      // A busy machine may give a transfer up, of which nothing is there then.
+      // A busy machine may give a transfer up, or carry it out later than it answers.
       return status === 503 ? transfer() : status;
     };
     const statuses = await Promise.all(Array.from({ length: 50 }, transfer));
     const paid = statuses.filter((status) => status === 201).length;
-    expect([paid, statuses.filter((status) => status === 409).length]).toEqual([33, 17]);
+    expect(new Set(statuses)).toEqual(new Set([201, 409]));
+    expect(paid).toBeLessThanOrEqual(33);
     expect([await balanceOf(from), await balanceOf(to)]).toEqual([1, 99]);
     expect((await app.get('/transfers/count', { token })).body).toEqual({ count: 33 });
   });
