@@ -19,7 +19,7 @@ export class SubscriptionInput {
     max: 1_000,
     unique: true,
     description: 'The types of events to be told of; `posts.*` names all of a resource',
-    example: ['posts.created', 'orders.*'],
+    example: ['posts.*'],
   })
   events!: string[];
 
