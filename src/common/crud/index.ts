@@ -39,6 +39,7 @@ export {
   type CrudArchive,
   type CrudAudit,
   type CrudBatchHandler,
+  type CrudEvents,
   type CrudHandler,
   type CrudInput,
   type CrudListOptions,
