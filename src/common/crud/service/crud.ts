@@ -14,6 +14,9 @@ const LIMIT_MS = 4_500;
 const PAUSE_MS = 10;
 const MAX_PAUSE_MS = 320;
 
+/** How long the end of an attempt waits for operations that are under way. Unit: milliseconds. */
+const SETTLE_MS = 300;
+
 /**
  * Carries out units of work: writes of any resources that happen all at once, or not at all. Needs a replica set, or
  * the embedded database.
@@ -53,28 +56,32 @@ export class Crud {
     const { reservation } = scope.context;
     const number = reservation?.numberOfUnit();
     const end = performance.now() + LIMIT_MS;
-    const session = this.database.startSession();
-    try {
-      for (let longest = PAUSE_MS; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
-        const own = reservation?.ofItem(`unit ${number}`);
-        const unit = new UnitOfWork(this.database, session, this.registry, scope, own);
-        try {
-          session.startTransaction({ readConcern: { level: 'snapshot' } });
-          const result = await within(end, unit.run(work));
-          await this.commit(session, end);
-          unit.end(new Error('The unit of work is over.'));
-          await unit.finish();
-          return result;
-        } catch (error) {
-          unit.end(error);
-          await session.abortTransaction().catch(() => undefined);
-          if (!isPassing(error)) throw error;
-          if (performance.now() + longest >= end) throw new DatabaseTooSlowError({ cause: error });
-        }
+    for (let longest = PAUSE_MS; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
+      // Each attempt has its own session, so that no late operation of another one is part of it.
+      const session = this.database.startSession();
+      const own = reservation?.ofItem(`unit ${number}`);
+      const unit = new UnitOfWork(this.database, session, this.registry, scope, own);
+      let result: T;
+      try {
+        session.startTransaction({ readConcern: { level: 'snapshot' } });
+        result = await within(end, unit.run(work));
+        unit.end(new Error('The unit of work is over.'));
+        await this.commit(session, end);
+      } catch (thrown) {
+        unit.end(thrown);
+        await Promise.race([unit.settled(), pause(SETTLE_MS)]);
+        await session.abortTransaction().catch(() => undefined);
+        // The function may have made an error of its own out of a conflict.
+        const error = isPassing(unit.reason) ? unit.reason : thrown;
+        if (!isPassing(error)) throw error;
+        if (performance.now() + longest >= end) throw new DatabaseTooSlowError({ cause: error });
         await pause(Math.random() * longest);
+        continue;
+      } finally {
+        await session.endSession();
       }
-    } finally {
-      await session.endSession();
+      await unit.finish();
+      return result;
     }
   }
 

@@ -66,9 +66,22 @@ export class UnitOfWork {
   async run<T>(work: (scope: TenantScope) => Promise<T>): Promise<T> {
     const scope = this.outer.with({ unit: this, reservation: this.reservation });
     const result = await current.run(this, () => work(scope));
-    await this.last;
+    await this.settled();
     if (this.ended !== undefined) throw this.ended;
     return result;
+  }
+
+  /** What has ended the transaction, if anything has. */
+  get reason(): unknown {
+    return this.ended;
+  }
+
+  /** Resolves when no operation is under way. */
+  async settled(): Promise<void> {
+    for (let last: Promise<unknown> | undefined; last !== this.last;) {
+      last = this.last;
+      await last;
+    }
   }
 
   /** @param reason what verbs that are called from now on throw */
@@ -84,7 +97,8 @@ export class UnitOfWork {
   /** A transaction takes its operations one after another, and none after one that the database refused. */
   private take<T>(operation: () => Promise<T>): Promise<T> {
     // An operation may consist of several.
-    if (operating.getStore() === this) return operation();
+    if (operating.getStore() === this)
+      return this.ended === undefined ? operation() : Promise.reject(this.ended as Error);
     const done = this.last.then(async () => {
       if (this.ended !== undefined) throw this.ended;
       try {
