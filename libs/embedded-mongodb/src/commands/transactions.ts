@@ -41,10 +41,17 @@ interface OpenTransaction extends Identity {
   readonly timer: NodeJS.Timeout;
 }
 
+/** A transaction that is to begin. */
+interface Beginning extends Identity {
+  readonly connectionId: number;
+}
+
 /** What waits for its turn: a command, or a transaction that is to begin. */
 interface Waiting {
-  readonly begins: boolean;
+  /** The transaction that is to begin, if it is one. */
+  readonly begins: Beginning | undefined;
   readonly proceed: () => void;
+  readonly expire: () => void;
 }
 
 /** Carries out a command. */
@@ -96,12 +103,14 @@ export class Transactions {
   /** Aborts the open transaction if its client has gone. */
   disconnected(connectionId: number): void {
     if (this.open?.connectionId === connectionId) this.abort(this.open);
+    this.forget((one) => one.connectionId === connectionId);
   }
 
   private async runInside(identity: Identity, command: Command, work: Work): Promise<Reply> {
     if (command.name === 'commitTransaction' && this.committed.get(identity.session) === identity.number)
       return new Map();
     if (command.flag('startTransaction')) await this.begin(identity, command);
+    else if (command.name === 'abortTransaction') this.forget((one) => isSame(one, identity));
     const { open } = this;
     if (!open || !isSame(open, identity)) throw noSuchTransaction(identity);
     open.connectionId = command.connectionId;
@@ -125,7 +134,7 @@ export class Transactions {
         this.open = open;
         this.store.hold();
       },
-      true,
+      { ...identity, connectionId },
     );
   }
 
@@ -165,8 +174,10 @@ export class Transactions {
     this.end(open);
   }
 
-  private end({ timer }: OpenTransaction): void {
-    clearTimeout(timer);
+  private end(open: OpenTransaction): void {
+    clearTimeout(open.timer);
+    // What comes after the end is no part of it.
+    open.isDoomed = true;
     this.open = undefined;
     this.proceed();
   }
@@ -176,27 +187,29 @@ export class Transactions {
    *
    * @throws CommandError MaxTimeMSExpired (50)
    */
-  private turn(deadline: number, start: () => void, begins = false): Promise<void> {
+  private turn(deadline: number, start: () => void, begins?: Beginning): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer =
-        deadline === Infinity
-          ? undefined
-          : setTimeout(() => {
-              this.waiting.splice(this.waiting.indexOf(one), 1);
-              reject(
-                failure('MaxTimeMSExpired', 'operation exceeded time limit', begins ? PASSING : undefined),
-              );
-              this.proceed();
-            }, deadline - performance.now());
+      const expire = (): void => {
+        clearTimeout(timer);
+        this.waiting.splice(this.waiting.indexOf(one), 1);
+        reject(failure('MaxTimeMSExpired', 'operation exceeded time limit', begins && PASSING));
+        this.proceed();
+      };
+      const timer = deadline === Infinity ? undefined : setTimeout(expire, deadline - performance.now());
       const proceed = (): void => {
         clearTimeout(timer);
         start();
         resolve();
       };
-      const one = { begins, proceed };
+      const one = { begins, proceed, expire };
       this.waiting.push(one);
       this.proceed();
     });
+  }
+
+  /** Rejects transactions that wait to begin, and with which nobody will go on. */
+  private forget(isGone: (one: Beginning) => boolean): void {
+    for (const one of [...this.waiting]) if (one.begins && isGone(one.begins)) one.expire();
   }
 
   /** Lets those proceed whose turn it is, in the order in which they came. */
