@@ -71,6 +71,15 @@ describe('the event of a deletion', () => {
     await outbox.settle(await outbox.pending(LATER, 1_000));
   };
 
+  it('waits for one of a later revision that was announced in between, and keeps the record meanwhile', async () => {
+    const id = await create();
+    const later = { _id: `orders/${id}` as never, resource: 'orders', revision: 99, at: new Date() };
+    await announced().insertOne(later);
+    const { status, body } = await app.del(`/orders/${id}`, { token });
+    expect([status, body.code]).toEqual([409, 'WRITE_CONFLICT']);
+    expect((await app.get(`/orders/${id}`, { token })).status).toBe(200);
+  });
+
   it('has the record as it was, after the events that the record had pending', async () => {
     const id = await create();
     await app.patch(`/orders/${id}`, { title: 'Coffee' }, { token });

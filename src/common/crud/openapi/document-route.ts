@@ -187,7 +187,8 @@ function problemsOf(
   const isWrite = (body !== undefined && !isBatch(route)) || isRestore;
   const mayConflict =
     (body === 'update' && dependsOnRecord(definition)) ||
-    ((isRestore || answer === 'archive') && hasUpdateHook(definition));
+    ((isRestore || answer === 'archive') && hasUpdateHook(definition)) ||
+    (answer === 'del' && definition.events !== undefined);
   const scopes =
     archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
   const when = (condition: boolean | undefined, ...codes: ErrorCode[]) => (condition ? codes : []);

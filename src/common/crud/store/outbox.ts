@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { ModelDefinition } from '@nestjs/mongoose';
-import { type Model, mongo, Schema, Types } from 'mongoose';
+import { type Model, type mongo, Schema, Types } from 'mongoose';
 import { Batches, type Database, OPERATION_LIMITS, reserveCollection } from '../../database/index.js';
+import { DuplicateValueError } from '../../errors/index.js';
 import type { EntityEvent, WriteAction } from '../../events/index.js';
 import { ANONYMOUS, currentTenant, type TenantContext } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -77,8 +78,6 @@ const MAX_BATCH = 500;
 
 /** Reads only what a change of primary cannot undo. */
 const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority', readPreference: 'primary' } as const;
-
-const DUPLICATE_KEY = 11_000;
 
 /**
  * Age from which a deletion that was announced, of a record that is still there, counts as given up. Much longer than
@@ -191,7 +190,7 @@ export class Outbox {
       );
       return { _id: id, __v: __v ?? null };
     } catch (error) {
-      if (error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY) return undefined;
+      if (error instanceof DuplicateValueError) return undefined;
       throw error;
     }
   }
