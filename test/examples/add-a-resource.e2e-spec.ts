@@ -30,6 +30,7 @@ describe('the resource that the README adds in ten lines', () => {
       'get /notes/{id} Notes: Get one note',
       'patch /notes/{id} Notes: Update a note',
       'post /notes Notes: Create a note',
+      'post /notes/query Notes: List notes by a query in the body',
     ]);
     expect(body.components.schemas.NoteCreate).toEqual({
       type: 'object',

@@ -120,11 +120,13 @@ const LEVELS = { path: 'level', kind: 'enum', pool: [1, 2, 3] } as const;
 const PRICES: ModelField = {
   ...number('price', [-1, 0, 0.1, 0.25, 12.5, 1_000]),
   write: (value) => `${Number(value).toFixed(2)}0`,
+  isText: true,
 };
+const WIDE: ModelField = { ...number('wide', [-1, 0, 1, 2 ** 53 - 1]), isText: true };
 const SAMPLE_FILTERS = [
   ...[id('_id'), text('title'), text('code', ['AB', 'ab', ' ab ', 'ab!', 'got']), text('texts')],
   ...[number('numbers', REAL), number('whole', [...WHOLE, 0.5, 1e10]), number('real', REAL)],
-  ...[number('wide', [-1, 0, 1, 2 ** 53 - 1]), PRICES, flag('flag'), moment('at'), id('owner')],
+  ...[WIDE, PRICES, flag('flag'), moment('at'), id('owner')],
   ...[COLOURS, LEVELS, number('size.width', REAL), text('parts.sku'), number('parts.stock', WHOLE)],
 ];
 
@@ -208,7 +210,7 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
       whole: { field: number('whole', WHOLE), stored: (value) => new Int32(Number(value)) },
       real: { field: number('real', REAL), stored: (value) => new Double(Number(value)) },
       wide: {
-        field: number('wide', [-1, 0, 1, 2 ** 53 - 1]),
+        field: WIDE,
         stored: (value) => Long.fromNumber(Number(value)),
       },
       price: { field: PRICES, stored: asDecimal },

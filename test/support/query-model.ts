@@ -10,9 +10,12 @@ export interface ModelQuery {
 export interface ModelCondition {
   field: ModelField;
   operator: string;
-  /** Values as they are stored in the model. */
-  values: ModelValue[];
+  /** Values as they are stored in the model; in a body, also null. */
+  values: (ModelValue | null)[];
 }
+
+/** The conditions of a query in a body. */
+export type ModelWhere = ModelCondition | { and: ModelWhere[] } | { or: ModelWhere[] } | { not: ModelWhere };
 
 /** A value of a record: timestamps and decimals are numbers, identifiers texts. */
 export type ModelValue = string | number | boolean;
@@ -26,6 +29,8 @@ export interface ModelField {
   pool: readonly ModelValue[];
   /** A value as a URL says it. @default String(value) */
   write?: (value: ModelValue) => string;
+  /** Whether JSON has the values as texts, although they are numbers. */
+  isText?: boolean;
 }
 
 /** The records that a query is answered with, by the rules of the grammar alone. */
@@ -34,12 +39,38 @@ export function selected(records: readonly ModelRecord[], { conditions, sort }: 
   return matching.sort((a, b) => compareBy(sort, a, b));
 }
 
+/** The records that a query in a body is answered with, in the given order. */
+export function selectedWhere(
+  records: readonly ModelRecord[],
+  where: ModelWhere,
+  sort: string[],
+): ModelRecord[] {
+  const matching = records.filter((record) => holdsWhere(record, where));
+  return matching.sort((a, b) => compareBy(sort, a, b));
+}
+
+function holdsWhere(record: ModelRecord, where: ModelWhere): boolean {
+  if ('and' in where) return where.and.every((one) => holdsWhere(record, one));
+  if ('or' in where) return where.or.some((one) => holdsWhere(record, one));
+  return 'not' in where ? !holdsWhere(record, where.not) : holds(record, where);
+}
+
+/** Whether a record, or an entry of a list on the way, has nothing at a path. */
+function lacks(value: unknown, path: readonly string[]): boolean {
+  if (value === undefined || value === null) return true;
+  if (Array.isArray(value)) return value.some((entry) => lacks(entry, path));
+  const [name, ...rest] = path;
+  return name !== undefined && lacks((value as Record<string, unknown>)[name], rest);
+}
+
 function holds(record: ModelRecord, { field, operator, values }: ModelCondition): boolean {
-  const found = valuesAt(record, field.path.split('.'));
+  const path = field.path.split('.');
+  const found = valuesAt(record, path);
   const entries = found.flat().filter((value) => value !== null) as ModelValue[];
   const [value = ''] = values;
   const some = (test: (order: number) => boolean) => entries.some((entry) => test(compare(entry, value)));
-  const isOne = () => entries.some((entry) => values.includes(entry));
+  const isOne = () =>
+    entries.some((entry) => values.includes(entry)) || (values.includes(null) && lacks(record, path));
   const matches = (start: string) =>
     entries.some((entry) => new RegExp(start + literal(String(value)), 'iu').test(String(entry)));
   const results: Record<string, () => boolean> = {
@@ -93,7 +124,9 @@ export function written(
 ): string {
   const filters = conditions.map(({ field, operator, values }, i) => {
     const name = operator === 'eq' && short(i) ? field.path : `${field.path}[${operator}]`;
-    const texts = values.map((value) => (operator === 'exists' ? String(value) : writtenValue(field, value)));
+    const texts = values.map((value) =>
+      operator === 'exists' || value === null ? String(value) : writtenValue(field, value),
+    );
     const isList = operator === 'in' || operator === 'nin';
     return [name, isList ? texts.map((text) => text.replace(/[\\,]/g, '\\$&')).join() : texts[0]];
   });
@@ -104,3 +137,16 @@ export function written(
 }
 
 const writtenValue = ({ write = String }: ModelField, value: ModelValue) => write(value);
+
+/** The member `where` of a query in a body. */
+export function writtenWhere(where: ModelWhere): object {
+  if ('and' in where) return { and: where.and.map(writtenWhere) };
+  if ('or' in where) return { or: where.or.map(writtenWhere) };
+  if ('not' in where) return { not: writtenWhere(where.not) };
+  const { field, operator, values } = where;
+  const isText = field.isText ?? (field.kind === 'timestamp' || field.kind === 'identifier');
+  const operands = values.map((value) =>
+    value === null || operator === 'exists' || !isText ? value : writtenValue(field, value),
+  );
+  return { [field.path]: { [operator]: operator === 'in' || operator === 'nin' ? operands : operands[0] } };
+}

@@ -1,4 +1,11 @@
-import type { ModelCondition, ModelField, ModelQuery, ModelRecord, ModelValue } from './query-model.js';
+import type {
+  ModelCondition,
+  ModelField,
+  ModelQuery,
+  ModelRecord,
+  ModelValue,
+  ModelWhere,
+} from './query-model.js';
 import { asId, IDS, type QueriedResource, REAL } from './queried-resources.js';
 import type { Random } from './random.js';
 
@@ -76,4 +83,22 @@ function madeCondition(random: Random, field: ModelField, records: ModelRecord[]
   if (operator === 'exists') return { field, operator, values: [random.chance(0.5)] };
   const isList = operator === 'in' || operator === 'nin';
   return { field, operator, values: random.draw(pool, isList ? 1 + random.below(6) : 1) };
+}
+
+/** The conditions of a query in a body, with so many levels at most. */
+export function madeWhere(
+  random: Random,
+  filters: ModelField[],
+  records: ModelRecord[],
+  levels = 4,
+): ModelWhere {
+  const inner = () => madeWhere(random, filters, records, levels - 1);
+  const kind = levels === 0 ? 0 : random.below(6);
+  if (kind === 1) return { not: inner() };
+  if (kind === 2) return { and: random.list(1, 3, inner) };
+  if (kind === 3) return { or: random.list(1, 4, inner) };
+  const condition = madeCondition(random, random.pick(filters), records);
+  const takesNull = ['eq', 'ne', 'in', 'nin'].includes(condition.operator);
+  if (takesNull && random.chance(0.2)) condition.values[0] = null;
+  return condition;
 }

@@ -170,4 +170,27 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       }
     },
   );
+
+  // An own route in the place of the list has no queries in bodies.
+  const listed = cells.filter(
+    ({ platform: at, action, place }) =>
+      at === platform && action === 'list' && place !== 'CrudAction · override',
+  );
+  describe.each(listed)('$place: queries in bodies', ({ resource }) => {
+    it.each([
+      ['QUERY', ''],
+      ['POST', '/query'],
+    ])('%s is isolated as the list is', async (method, below) => {
+      await seed(resource);
+      const ask = (token: string | undefined, body: object) =>
+        sendUnchecked(method, `/${resource.options.name}${below}`, { token, body });
+      expect((await ask(undefined, {})).status).toBe(401);
+      expect((await ask(tokenOf(undefined, { sub: 'nobody' }), {})).status).toBe(403);
+      for (const body of [{}, { limit: 50 }, { archived: 'include' }]) {
+        const { text, body: answered } = await ask(globex, body);
+        expect(text).not.toMatch(/of acme|__v|known to the house/);
+        expect(sizeOf(answered)).toBe('archived' in body ? 2 : 1);
+      }
+    });
+  });
 });

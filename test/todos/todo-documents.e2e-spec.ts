@@ -40,10 +40,11 @@ it('the document describes both forms of the todo API alike, except for features
     '/todos': { get: list, ...todos },
     '/todos/count': count,
     '/todos/bulk': bulk,
+    '/todos/query': query,
     '/todos/import': lines,
     ...paths
   } = generated.paths as Paths;
-  expect([count, bulk, lines]).not.toContain(undefined);
+  expect([count, bulk, query, lines]).not.toContain(undefined);
   const { '/todos': { get: ownList, ...ownTodos } = {}, ...ownPaths } = handwritten.paths as Paths;
   expect(ownPaths).toEqual(paths);
   expect(ownTodos).toEqual(todos);

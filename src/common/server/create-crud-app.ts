@@ -103,7 +103,7 @@ async function configureApp(
   if (settings.corsOrigins.length > 0) {
     await app.register(fastifyCors, {
       origin: settings.corsOrigins,
-      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      methods: ['GET', 'HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: [
         ...['ETag', 'Idempotency-Replayed', 'Link', 'Location', 'Preference-Applied', 'Retry-After'],
         ...['WWW-Authenticate', 'X-Request-Id'],

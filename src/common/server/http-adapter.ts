@@ -78,8 +78,9 @@ export function createHttpAdapter({
     done(fault === undefined ? undefined : new MalformedRequestError(fault));
   });
   // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
-  fastify.addHook('preParsing', (request, _reply, _payload, done) => {
-    done(request.is404 ? adapter.knownPaths.errorOf(request) : undefined);
+  fastify.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.is404) adapter.knownPaths.answer(request, reply, done);
+    else done();
   });
   boundConnections(fastify.server, maxConnections);
   boundQueuedResponses(fastify.server);

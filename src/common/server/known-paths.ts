@@ -1,4 +1,4 @@
-import type { FastifyInstance, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import findMyWay from 'find-my-way';
 import { type DomainError, MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
 import type { RequestLine } from '../platform/index.js';
@@ -49,10 +49,17 @@ export class KnownPaths {
         exposeHeadRoute: false,
         config: { refuses: true },
         // A route's own hook runs after the global ones of its kind, and before the body is read.
-        onRequest: (request, _reply, done) => done(this.errorOf(request)),
+        onRequest: (request, reply, done) => this.answer(request, reply, done),
         handler: () => undefined,
       });
     }
+  }
+
+  /** Answers a request that has no route: OPTIONS with what the path can do, anything else with an error. */
+  answer(request: FastifyRequest, reply: FastifyReply, done: (error: Error) => void): void {
+    const methods = request.method === 'OPTIONS' && this.methodsOf(request);
+    if (methods) void reply.status(204).headers(optionsOf(methods)).send();
+    else done(this.errorOf(request));
   }
 
   /** The error of a path that has no route. */
@@ -62,14 +69,18 @@ export class KnownPaths {
 
   /** The error of a request whose method or path has no route. */
   errorOf(request: RequestLine): DomainError {
-    const found = this.router.find('GET', pathOf(request));
-    // Nest serves no route with an empty parameter: /todos/ is not a todo.
-    if (!found || Object.values(found.params).includes('')) return this.notFound();
-    const { methods } = found.store as KnownPath;
+    const methods = this.methodsOf(request);
     // A path may have the method in another version.
-    return methods.has(request.method)
+    return !methods || methods.has(request.method)
       ? this.notFound()
       : new MethodNotAllowedError(request.method, [...methods].sort());
+  }
+
+  private methodsOf(request: RequestLine): ReadonlySet<string> | undefined {
+    const found = this.router.find('GET', pathOf(request));
+    // Nest serves no route with an empty parameter: /todos/ is not a todo.
+    if (!found || Object.values(found.params).includes('')) return undefined;
+    return (found.store as KnownPath).methods;
   }
 
   private add(pattern: string, methods: string[]): void {
@@ -83,4 +94,12 @@ export class KnownPaths {
     }
     for (const method of methods) path.methods.add(method);
   }
+}
+
+/** Headers that say what a path can do (RFC 9110, section 9.3.7; RFC 10008, section 3). */
+function optionsOf(methods: ReadonlySet<string>): Record<string, string> {
+  return {
+    Allow: [...new Set([...methods, 'OPTIONS'])].sort().join(', '),
+    ...(methods.has('QUERY') && { 'Accept-Query': '"application/json"' }),
+  };
 }

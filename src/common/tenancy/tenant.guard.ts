@@ -16,7 +16,6 @@ import {
 } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
-import { queryOf } from '../http/index.js';
 import { contextOf, type HttpRequest, rawOf } from '../platform/index.js';
 import {
   ANONYMOUS,
@@ -119,17 +118,14 @@ export const ISOLATION = 'tenancy:isolation';
 /** Metadata key of the resolver for the requests that a controller's handlers carry. */
 const CARRIED_ISOLATION = 'tenancy:carried-isolation';
 
-/** Query parameters of a request, as sent. */
-export type RequestQuery = Readonly<Record<string, unknown>>;
-
 /**
  * Returns the fields that scope a request, by the name of its handler, the controller of the handler, and the
- * query, which may ask for more than everybody sees.
+ * request itself, which may ask for more than everybody sees.
  */
 export type IsolationResolver = (
   handler: string,
   controller: Type<object>,
-  query: () => RequestQuery,
+  request: HttpRequest,
 ) => IsolationFields;
 
 /** Returns the fields that scope each kind of request that a handler carries. */
@@ -149,8 +145,7 @@ export function isolationOf(context: ExecutionContext): IsolationFields {
   const controller = context.getClass();
   const resolver = Reflect.getMetadata(ISOLATION, controller) as IsolationResolver | undefined;
   if (!resolver) throw new Error(`${controller.name} is not @Isolated.`);
-  const request = context.switchToHttp().getRequest<HttpRequest>();
-  return resolver(handlerName(context), controller, () => queryOf(request));
+  return resolver(handlerName(context), controller, context.switchToHttp().getRequest<HttpRequest>());
 }
 
 /** The fields that scope each kind of request that this one carries; empty if it carries none. */

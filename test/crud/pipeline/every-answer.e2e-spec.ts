@@ -18,7 +18,9 @@ describe('every answer', () => {
     const asked = await preflight('https://a.example.com');
     expect(asked.status).toBe(204);
     expect(asked.headers.get('access-control-allow-origin')).toBe('https://a.example.com');
-    expect(asked.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE');
+    expect(asked.headers.get('access-control-allow-methods')).toBe(
+      'GET, HEAD, QUERY, POST, PUT, PATCH, DELETE',
+    );
     const got = await app.get('/todos', { headers: { Origin: 'https://a.example.com' } });
     expect(got.headers.get('access-control-allow-origin')).toBe('https://a.example.com');
     expect(got.headers.get('access-control-expose-headers')).toContain('ETag');

@@ -1,6 +1,13 @@
-import { type ModelQuery, type ModelRecord, selected, written } from '../../support/query-model.js';
+import {
+  type ModelQuery,
+  type ModelRecord,
+  selected,
+  selectedWhere,
+  written,
+  writtenWhere,
+} from '../../support/query-model.js';
 import { QUERIED_RESOURCES } from '../../support/queried-resources.js';
-import { madeQuery, madeRecord } from '../../support/random-queries.js';
+import { madeQuery, madeRecord, madeWhere } from '../../support/random-queries.js';
 import { walkBack, walkForward } from '../../support/walks.js';
 import { Random } from '../../support/random.js';
 import { useApp } from '../../support/test-app.js';
@@ -65,6 +72,34 @@ describe.each(QUERIED_RESOURCES)(
         );
         const counted = await app.get(`${path}/count?${filter}`);
         expect({ url, body: counted.body }).toEqual({ url, body: { count: expected.length } });
+      }
+    }, 600_000);
+
+    it('in bodies return the records that the tree of conditions selects', async () => {
+      for (let i = 0; i < QUERIES; i++) {
+        const where = madeWhere(random, resource.filters, records);
+        const sort = random.pick(resource.orders);
+        const expected = selectedWhere([...records], where, sort).map(({ _id }) => _id);
+        const body = {
+          where: writtenWhere(where),
+          sort,
+          ...(i % 3 === 0 && { limit: 1 + random.below(30) }),
+        };
+        const text = JSON.stringify(body);
+        const response = await app.request(i % 2 ? 'QUERY' : 'POST', i % 2 ? path : `${path}/query`, {
+          body,
+        });
+        const { results = response.body, count = expected.length } = response.body as {
+          results?: ModelRecord[];
+          count?: number;
+        };
+        const ids = (results as unknown as ModelRecord[] | undefined)?.map(({ _id }) => _id);
+        expect({ text, status: response.status, ids, count }).toEqual({
+          text,
+          status: 200,
+          ids: expected.slice(0, body.limit || expected.length),
+          count: expected.length,
+        });
       }
     }, 600_000);
   },

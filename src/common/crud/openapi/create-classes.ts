@@ -3,6 +3,7 @@ import { type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { outputClassOf } from '../definition/output.js';
 import { onceFieldsOf } from '../routes/routes.js';
+import { whereClass } from './query-body.js';
 import { fieldSchema, ID_SCHEMA, recordSchema, viewSchema } from './record-schema.js';
 import { anyOf, CreatedResult, partOf, refTo, schemaClass } from './schema-class.js';
 
@@ -16,6 +17,8 @@ export interface CrudClasses {
   /** A record with only the requested `fields`; undefined if no field of a record is required anyway. */
   readonly part?: Type<object>;
   readonly page: Type<object>;
+  /** The conditions of a query in a body. */
+  readonly where: Type<object>;
   /** The response to a create: the identifier, or the whole record. */
   readonly created: readonly Type<object>[];
 }
@@ -33,6 +36,7 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
     ...(part && { part }),
     read,
     page: schemaClass(`${label}Page`, pageSchema(part ? [read, part] : [read], list.maxLimit)),
+    where: whereClass(definition),
     created: createdClasses(record, definition),
   };
 }

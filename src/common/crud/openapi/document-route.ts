@@ -1,5 +1,5 @@
 import { RequestMethod, type Type } from '@nestjs/common';
-import type { ParameterObject, SecurityRequirementObject } from '@nestjs/swagger';
+import { ApiExcludeEndpoint, type ParameterObject, type SecurityRequirementObject } from '@nestjs/swagger';
 import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
@@ -27,8 +27,12 @@ import {
   PREFER,
   readParameters,
 } from './parameters.js';
+import { queryBody } from './query-body.js';
 import { bulkOperation, importOperation, NOT_MODIFIED, REPLAYED_HEADER, successOf } from './responses.js';
 import { documentedClass, refTo } from './schema-class.js';
+
+/** The methods that OpenAPI 3.0 and 3.1 have. */
+const DOCUMENTED: readonly string[] = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH', 'TRACE'];
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
@@ -37,6 +41,8 @@ export function documentRoute(
   classes: CrudClasses,
 ): MethodDecorator[] {
   const { definition } = resource;
+  // OpenAPI before 3.2 has no such operation.
+  if (!DOCUMENTED.includes(RequestMethod[route.method])) return [ApiExcludeEndpoint()];
   const isolation = isolationOfHandler(resource, route.handler);
   return [
     documented({
@@ -50,7 +56,7 @@ export function documentRoute(
       security: [...securityOfArchive(route, definition), ...securityOf(definition, isolation)],
       ...(route.handler === 'get' && { responses: NOT_MODIFIED }),
     }),
-    documented(bodyOf(route, classes)),
+    documented(bodyOf(route, definition, classes)),
     documented(answerOf(route, resource, classes)),
     ApiProblemsOf(
       { label: definition.label, contentTypes: contentTypesOf(route) },
@@ -102,6 +108,7 @@ function pathParameters(route: Route, { path, label, parent }: CrudDefinition): 
 
 function queryParameters(route: Route, definition: CrudDefinition): ParameterObject[] {
   const archived = takesArchived(route, definition) ? [ARCHIVED_QUERY] : [];
+  if (route.body === 'query') return [];
   if (route.reads) return [...readParameters(route.reads, definition), ...archived];
   const others = route.query.filter((name) => archived.length === 0 || name !== ARCHIVED_PARAMETER);
   return [...others.map((name) => inQuery(name, undefined, { type: 'string' })), ...archived];
@@ -120,8 +127,8 @@ function headerParameters(route: Route, definition: CrudDefinition): ParameterOb
  * Whether a route takes an `Idempotency-Key`. A stream is too long to compare with that of an earlier
  * request.
  */
-function takesKey({ body, method }: Route): boolean {
-  return method === RequestMethod.POST && body !== 'lines';
+function takesKey({ body, method, reads }: Route): boolean {
+  return method === RequestMethod.POST && body !== 'lines' && !reads;
 }
 
 /** Whether a route changes the record that its path names and answers with it, so that `If-Match` is of use. */
@@ -135,7 +142,8 @@ function mayLackValue(fields: IsolationFields): boolean {
   return Object.values(fields).some(({ param }) => param === undefined);
 }
 
-function bodyOf({ body }: Route, classes: CrudClasses): Operation {
+function bodyOf({ body }: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
+  if (body === 'query') return { body: queryBody(definition, classes.where), models: [classes.where] };
   if (body === 'create') return { body: createBody(classes.create), models: [classes.create] };
   if (body === 'update') return { body: updateBody(classes.update), models: [classes.update] };
   if (!isClass(body)) return {};
@@ -184,7 +192,7 @@ function problemsOf(
   const { archive, path, schema, parent } = definition;
   const readsBody = body !== undefined || ignoresBody(route);
   const isRestore = answer === 'restore';
-  const isWrite = (body !== undefined && !isBatch(route)) || isRestore;
+  const isWrite = (body !== undefined && !isBatch(route) && !route.reads) || isRestore;
   const mayConflict =
     (body === 'update' && dependsOnRecord(definition)) ||
     ((isRestore || answer === 'archive') && hasUpdateHook(definition)) ||

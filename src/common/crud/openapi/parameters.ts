@@ -104,15 +104,25 @@ const commas = { style: 'form', explode: false } as const;
 export function fieldsParameter(names: readonly string[]): ParameterObject {
   return inQuery(
     'fields',
-    'Names of the fields to show, separated by commas; `_id` always comes. Without it, all.',
+    'Names of the fields to show; `_id` always comes. Without it, all.',
     { type: 'array', minItems: 1, items: { type: 'string', enum: [...names] } },
     commas,
   );
 }
 
-/** Every parameter of a typed query. */
+/** Every parameter of a typed query, without `archived`. */
 export function readParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
-  const { archive, expandable, list, query, shownFields } = definition;
+  const { archive, query } = definition;
+  const filters = [...filtersOf(kind, query).values()];
+  return [
+    ...otherParameters(kind, definition),
+    ...filters.flatMap((field) => filterParameters(field, archive?.field)),
+  ];
+}
+
+/** Those that are not filters. */
+export function otherParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
+  const { expandable, list, query, shownFields } = definition;
   const known = parametersOf(kind, definition);
   return [
     ...(known.includes('offset') ? pagingParameters(list) : []),
@@ -120,7 +130,6 @@ export function readParameters(kind: ReadKind, definition: CrudDefinition): Para
     ...(known.includes('sort') ? [sortParameter([...query.orders.keys()])] : []),
     ...(known.includes('fields') ? [fieldsParameter(shownFields)] : []),
     ...(query.search && known.includes('q') ? [searchParameter(query.search.fields)] : []),
-    ...[...filtersOf(kind, query).values()].flatMap((field) => filterParameters(field, archive?.field)),
     ...(known.includes('expand') ? [expandParameter([...expandable.keys()])] : []),
   ];
 }
@@ -205,7 +214,7 @@ function descriptionOf({ path, kind, isList, example }: FilterField): string {
 /** Operators that best show the possibilities beyond a plain value. */
 const PREFERRED: readonly string[] = ['contains', 'gte', 'in'] satisfies Operator[];
 
-function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
+export function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
   return { ...(OPERANDS[operator] ?? schema), description: MEANINGS[operator] };
 }
 

@@ -60,9 +60,12 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   },
   list: async (result, context) => {
     const type = listType(context);
+    const { reply, request, route } = context;
+    // RFC 10008, section 3
+    if (route?.reads) reply.header('Accept-Query', '"application/json"');
     if (!(result instanceof Page)) return stream(result, context, type);
-    const { reply, request } = context;
-    const links = result.links(pathOf(request), queryOf(request));
+    // A URL cannot say what a body does.
+    const links = route?.body === 'query' ? '' : result.links(pathOf(request), queryOf(request));
     if (links !== '') reply.header('Link', links);
     const { count, cursors = { next: null, prev: null } } = result;
     const records = shownOf(result, context);

@@ -13,6 +13,7 @@ import {
 import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
 import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import { ProblemFilter } from '../../errors/index.js';
+import { queryOf } from '../../http/index.js';
 import { CurrentScope, IsolatedBy, type TenantScope } from '../../tenancy/index.js';
 import { carryOutBulk } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
@@ -127,9 +128,11 @@ export function CrudController<
   @UseFilters(ResourceFilter)
   @UseInterceptors(CrudInterceptor)
   @IsolatedBy(
-    (handler, controller, query) => {
-      const { archivedIsolation, isolation } = planOf(controller, handler);
-      return archivedIsolation !== isolation && asksForArchived(query()) ? archivedIsolation : isolation;
+    (handler, controller, request) => {
+      const { archivedIsolation, isolation, route } = planOf(controller, handler);
+      if (archivedIsolation === isolation) return isolation;
+      const query = route?.body === 'query' ? Object(request.body) : queryOf(request);
+      return asksForArchived(query) ? archivedIsolation : isolation;
     },
     (handler, controller) => planOf(controller, handler).items,
   )

@@ -29,6 +29,7 @@ import { readEntityTags } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../definition/archive.js';
 import type { ListQuery } from '../query/list-query.js';
+import { readBodyQuery } from '../query/read-body.js';
 import { isPageQuery, readQuery } from '../query/read-query.js';
 import { CrudRegistry, type CrudResource } from '../service/crud-resource.js';
 import { Expansion, isReadable } from '../service/readable-records.js';
@@ -87,8 +88,10 @@ export class CrudInterceptor extends IdempotencyInterceptor {
       guardCheck.isPassed = true;
       return of(undefined);
     }
-    const handle = () => from(this.carryOut(callOf(context), next));
-    return request.headers['idempotency-key'] === undefined ? handle() : super.intercept(context, { handle });
+    const call = callOf(context);
+    const handle = () => from(this.carryOut(call, next));
+    const isKeyed = request.headers['idempotency-key'] !== undefined && !call.route?.reads;
+    return isKeyed ? super.intercept(context, { handle }) : handle();
   }
 
   /** Reads the request strictly, runs its handler, and returns the answer. */
@@ -154,7 +157,8 @@ async function read({ definition, readBody, request, route, scope }: Call): Prom
   }
   const tags = readEntityTags('If-Match', request.headers['if-match']);
   if (tags && params.id !== undefined) context.precondition = { id: params.id, tags };
-  if (route?.reads) context.query = readQuery(route.reads, queryOf(request), definition);
+  if (route?.body === 'query') context.query = readBodyQuery(request.body, definition);
+  else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), definition);
   else if (route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
   if (readBody) request.body = await readBody(request.body);

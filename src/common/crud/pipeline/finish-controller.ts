@@ -11,8 +11,10 @@ import {
   HOST_METADATA,
   HTTP_CODE_METADATA,
   INTERCEPTORS_METADATA,
+  METHOD_METADATA,
   PARAMTYPES_METADATA,
   PATH_METADATA,
+  ROUTE_ARGS_METADATA,
   SCOPE_OPTIONS_METADATA,
   SELF_DECLARED_DEPS_METADATA,
   VERSION_METADATA,
@@ -31,6 +33,7 @@ import { HANDLERS } from '../options/option-names.js';
 import {
   GENERATED_ROUTES,
   generatedRoutesOf,
+  handlerOf,
   hasGenerated,
   isBatch,
   isolationOfHandler,
@@ -60,13 +63,14 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   }
   const replaced = new Set(own.map(({ route }) => route.handler));
   const generated = generatedRoutesOf(definition)
-    .filter(({ handler }) => !replaced.has(handler))
+    .filter(({ handler }) => !replaced.has(handlerOf(handler)))
     .map((route) => ({ ...route, isUnseen: isUnseen(controller, route, definition) }));
   const routes = [...generated, ...own.map(({ route }) => route)];
   for (const { handler, body } of own.map(({ route }) => route)) {
     if (typeof body === 'function') checkBodyClass(body, `the body of ${controller.name}.${handler}`, fail);
   }
   checkTwins(controller, routes, fail);
+  for (const { handler, body } of routes) if (body === 'query') repeatList(controller, handler, fail);
   keepRoutes(controller, routes);
   const classes = createClasses(definition);
   // Found before the generator's own decorators are on the methods.
@@ -74,12 +78,12 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   for (const declared of routes) {
     // An override may set another status with @HttpCode.
     const route = { ...declared, status: statusOf(controller, declared) };
-    const { guards = [], decorators = [] } = definition.routes[route.handler as CrudHandler] ?? {};
+    const { guards = [], decorators = [] } = definition.routes[handlerOf(route.handler)] ?? {};
     decorate(controller, route.handler, decorators);
     inherit(controller, route.handler, [
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
-      route.reads ? ReadsQuery() : TakesQuery(...route.query),
+      route.reads && route.body !== 'query' ? ReadsQuery() : TakesQuery(...route.query),
       RouteConfig({
         isStrict: true,
         ...(isBatch(route) && { carriedBody: route.body as CarriedBody }),
@@ -195,13 +199,34 @@ function inherit(controller: Type<object>, name: string, decorators: readonly Me
 /** The method of the class itself. In place of an inherited one, a proxy of it, which has metadata of its own. */
 function ownMethod(controller: Type<object>, name: string): object {
   const prototype = controller.prototype as Methods;
-  const method = prototype[name] as (...args: unknown[]) => unknown;
-  if (Object.hasOwn(prototype, name)) return method;
-  const own = new Proxy(method, {});
+  const method = prototype[name] as object;
+  if (!Object.hasOwn(prototype, name)) Object.defineProperty(prototype, name, repeated(method));
+  return prototype[name] as object;
+}
+
+/** A method that does the same, with the same metadata, which can be changed by itself. */
+function repeated(method: object): PropertyDescriptor {
+  const value = new Proxy(method, {});
   for (const key of Reflect.getMetadataKeys(method))
-    Reflect.defineMetadata(key, Reflect.getMetadata(key, method), own);
-  Object.defineProperty(prototype, name, { value: own, writable: true, configurable: true });
-  return own;
+    Reflect.defineMetadata(key, Reflect.getMetadata(key, method), value);
+  return { value, writable: true, configurable: true };
+}
+
+/** Makes a handler that is the list by another name, with all decorators that are on the list. */
+function repeatList(controller: Type<object>, name: string, fail: Fail): void {
+  const prototype = controller.prototype as Methods;
+  if (name in prototype)
+    fail(`${controller.name} has a method "${name}", which is that of a route. Rename it.`);
+  const method = repeated(prototype.list as object);
+  Object.defineProperty(prototype, name, method);
+  for (const key of Reflect.getMetadataKeys(method.value as object) as unknown[]) {
+    const isOfList = key === PATH_METADATA || key === METHOD_METADATA || String(key).startsWith('swagger/');
+    if (isOfList) Reflect.deleteMetadata(key, method.value as object);
+  }
+  const types = Reflect.getMetadata(PARAMTYPES_METADATA, prototype, 'list') as unknown;
+  Reflect.defineMetadata(PARAMTYPES_METADATA, types, prototype, name);
+  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, 'list') as unknown;
+  Reflect.defineMetadata(ROUTE_ARGS_METADATA, parameters, controller, name);
 }
 
 function merged(given: unknown, own: unknown): unknown {

@@ -124,8 +124,8 @@ function bodyReader({ createReader, updateReader }: CrudDefinition, route: Route
   if (kind === undefined) return undefined;
   if (kind === 'create') return async (body) => markChecked(await createReader.read(body), createReader);
   if (kind === 'update') return async (body) => markChecked(await updateReader.readPatch(body), updateReader);
+  if (kind === 'lines' || kind === 'query') return (body) => body as object;
   if (kind === 'operations') return readOperations;
-  if (kind === 'lines') return (body) => body as object;
   let reader: InputReader<object> | undefined;
   return (body) => (reader ??= new InputReader(kind)).read(body);
 }

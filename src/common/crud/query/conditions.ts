@@ -10,6 +10,7 @@ import {
   MAX_VALUES,
   type Operator,
   OPERATORS,
+  type Where,
 } from './list-query.js';
 
 type Filters = ReadonlyMap<string, FilterField>;
@@ -92,8 +93,8 @@ function valuesOf(field: FilterField, operator: Operator, text: string): readonl
   return errorMessages.wrongParameter(name, isList ? `a list of values, each ${field.shape}` : field.shape);
 }
 
-/** Checks the cheap bound first, so that a text that can only be too long is not counted. */
-function isTooLong(text: string): boolean {
+/** Whether a text is too long to look for. The cheap bound comes first, so that most such texts are not counted. */
+export function isTooLong(text: string): boolean {
   return text.length > 2 * MAX_TEXT || [...text].length > MAX_TEXT;
 }
 
@@ -113,7 +114,15 @@ export function predicatesOf({ conditions = [], search }: ListQuery): StoreFilte
   return [...asked, ...(search ? searchPredicates(search) : [])];
 }
 
-function predicateOf({ field: { path, within }, operator, values }: Condition): StoreFilter {
+function predicateOf(where: Where): StoreFilter {
+  if ('not' in where) return { $nor: [predicateOf(where.not)] };
+  if ('or' in where) return { $or: where.or.map(predicateOf) };
+  // The store takes no empty list.
+  if ('and' in where) return where.and.length === 0 ? {} : { $and: where.and.map(predicateOf) };
+  return conditionPredicate(where);
+}
+
+function conditionPredicate({ field: { path, within }, operator, values }: Condition): StoreFilter {
   const [value] = values;
   if (operator !== 'exists') return { [path]: MATCHERS[operator](value, values) };
   if (within === undefined) return { [path]: value ? { $ne: null } : { $eq: null } };
@@ -141,7 +150,7 @@ const MATCHERS: Readonly<Record<Exclude<Operator, 'exists'>, Matcher>> = {
 };
 
 /** Maximum length of a text to look for inside another one. Unit: characters (Unicode code points). */
-const MAX_TEXT = 1_000;
+export const MAX_TEXT = 1_000;
 
 /** Letters with case are in the first two planes of Unicode. */
 const LAST_CASED = 0x1_ffff;

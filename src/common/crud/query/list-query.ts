@@ -25,6 +25,18 @@ export const MAX_CONDITIONS = 20;
 /** Maximum number of values of `in` and `nin`. */
 export const MAX_VALUES = 100;
 
+/** Bounds of the conditions in the body of a query. */
+export const BODY_LIMITS = {
+  /** Maximum number of conditions. */
+  conditions: 50,
+  /** Maximum number of values of `in` and `nin`. */
+  values: 500,
+  /** Maximum number of entries of an `and` or `or`. */
+  entries: 20,
+  /** Maximum number of `and`, `or` and `not` inside each other. */
+  levels: 5,
+} as const;
+
 /** The kind of a read: a list, its count, or one record. */
 export type ReadKind = 'list' | 'count' | 'get';
 
@@ -35,6 +47,13 @@ export interface Condition {
   /** The value, or the values of `in` and `nin`; for `exists`, whether the field must exist. */
   readonly values: readonly unknown[];
 }
+
+/** A tree of conditions. `not` is the complement: a record matches either it or what it holds. */
+export type Where =
+  | Condition
+  | { readonly and: readonly Where[] }
+  | { readonly or: readonly Where[] }
+  | { readonly not: Where };
 
 /** How each record is shown. */
 export interface ReadQuery {
@@ -63,7 +82,7 @@ export type CountMode = (typeof COUNT_MODES)[number];
 /** The records of a resource to read, and their order. */
 export interface ListQuery extends ReadQuery {
   /** All of them must be true. @default none */
-  readonly conditions?: readonly Condition[];
+  readonly conditions?: readonly Where[];
   /** Words and phrases that must occur. @default none */
   readonly search?: Search;
   /** @default newest first */
@@ -78,6 +97,8 @@ export interface ListQuery extends ReadQuery {
   readonly count?: CountMode;
   /** Maximum number of records of the page. If omitted, every record is read. Unit: records. */
   readonly limit?: number;
+  /** Whether the query was sent in a body. Its cursors belong to such queries only. @default false */
+  readonly isBody?: boolean;
 }
 
 /** One page of a list. */

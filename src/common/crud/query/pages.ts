@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { mongo, type Schema, type SchemaType, Types } from 'mongoose';
 import type { InstallationKey } from '../../database/index.js';
-import { errorMessages, ValidationError } from '../../errors/index.js';
+import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
 import type { QueryParameters } from '../../http/index.js';
 import type { Order, SortKey } from '../definition/query-definition.js';
 import type { Stored } from '../options/records.js';
@@ -23,6 +23,8 @@ interface CursorList {
   readonly order: Order;
   /** The scope and the conditions. */
   readonly filter: StoreFilter;
+  /** Whether the query was sent in a body. */
+  readonly isBody: boolean;
 }
 
 /** Content of a cursor, as BSON, which preserves the type and exact value of each member. */
@@ -43,9 +45,11 @@ export class Cursors {
 
   constructor(
     private readonly key: InstallationKey,
-    { resource, order, filter }: CursorList,
+    private readonly list: CursorList,
   ) {
-    this.binding = Buffer.from(JSON.stringify([resource, order.text, canonical(filter)]));
+    const { resource, order, filter, isBody } = list;
+    const parts = [resource, order.text, canonical(filter), ...(isBody ? ['body'] : [])];
+    this.binding = Buffer.from(JSON.stringify(parts));
   }
 
   async write({ values, id, inclusive }: Position): Promise<string> {
@@ -65,7 +69,10 @@ export class Cursors {
     // Decoding skips characters that are not in the alphabet.
     const isWhole = bytes.length > HEAD_BYTES && bytes.toString('base64url') === text;
     const payload = isWhole ? await this.open(bytes) : undefined;
-    if (!payload) throw new ValidationError([{ parameter, detail: errorMessages.foreignCursor(parameter) }]);
+    if (!payload) {
+      const where = this.list.isBody ? { pointer: toPointer([parameter]) } : { parameter };
+      throw new ValidationError([{ ...where, detail: errorMessages.foreignCursor(parameter) }]);
+    }
     const { at, id, in: inclusive = false } = deserialize(payload) as Payload;
     return { values: at, id, inclusive };
   }

@@ -40,9 +40,8 @@ export function readQuery(
   raw: Readonly<Record<string, unknown>>,
   definition: CrudDefinition,
 ): ListQuery {
-  const isLive = !asksForArchived(raw);
-  const { orders } = isLive ? definition.query.live : definition.query;
-  const filters = filtersOf(kind, isLive ? definition.query.live : definition.query);
+  const { query } = definition;
+  const filters = filtersOf(kind, asksForArchived(raw) ? query : query.live);
   const known = parametersOf(kind, definition);
   const violations: Violation[] = [];
   const given = Object.entries(raw).filter(([name, value]) => {
@@ -55,8 +54,26 @@ export function readQuery(
     }
     return isKnown && typeof value === 'string';
   }) as [string, string][];
-  const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
   const conditions = readConditions(filters, given, violations);
+  const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
+  const read = readParameters(kind, text, definition, violations);
+  const [first, ...others] = violations;
+  if (first) throw new ValidationError([first, ...others]);
+  return { ...read, ...(conditions.length > 0 && { conditions }) };
+}
+
+/**
+ * Reads the parameters other than filters.
+ *
+ * @param violations receives an entry for each that is invalid
+ */
+export function readParameters(
+  kind: ReadKind,
+  text: Readonly<Record<string, string>>,
+  definition: CrudDefinition,
+  violations: Violation[],
+): ListQuery {
+  const { orders } = asksForArchived(text) ? definition.query : definition.query.live;
   const search = text.q === undefined ? undefined : readSearch(text.q, definition.query.search, violations);
   const archived = readArchived(text.archived, violations);
   const expand = readExpand(text.expand, definition, violations);
@@ -68,10 +85,7 @@ export function readQuery(
     violations.push({ parameter: 'sort', detail: errorMessages.unknownOrder(text.sort, allowed) });
   }
   const page = kind === 'list' ? readPage(text, definition.list, violations) : undefined;
-  const [first, ...others] = violations;
-  if (first) throw new ValidationError([first, ...others]);
   return {
-    ...(conditions.length > 0 && { conditions }),
     ...(archived && { archived }),
     ...(search && { search }),
     ...(fields && { fields: [...new Set([...fields, ...expanded])] }),

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
 import type { CarriedBody } from '../../http/index.js';
@@ -10,9 +11,9 @@ import { HANDLERS } from '../options/option-names.js';
 import type { ReadKind } from '../query/list-query.js';
 
 /**
- * How the body of a route is read: as a create, a merge patch, operations or lines of them, or another class.
+ * How the body of a route is read: as a create, a merge patch, a query, operations or lines of them, or another class.
  */
-export type BodyKind = 'create' | 'update' | CarriedBody | Type<object>;
+export type BodyKind = 'create' | 'update' | 'query' | CarriedBody | Type<object>;
 
 /** How the result of a handler becomes a response; see `http/answers.ts`. */
 export type AnswerKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
@@ -180,6 +181,29 @@ export const BATCH_ROUTES: Readonly<Record<CrudBatchHandler, Omit<Route, 'handle
   },
 };
 
+/** Name of the HTTP method QUERY (RFC 10008); undefined where Node or Nest does not know it yet. */
+const QUERY = METHODS.includes('QUERY')
+  ? (RequestMethod as Partial<Record<'QUERY', RequestMethod>>).QUERY
+  : undefined;
+
+/** The routes that list the records which the body of the request describes, by the names of their handlers. */
+const BODY_QUERIES = {
+  ...(QUERY !== undefined && { listByQuery: { method: QUERY, path: '' } }),
+  listByPost: { method: RequestMethod.POST, path: 'query' },
+};
+
+/** The list, for queries in bodies. */
+const BODY_LIST = {
+  ...GENERATED_ROUTES.list,
+  body: 'query',
+  summary: ({ name }: CrudDefinition) => `List ${name} by a query in the body`,
+} as const;
+
+/** The generated handler that a handler stands for: a query in a body is a list. */
+export function handlerOf(handler: string): CrudHandler {
+  return (handler in BODY_QUERIES ? 'list' : handler) as CrudHandler;
+}
+
 /** The kinds of items that each batch may have. */
 const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
   bulk: ['create', 'update', 'del'],
@@ -189,15 +213,17 @@ const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
 /** The generated routes of a resource, without the disabled ones and with the resource's changes. */
 export function generatedRoutesOf(definition: CrudDefinition): Route[] {
   const handlers = HANDLERS.filter((handler) => hasGenerated(definition, handler));
-  const routes = [
+  const bodyQueries = Object.entries(hasGenerated(definition, 'list') ? BODY_QUERIES : {});
+  const routes: Route[] = [
     ...handlers.map((handler) => ({ ...withArchive(GENERATED_ROUTES[handler], definition), handler })),
+    ...bodyQueries.map(([handler, at]) => ({ ...BODY_LIST, ...at, handler })),
     ...definition.batches.map((handler) => ({ ...BATCH_ROUTES[handler], handler })),
   ];
   return routes.map((route): Route => {
-    const { summary, response, unkept } = definition.routes[route.handler] ?? {};
+    const { summary, response, unkept } = definition.routes[handlerOf(route.handler)] ?? {};
     return {
       ...route,
-      errors: [...new Set([...route.errors, ...errorsOf(definition, route.handler)])],
+      errors: [...new Set([...route.errors, ...errorsOf(definition, handlerOf(route.handler))])],
       unkept,
       ...(summary !== undefined && { summary: () => summary }),
       ...(response && { response, answer: 'own' as const }),
@@ -214,7 +240,8 @@ const GUARDED_BY: Readonly<Partial<Record<string, readonly (ItemKind | 'get')[]>
 
 /** The routes for one record whose guards guard a generated route, too. */
 export function guardedBy({ routes }: CrudDefinition, handler: string): readonly (ItemKind | 'get')[] {
-  return routes[handler as CrudHandler]?.guards === undefined ? (GUARDED_BY[handler] ?? []) : [];
+  const name = handlerOf(handler);
+  return routes[name]?.guards === undefined ? (GUARDED_BY[name] ?? []) : [];
 }
 
 function errorsOf(definition: CrudDefinition, handler: CrudHandler | CrudBatchHandler) {

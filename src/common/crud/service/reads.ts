@@ -143,10 +143,10 @@ export class Reads<Entity extends object, Create extends object, Update extends 
     if (query.search) await wordIndex?.require();
     const order = query.order ?? NEWEST_FIRST;
     const { fields } = this.readOf(query);
-    const { offset, limit, after, before, count: mode } = query;
-    const how = { order, fields, offset, limit, after, before, mode };
+    const { offset, limit, after, before, count: mode, isBody = false } = query;
+    const how = { order, fields, offset, limit, after, before, mode, isBody };
     const read = () => {
-      const cursors = new Cursors(this.key, { resource: definition.name, order, filter });
+      const cursors = new Cursors(this.key, { resource: definition.name, order, filter, isBody });
       const reader = new PageReader(store, { filter, order, fields, schema: definition.schema }, cursors);
       return Promise.all([reader.read(query), this.counted(filter, mode)]);
     };

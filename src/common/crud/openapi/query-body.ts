@@ -1,0 +1,88 @@
+import type { Type } from '@nestjs/common';
+import type { ParameterObject } from '@nestjs/swagger';
+import type { JsonSchema } from '../../fields/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { FilterField } from '../definition/query-definition.js';
+import { BODY_LIMITS, OPERATORS } from '../query/list-query.js';
+import { bodyTypeOf } from '../query/read-body.js';
+import type { Operation } from './decorators.js';
+import { ARCHIVED_QUERY, operandOf, otherParameters } from './parameters.js';
+import { refTo, schemaClass } from './schema-class.js';
+
+/** The class that names the schema of `where` in the queries of a resource. */
+export function whereClass({ label, query }: CrudDefinition): Type<object> {
+  const name = `${label}Where`;
+  const where = { $ref: `#/components/schemas/${name}` };
+  const list = { type: 'array', items: where, minItems: 1, maxItems: BODY_LIMITS.entries } as const;
+  return schemaClass(name, {
+    properties: {
+      ...Object.fromEntries([...query.filters].map(([path, field]) => [path, conditionsOn(field)])),
+      and: { ...list, description: 'All of them are true' },
+      or: { ...list, description: 'At least one of them is true' },
+      not: { allOf: [where], description: 'It is not true' },
+    },
+  });
+}
+
+function nullable({ enum: values, ...schema }: JsonSchema): JsonSchema {
+  return { ...schema, nullable: true, ...(values && { enum: [...values, null] }) };
+}
+
+/** A value of a field, or operators. */
+function conditionsOn(field: FilterField): JsonSchema {
+  const value = nullable(field.schema);
+  const list = { type: 'array', items: value, minItems: 1, maxItems: BODY_LIMITS.values } as const;
+  const operands = { eq: value, ne: value, in: list, nin: list };
+  const properties = Object.fromEntries(
+    OPERATORS[field.kind].map((operator) => [
+      operator,
+      operator in operands ? operands[operator as keyof typeof operands] : operandOf(field, operator),
+    ]),
+  );
+  return {
+    oneOf: [value, { type: 'object', properties, minProperties: 1, additionalProperties: false }],
+  };
+}
+
+/** The body of a query: conditions, and the other parameters of a list by their names. */
+export function queryBody(definition: CrudDefinition, where: Type<object>): Operation['body'] {
+  const parameters = [
+    ...otherParameters('list', definition),
+    ...(definition.archive ? [ARCHIVED_QUERY] : []),
+  ];
+  const properties = Object.fromEntries(parameters.map((parameter) => [parameter.name, memberOf(parameter)]));
+  return {
+    schema: {
+      type: 'object',
+      properties: {
+        where: { allOf: [refTo(where)], description: `At most ${BODY_LIMITS.conditions} conditions` },
+        ...properties,
+      },
+      additionalProperties: false,
+      example: { where: exampleOf(definition), limit: 20 },
+    },
+  };
+}
+
+/** A parameter as a member of a body. */
+function memberOf({ name, description, schema = {} }: ParameterObject): JsonSchema {
+  const { default: preset, ...plain } = schema as JsonSchema;
+  if (bodyTypeOf(name) !== 'list' || plain.type === 'array') return { ...plain, description };
+  const orders = plain.enum?.map((order) => String(order).split(',')) ?? [];
+  const items = { type: 'string' as const, enum: [...new Set(orders.flat())] };
+  return {
+    type: 'array',
+    minItems: 1,
+    items,
+    description,
+    ...(preset !== undefined && { default: [preset] }),
+  };
+}
+
+function exampleOf({ query }: CrudDefinition): object {
+  const [field] = [...query.live.filters.values()].filter(({ path }) => path !== '_id');
+  if (!field) return {};
+  const { example, path, schema } = field;
+  const value = schema.type === 'string' ? example : (JSON.parse(example) as unknown);
+  return { not: { [path]: value } };
+}

@@ -1,0 +1,182 @@
+import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
+import { isPlainObject, shorten } from '../../fields/index.js';
+import { asksForArchived } from '../definition/archive.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { FilterField } from '../definition/query-definition.js';
+import { isTooLong, MAX_TEXT } from './conditions.js';
+import { BODY_LIMITS, type ListQuery, type Operator, OPERATORS, type Where } from './list-query.js';
+import { parametersOf, readParameters } from './read-query.js';
+
+/** Parameters whose values are lists in a body, where a query string separates them by commas. */
+const LISTS: readonly string[] = ['sort', 'fields', 'expand'];
+
+/** Parameters that are whole numbers. */
+const NUMBERS: readonly string[] = ['offset', 'limit'];
+
+/** The type of a parameter's value in a body. */
+export function bodyTypeOf(parameter: string): 'list' | 'number' | 'text' {
+  return LISTS.includes(parameter) ? 'list' : NUMBERS.includes(parameter) ? 'number' : 'text';
+}
+
+/**
+ * Reads a query that was sent in a body (RFC 10008): `where` is a tree of conditions, and every other member the
+ * parameter of that name.
+ *
+ * @throws ValidationError that points to each unknown or invalid member, and names what is accepted
+ */
+export function readBodyQuery(body: unknown, definition: CrudDefinition): ListQuery {
+  if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
+  const violations: Violation[] = [];
+  const known = parametersOf('list', definition);
+  const text: Record<string, string> = {};
+  for (const [name, value] of Object.entries(body)) {
+    const at = { pointer: toPointer([shorten(name)]) };
+    if (name === 'where') continue;
+    if (!known.includes(name)) {
+      violations.push({ ...at, detail: errorMessages.unknownField(shorten(name), ['where', ...known]) });
+      continue;
+    }
+    const written = textOf(name, value);
+    if (written === undefined)
+      violations.push({ ...at, detail: errorMessages.wrongType(name, SHAPES[bodyTypeOf(name)]) });
+    else text[name] = written;
+  }
+  const { filters } = asksForArchived(body) ? definition.query : definition.query.live;
+  const reader = new WhereReader(filters, violations);
+  const where = body.where === undefined ? { and: [] } : reader.read(body.where, ['where']);
+  // A cursor is bound to the conditions, in whatever order they are sent.
+  const conditions = 'and' in where ? where.and : [where];
+  const found: Violation[] = [];
+  const query = readParameters('list', text, definition, found);
+  const pointed = found.map(({ detail, ...where }) =>
+    'parameter' in where ? { pointer: toPointer([where.parameter]), detail } : { ...where, detail },
+  );
+  const [first, ...others] = [...violations, ...pointed];
+  if (first) throw new ValidationError([first, ...others]);
+  return { ...query, ...(conditions.length > 0 && { conditions }), isBody: true };
+}
+
+const SHAPES = {
+  list: 'a list of one or more names',
+  number: 'a whole number',
+  text: 'a text',
+} as const;
+
+/** A value as a query string would have it; undefined if it has another type. */
+function textOf(name: string, value: unknown): string | undefined {
+  const type = bodyTypeOf(name);
+  if (type === 'number') return typeof value === 'number' ? String(value) : undefined;
+  if (type === 'text') return typeof value === 'string' ? value : undefined;
+  const isName = (entry: unknown) => typeof entry === 'string' && !entry.includes(',');
+  return Array.isArray(value) && value.length > 0 && value.every(isName) ? value.join() : undefined;
+}
+
+type Path = readonly (string | number)[];
+
+/** Reads the member `where`. Everything that it cannot read is a violation. */
+class WhereReader {
+  private conditions = 0;
+
+  constructor(
+    private readonly filters: ReadonlyMap<string, FilterField>,
+    private readonly violations: Violation[],
+  ) {}
+
+  /** All members of an object are true together. @param level number of `and`, `or` and `not` around it */
+  read(where: unknown, path: Path, level = 0): Where {
+    if (!isPlainObject(where)) {
+      this.refuse(path, errorMessages.wrongType(String(path.at(-1)), 'an object of conditions'));
+      return { and: [] };
+    }
+    const and = Object.entries(where).flatMap(([name, value]): Where[] => {
+      const at = [...path, name];
+      if (name === 'and' || name === 'or' || name === 'not') return this.branch(name, value, at, level + 1);
+      const field = this.filters.get(name);
+      if (field) return this.field(field, value, at);
+      const allowed = [...this.filters.keys(), 'and', 'or', 'not'];
+      this.refuse([...path, shorten(name)], errorMessages.unknownFieldName(shorten(name), allowed));
+      return [];
+    });
+    const [only] = and;
+    return only && and.length === 1 ? only : { and };
+  }
+
+  private branch(name: 'and' | 'or' | 'not', value: unknown, path: Path, level: number): Where[] {
+    if (level > BODY_LIMITS.levels) {
+      if (level === BODY_LIMITS.levels + 1)
+        this.refuse(path, errorMessages.tooManyLevels(BODY_LIMITS.levels));
+      return [];
+    }
+    if (name === 'not') return [{ not: this.read(value, path, level) }];
+    const { entries } = BODY_LIMITS;
+    if (!Array.isArray(value) || value.length === 0 || value.length > entries) {
+      this.refuse(path, errorMessages.wrongType(name, `a list of 1 to ${entries} objects of conditions`));
+      return [];
+    }
+    const read = value.map((entry, i) => this.read(entry, [...path, i], level));
+    return [name === 'and' ? { and: read } : { or: read }];
+  }
+
+  /** A value, or operators with theirs. */
+  private field(field: FilterField, value: unknown, path: Path): Where[] {
+    if (!isPlainObject(value)) return this.condition(field, 'eq', value, path);
+    const allowed = OPERATORS[field.kind];
+    const entries = Object.entries(value);
+    if (entries.length === 0)
+      this.refuse(
+        path,
+        errorMessages.wrongType(field.path, `a value, or an object of ${allowed.join(', ')}`),
+      );
+    return entries.flatMap(([name, operand]) => {
+      const operator = allowed.find((known) => known === name);
+      if (operator) return this.condition(field, operator, operand, [...path, name]);
+      const unknown = shorten(name);
+      this.refuse([...path, unknown], errorMessages.unknownOperator(field.path, unknown, allowed));
+      return [];
+    });
+  }
+
+  private condition(field: FilterField, operator: Operator, operand: unknown, path: Path): Where[] {
+    this.conditions += 1;
+    if (this.conditions > BODY_LIMITS.conditions) {
+      if (this.conditions === BODY_LIMITS.conditions + 1)
+        this.refuse(path, errorMessages.tooManyConditions(BODY_LIMITS.conditions));
+      return [];
+    }
+    const values = this.values(field, operator, operand, path);
+    return values ? [{ field, operator, values }] : [];
+  }
+
+  private values(
+    field: FilterField,
+    operator: Operator,
+    operand: unknown,
+    path: Path,
+  ): readonly unknown[] | undefined {
+    const refuse = (shape: string) =>
+      this.refuse(path, errorMessages.wrongType(String(path.at(-1)), shape)) as undefined;
+    if (operator === 'exists') return typeof operand === 'boolean' ? [operand] : refuse('true or false');
+    if (operator === 'contains' || operator === 'startsWith') {
+      const fits = typeof operand === 'string' && !isTooLong(operand);
+      return fits ? [operand] : refuse(`a text of at most ${MAX_TEXT} characters`);
+    }
+    if (operator !== 'in' && operator !== 'nin') {
+      const value = valueOf(field, operand, operator === 'eq' || operator === 'ne');
+      return value === undefined ? refuse(field.shape) : [value];
+    }
+    if (!Array.isArray(operand) || operand.length === 0 || operand.length > BODY_LIMITS.values)
+      return refuse(`a list of 1 to ${BODY_LIMITS.values} values`);
+    const values = operand.map((each) => valueOf(field, each, true));
+    return values.includes(undefined) ? refuse(`a list of values, each ${field.shape}`) : values;
+  }
+
+  private refuse(path: Path, detail: string): void {
+    this.violations.push({ pointer: toPointer(path), detail });
+  }
+}
+
+/** A value of JSON in the type that the store has for a field; undefined if it is none. Nothing is converted. */
+function valueOf({ parse, schema }: FilterField, value: unknown, allowsNull: boolean): unknown {
+  if (value === null) return allowsNull ? null : undefined;
+  return typeof value === schema.type ? parse(String(value)) : undefined;
+}
