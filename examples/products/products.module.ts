@@ -11,7 +11,16 @@ const products = CrudModule.forFeature({
   tag: 'Products',
   isolationFields: { all: { tenant: currentTenant } },
   query: {
-    filter: ['name', 'price', 'colour', 'category', 'dimensions.width', 'variants.sku', 'variants.stock'],
+    filter: [
+      'name',
+      'price',
+      'colour',
+      'category',
+      'category.name',
+      'dimensions.width',
+      'variants.sku',
+      'variants.stock',
+    ],
     sort: ['name', 'price', ['colour', '-price']],
   },
   references: { category: { to: Category, check: 'sameScope', onDelete: 'restrict' } },

@@ -106,6 +106,17 @@ const references = {
   draft: unchecked(drafts.entity),
   next: unchecked(Item),
 };
+/** Fields of referred records that items and tasks can be filtered by. */
+export const FILTERS = [
+  'team.name',
+  'team._id',
+  'diary.name',
+  'leaf.name',
+  'shop.name',
+  'memo.name',
+  'draft.name',
+];
+const query = { filter: FILTERS as 'team.name'[] };
 /** The paths that items and tasks can have expanded, as an error lists them. */
 export const PATHS = Object.keys(references).join(', ');
 
@@ -119,6 +130,7 @@ export const createReferringApp = () =>
       entity: Item,
       input: ItemInput,
       name: 'items',
+      query,
       isolationFields: written,
       references: { ...references, reviewer: unchecked(teams.entity) },
     }),
@@ -126,6 +138,7 @@ export const createReferringApp = () =>
       entity: Task,
       input: ItemInput,
       name: 'tasks',
+      query,
       isolationFields: { all: ofTenant },
       references,
     }),

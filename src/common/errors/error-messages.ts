@@ -7,6 +7,7 @@ export const ERROR_TABLE = {
   VALIDATION_FAILED: { status: 400, title: 'Validation failed' },
   INVALID_ID: { status: 400, title: 'Invalid identifier' },
   UNKNOWN_EVENT: { status: 400, title: 'Unknown event' },
+  QUERY_TOO_BROAD: { status: 400, title: 'Query too broad' },
   UNAUTHENTICATED: { status: 401, title: 'Authentication required' },
   INVALID_TOKEN: { status: 401, title: 'Invalid token' },
   INSUFFICIENT_SCOPE: { status: 403, title: 'Insufficient scope' },
@@ -179,6 +180,8 @@ export const errorMessages = {
     'This resource waits for an index that the database cannot build. Its operator has to act.',
   searchUnavailable: 'The words of older records are being indexed. Search again later.',
   databaseUnavailable: 'The database cannot be reached or is too slow. Try again later.',
+  queryTooBroad: (path: string, max: number) =>
+    `"${path}" matches more than ${max} records. Narrow the condition.`,
   queryTooSlow: 'This query takes the database too long. Narrow its filter, or try again later.',
   unknownEvent:
     'Your tenant has no event with this Last-Event-ID. Leave the header out, and list what you may have missed.',

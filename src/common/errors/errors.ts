@@ -327,6 +327,9 @@ export class QueryTooSlowError extends coded('QUERY_TOO_SLOW', errorMessages.que
   'Retry-After': '5',
 }) {}
 
+/** A condition on the fields of referred records matches too many of them. */
+export class QueryTooBroadError extends coded('QUERY_TOO_BROAD', errorMessages.queryTooBroad) {}
+
 /** The database cannot be reached, or did not answer in time. */
 export class DatabaseUnavailableError extends coded(
   'DATABASE_UNAVAILABLE',

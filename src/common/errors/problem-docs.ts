@@ -177,6 +177,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   TRANSACTIONS_UNAVAILABLE: () => new errors.TransactionsUnavailableError(),
   INDEX_UNAVAILABLE: () => new errors.IndexUnavailableError(),
   OVERLOADED: () => new errors.OverloadedError(),
+  QUERY_TOO_BROAD: () => new errors.QueryTooBroadError('category.name', 1_000),
   QUERY_TOO_SLOW: () => new errors.QueryTooSlowError(),
   SHUTTING_DOWN: () => new errors.ShuttingDownError(),
 };

@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Types } from 'mongoose';
 import { expectInvalid } from '../../support/problems.js';
-import { createReferringApp, type NameInput, PATHS } from '../../support/referring-app.js';
+import { createReferringApp, FILTERS, type NameInput, PATHS } from '../../support/referring-app.js';
 import { commandsOf, type SentCommand } from '../../support/sent-commands.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { type TestRequest, useApp } from '../../support/test-app.js';
@@ -206,7 +206,7 @@ describe('a wrong expand', () => {
     expectInvalid(
       await app.get('/items/count?expand=team'),
       '/items/count',
-      unknown('; this path takes none.'),
+      unknown(`. Allowed: ${FILTERS.join(', ')}.`),
     );
     const ofTeams = unknown('. Allowed: offset, limit, after, before, count, sort, fields.');
     expectInvalid(await app.get('/teams?expand=tenant', { token: acme }), '/teams', ofTeams);

@@ -138,7 +138,7 @@ it('a value that is unique within a tenant is refused without a word of the tena
 
 describe('disable', () => {
   const routes: [NonNullable<typeof booksCrud.disable>[number], string[]][] = [
-    ['get', ['GET /books', 'GET /books/{id}']],
+    ['get', ['GET /books', 'GET /books/{id}', 'POST /books/query']],
     ['count', ['GET /books/count']],
     ['create', ['POST /books']],
     ['update', ['PATCH /books/{id}']],

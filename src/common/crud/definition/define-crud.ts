@@ -71,12 +71,12 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const outputFields = outputFieldsOf(options.output as CrudOutput<object> | undefined);
   const shownFields = outputFields ?? presenter.fields;
   const scopes = scopesOf({ visible, isolation, archive });
-  const described = { entity, schema, archive, output: options.output, scopes };
+  const references = referencesOf(options);
+  const described = { entity, schema, archive, output: options.output, references, scopes };
   const query = queryDefinition(options.query ?? {}, described, fail);
   const { globallyUnique = [] } = options as CrudOptions<Record<string, unknown>, object>;
   const { output } = options;
   addIndexes(schema, { visible, isolation, archive, output, globallyUnique, orders: query.indexed }, fail);
-  const references = referencesOf(options);
   return {
     options,
     entity,

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type Schema, type SchemaType, Types } from 'mongoose';
-import { fieldAt, type JsonSchema, parseTimestamp } from '../../fields/index.js';
+import { fieldAt, type JsonSchema, parseTimestamp, schemaOf as entitySchemaOf } from '../../fields/index.js';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
@@ -8,6 +8,7 @@ import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition, WORDS } from '../search/words.js';
 import { entryTypeOf, isDeclared, isHidden, isOpen, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
 import type { ArchiveDefinition } from './archive.js';
+import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { showsStored } from './output.js';
 
 /** A key of an order: the path of a field, and the direction. */
@@ -60,6 +61,8 @@ export interface FilterField {
   /** Path, such as `title` or `variants.sku`. */
   readonly path: string;
   readonly kind: FilterKind;
+  /** The field of another resource that it is. @default one of its own */
+  readonly referred?: Referred;
   /** Path of the innermost list of objects on the path, such as `variants`. */
   readonly within?: string;
   /** Noun phrase for the accepted values, such as "true or false". */
@@ -72,6 +75,12 @@ export interface FilterField {
   readonly example: string;
   /** Converts a string to a value of the store's type; undefined if that is not possible. */
   readonly parse: (text: string) => unknown;
+}
+
+/** A field of the records that a reference names, such as `name` of the category in `category.name`. */
+export interface Referred {
+  readonly reference: ReferenceDefinition;
+  readonly field: FilterField;
 }
 
 const NUMBER = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
@@ -216,6 +225,7 @@ interface Described {
   readonly schema: Schema;
   readonly archive: ArchiveDefinition | undefined;
   readonly output: CrudOutput<object> | undefined;
+  readonly references: readonly ReferenceDefinition[];
   /** The sets of fields that scope lists and counts. */
   readonly scopes: readonly (readonly string[])[];
 }
@@ -259,6 +269,8 @@ function unique(orders: readonly Order[]): Order[] {
 }
 
 function requireFilter(path: string, described: Described, fail: Fail): FilterField {
+  const reference = described.references.find((one) => path.startsWith(`${one.path}.`));
+  if (reference) return requireReferred(path, reference, described, fail);
   requireShown(path, 'query.filter', described, fail);
   const { entity, schema } = described;
   const found = filterFieldOf(schema, path, fieldAt(entity, path)?.values);
@@ -266,6 +278,35 @@ function requireFilter(path: string, described: Described, fail: Fail): FilterFi
   return fail(
     `query.filter names "${path}", which is no single value. Filter by a text, number, timestamp, boolean, identifier or enum, or by a list of those.`,
   );
+}
+
+/** The start checks the rest once the other resource is known: {@link checkReferred}. */
+function requireReferred(
+  path: string,
+  reference: ReferenceDefinition,
+  described: Described,
+  fail: Fail,
+): FilterField {
+  requireShown(reference.path, 'query.filter', described, fail);
+  const { to } = reference;
+  const name = path.slice(reference.path.length + 1);
+  const field = filterFieldOf(entitySchemaOf(to), name, fieldAt(to, name)?.values);
+  if (!field) return fail(`query.filter names "${path}", which is no single value of ${to.name}.`);
+  return { ...field, path, within: undefined, referred: { reference, field } };
+}
+
+/** Checks that clients see the fields of another resource that they can filter by. */
+export function checkReferred(
+  { query }: Pick<CrudDefinition, 'query'>,
+  target: CrudDefinition,
+  fail: Fail,
+): void {
+  for (const [path, { referred }] of query.filters) {
+    if (referred?.reference.to !== target.entity) continue;
+    const { schema, options } = target;
+    const output = options.output as Described['output'];
+    requireShown(referred.field.path, `query.filter has "${path}": it`, { schema, output }, fail);
+  }
 }
 
 function requireSortable(path: string, described: Described, fail: Fail): void {
@@ -297,7 +338,12 @@ function isText(schema: Schema, path: string): boolean {
 }
 
 /** Clients must not be able to guess the values of hidden fields through filters and orders. */
-function requireShown(path: string, option: string, { schema, output }: Described, fail: Fail): void {
+function requireShown(
+  path: string,
+  option: string,
+  { schema, output }: Pick<Described, 'schema' | 'output'>,
+  fail: Fail,
+): void {
   if (!isDeclared(schema, path)) fail(`${option} names "${path}", which the schema does not have.`);
   const shows = showsStored(output, path);
   if (isHidden(schema, path) || shows === false) {

@@ -5,6 +5,7 @@ import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isClass } from '../definition/output.js';
+import { filtersOf } from '../query/read-query.js';
 import type { ResourceMetadata } from '../pipeline/plan.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import {
@@ -191,6 +192,7 @@ function problemsOf(
   const { answer, body, errors } = route;
   const { archive, path, schema, parent } = definition;
   const readsBody = body !== undefined || ignoresBody(route);
+  const filtersOfRoute = route.reads ? [...filtersOf(route.reads, definition.query).values()] : [];
   const isRestore = answer === 'restore';
   const isWrite = (body !== undefined && !isBatch(route) && !route.reads) || isRestore;
   const mayConflict =
@@ -208,6 +210,10 @@ function problemsOf(
     ...when(isWrite && hasUniqueIndex(schema), 'DUPLICATE_VALUE'),
     ...when(mayConflict, 'WRITE_CONFLICT'),
     ...when(route.reads === 'list' || route.reads === 'count', 'QUERY_TOO_SLOW'),
+    ...when(
+      filtersOfRoute.some(({ referred }) => referred),
+      'QUERY_TOO_BROAD',
+    ),
     ...when(takesKey(route), 'IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED'),
     ...when(`${path}/${route.path}`.includes(':'), 'INVALID_ID', 'URI_TOO_LONG'),
     ...when(parent && !isBatch(route), 'RECORD_NOT_FOUND'),

@@ -114,7 +114,8 @@ export type SortKeyOf<Entity> = PathOf<Entity> | `-${PathOf<Entity>}`;
  */
 export interface CrudQueryOptions<Entity> {
   /**
-   * Fields to filter by, such as `title=Tea` or `price[gte]=2`. The field's type determines the operators.
+   * Fields to filter by, such as `title=Tea` or `price[gte]=2`. The field's type determines the operators. A path behind
+   * a reference, such as `category.name`, is a field of the referred records: of those that the caller may read.
    *
    * @default none
    */

@@ -10,6 +10,8 @@ import type { CrudStore } from '../store/crud.store.js';
 import type { StoreReferences } from '../store/reference-holds.js';
 import { fieldAt } from '../../fields/index.js';
 import { ACTIONS } from '../options/option-names.js';
+import { checkReferred } from '../definition/query-definition.js';
+import { failFor } from '../options/checks.js';
 import { unreadableBy } from '../definition/events.js';
 import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
@@ -79,7 +81,7 @@ export class CrudResource<
     this.references = new References(definition, this.access, registry);
     this.store = store(this.references) as CrudStore<Entity>;
     if (definition.parent) this.parents = new Parents(definition.parent, this, registry);
-    this.reads = new Reads(this, key);
+    this.reads = new Reads(this, key, registry);
     this.writes = new Writes(this, hooks, events);
   }
 
@@ -163,6 +165,7 @@ export class CrudRegistry implements OnApplicationBootstrap {
       for (const { to, path, onDelete } of references) {
         checkDecorator(definition, path, to, `references.${path}.to`);
         this.checkTarget(definition, to, `references.${path}.to`);
+        checkReferred(definition, this.of(to).definition, failFor(definition.options));
         if (onDelete === 'restrict') this.restricted.get(to)?.();
       }
     }

@@ -16,7 +16,8 @@ import {
 } from '../query/pages.js';
 import type { CountMode, ListQuery, PageQuery } from '../query/list-query.js';
 import type { StoreFilter, StoreRead, CrudStore } from '../store/crud.store.js';
-import type { CrudResource } from './crud-resource.js';
+import type { CrudResource, Resources } from './crud-resource.js';
+import { resolveReferred } from './referred-fields.js';
 import { assertWithin } from './unit-of-work.js';
 
 /** The list that a page belongs to. */
@@ -120,33 +121,27 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   constructor(
     private readonly resource: CrudResource<Entity, Create, Update>,
     private readonly key: InstallationKey,
+    private readonly registry: Resources,
   ) {}
 
   async *list(scope: TenantScope, query: ListQuery): AsyncGenerator<Stored<Entity>, void, undefined> {
-    const { access, parents, store, wordIndex } = this.resource;
-    assertWithin(scope);
-    const filter = access.listing('get', scope, query);
-    await parents?.require('get', scope);
-    if (query.search) await wordIndex?.require();
+    const { filter } = await this.select('get', scope, query);
     try {
-      yield* store.find(filter, this.readOf(query));
+      yield* this.resource.store.find(filter, this.readOf(query));
     } catch (error) {
       throw translated(error);
     }
   }
 
   async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
-    const { access, definition, parents, store, wordIndex } = this.resource;
-    assertWithin(scope);
-    const filter = access.listing('get', scope, query);
-    await parents?.require('get', scope);
-    if (query.search) await wordIndex?.require();
+    const { definition, store } = this.resource;
+    const { filter, asked } = await this.select('get', scope, query);
     const order = query.order ?? NEWEST_FIRST;
     const { fields } = this.readOf(query);
     const { offset, limit, after, before, count: mode, isBody = false } = query;
     const how = { order, fields, offset, limit, after, before, mode, isBody };
     const read = () => {
-      const cursors = new Cursors(this.key, { resource: definition.name, order, filter, isBody });
+      const cursors = new Cursors(this.key, { resource: definition.name, order, filter: asked, isBody });
       const reader = new PageReader(store, { filter, order, fields, schema: definition.schema }, cursors);
       return Promise.all([reader.read(query), this.counted(filter, mode)]);
     };
@@ -155,12 +150,22 @@ export class Reads<Entity extends object, Create extends object, Update extends 
   }
 
   async count(scope: TenantScope, query: ListQuery): Promise<number> {
-    const { access, parents, store, wordIndex } = this.resource;
+    const { filter } = await this.select('count', scope, query);
+    return timed(this.resource.store.count(filter));
+  }
+
+  /** The filter of the records that a query selects, and what was asked for, which stays the same while others write. */
+  private async select(action: 'get' | 'count', scope: TenantScope, query: ListQuery) {
+    const { access, parents, wordIndex } = this.resource;
     assertWithin(scope);
-    const filter = access.listing('count', scope, query);
-    await parents?.require('count', scope);
+    const asked = access.listing(action, scope, query);
+    await parents?.require(action, scope);
     if (query.search) await wordIndex?.require();
-    return timed(store.count(filter));
+    const { conditions = [] } = query;
+    const resolved = await timed(resolveReferred(conditions, scope, this.registry));
+    const filter =
+      resolved === conditions ? asked : access.listing(action, scope, { ...query, conditions: resolved });
+    return { filter, asked };
   }
 
   /** How the store reads the records of a query. */

@@ -1,0 +1,84 @@
+import type { Types } from 'mongoose';
+import { QueryTooBroadError } from '../../errors/index.js';
+import type { TenantScope } from '../../tenancy/index.js';
+import type { Referred } from '../definition/query-definition.js';
+import { predicatesOf } from '../query/conditions.js';
+import type { Condition, Where } from '../query/list-query.js';
+import type { Stored } from '../options/records.js';
+import type { Resources } from './crud-resource.js';
+import { isRefusal } from './readable-records.js';
+
+/** Maximum number of referred records that a condition may match. */
+const MAX_REFERRED = 1_000;
+
+/**
+ * The conditions with those on fields of referred records replaced by conditions on the references themselves: they
+ * refer to a record that the caller may read and that matches. `ne`, `nin` and `exists=false` are the complements of
+ * `eq`, `in` and `exists=true`.
+ *
+ * @returns the same conditions if none is of that kind
+ * @throws QueryTooBroadError if too many referred records match one
+ */
+export async function resolveReferred(
+  conditions: readonly Where[],
+  scope: TenantScope,
+  registry: Resources,
+): Promise<readonly Where[]> {
+  if (!conditions.some(isReferring)) return conditions;
+  const resolved: Where[] = [];
+  // One after another: a query has many conditions, and other requests wait.
+  for (const where of conditions) resolved.push(await resolve(where, scope, registry));
+  return resolved;
+}
+
+function isReferring(where: Where): boolean {
+  if ('and' in where) return where.and.some(isReferring);
+  if ('or' in where) return where.or.some(isReferring);
+  return 'not' in where ? isReferring(where.not) : where.field.referred !== undefined;
+}
+
+async function resolve(where: Where, scope: TenantScope, registry: Resources): Promise<Where> {
+  if ('and' in where) return { and: await resolveReferred(where.and, scope, registry) };
+  if ('or' in where) return { or: await resolveReferred(where.or, scope, registry) };
+  if ('not' in where) return { not: await resolve(where.not, scope, registry) };
+  const { field } = where;
+  const { referred } = field;
+  if (!referred) return where;
+  const [positive, isComplement] = positiveOf(where);
+  const values = await matching(referred, { ...positive, field: referred.field }, scope, registry);
+  const condition = { field: { ...field, path: referred.reference.path }, operator: 'in', values } as const;
+  return isComplement ? { not: condition } : condition;
+}
+
+/** A condition without negation, and whether the asked one is its complement. */
+function positiveOf(condition: Condition): [positive: Condition, isComplement: boolean] {
+  const { operator, values } = condition;
+  if (operator === 'ne') return [{ ...condition, operator: 'eq' }, true];
+  if (operator === 'nin') return [{ ...condition, operator: 'in' }, true];
+  if (operator === 'exists' && values[0] === false) return [{ ...condition, values: [true] }, true];
+  return [condition, false];
+}
+
+/** The identifiers of the records that match, among those that the caller may read. */
+async function matching(
+  { reference }: Referred,
+  condition: Condition,
+  scope: TenantScope,
+  registry: Resources,
+): Promise<readonly Types.ObjectId[]> {
+  const { access, definition, guards, parents, store } = registry.of(reference.to);
+  if (definition.disabled.has('get')) return [];
+  try {
+    const filter = { ...access.reading(scope), $and: predicatesOf({ conditions: [condition] }) };
+    const fields = definition.parent ? [definition.parent.field as string] : [];
+    const found: Stored<object>[] = [];
+    for await (const record of store.find(filter, { fields, limit: MAX_REFERRED + 1 })) found.push(record);
+    if (found.length > MAX_REFERRED)
+      throw new QueryTooBroadError(`${reference.path}.${condition.field.path}`, MAX_REFERRED);
+    const reached = parents ? await parents.readable(scope, found) : found;
+    return (await guards.permitted(scope, reached)).map(({ _id }) => _id);
+  } catch (error) {
+    if (isRefusal(error) && !(error instanceof QueryTooBroadError)) return [];
+    throw error;
+  }
+}
