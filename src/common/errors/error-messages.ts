@@ -118,6 +118,7 @@ export const errorMessages = {
   nothingToFind: '"q" must have a word or phrase to find: letters or digits, without a minus in front.',
   unknownFieldName: (name: string, allowed: readonly string[]) =>
     `"${name}" is not a field of the records here. Allowed: ${allowed.join(', ')}.`,
+  notFlat: (name: string) => `"${name}" has no place in a cell of CSV. Leave it out, or ask for JSON.`,
   notExpandable: (path: string, allowed: readonly string[]) =>
     `"${path}" cannot be expanded here. Allowed: ${allowed.join(', ')}.`,
   wholeNumber: (name: string, min: number, max?: number) =>

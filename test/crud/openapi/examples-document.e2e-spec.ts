@@ -202,6 +202,7 @@ describe('the document of the examples', () => {
           ],
         },
       },
+      'text/csv': { schema: { type: 'string' } },
     });
     expect(Object.keys(document.components.schemas)).not.toContain('EventExpandable');
   });

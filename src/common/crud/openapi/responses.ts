@@ -37,7 +37,7 @@ export interface AnswerClasses {
   readonly once?: readonly string[];
   /** Whether a list without page parameters returns every record. @default true */
   readonly unpaged?: boolean;
-  /** Whether a list is also available as NDJSON. @default false */
+  /** Whether a list is also available as NDJSON and CSV. @default false */
   readonly ndjson?: boolean;
   /** Whether pages have cursors. @default false */
   readonly hasCursors?: boolean;
@@ -101,7 +101,9 @@ type Success = (
 const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
   list: ({ read, part, page, unpaged = true, ndjson = false, hasCursors = false }, path) => {
     const record = anyOf(part ? [read, part] : [read]);
-    const perLine = ndjson ? '. As NDJSON, one record a line' : '';
+    const perLine = ndjson
+      ? '. As NDJSON, one record a line; as CSV, a line of names first, and no lists or objects'
+      : '';
     return {
       description: unpaged
         ? `Every record, newest first; with \`offset\` or \`limit\`, one page${perLine}`
@@ -115,7 +117,7 @@ const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
       content: {
         ...content(unpaged ? { oneOf: [{ type: 'array', items: record }, refTo(page)] } : refTo(page)),
         // OpenAPI 3.0 cannot describe a sequence of records: the schema is that of one line.
-        ...(ndjson && content(record, NDJSON_TYPE)),
+        ...(ndjson && { ...content(record, NDJSON_TYPE), ...content({ type: 'string' }, 'text/csv') }),
       },
     };
   },

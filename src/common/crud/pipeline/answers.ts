@@ -17,6 +17,7 @@ import type { AnswerKind } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
+import { CSV_TYPE, csvOf } from './csv.js';
 import type { Call } from './crud.interceptor.js';
 
 /** The result of each kind of handler, as the store returns it. */
@@ -35,7 +36,7 @@ interface Results {
 }
 
 /** Media types of a list. The first one is the default. */
-const LIST_TYPES = ['application/json', NDJSON_TYPE] as const;
+const LIST_TYPES = ['application/json', NDJSON_TYPE, CSV_TYPE] as const;
 type ListType = (typeof LIST_TYPES)[number];
 
 /** Context of an answer. */
@@ -71,11 +72,12 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const records = shownOf(result, context);
     const isStreamed = isLarge(context, records);
     const rest = { ...(count !== undefined && { count }), ...cursors };
+    const framing = type === LIST_TYPES[0] ? pageOf(rest) : framingOf(type, context);
     const results = await showAll(records, context);
     if (type === LIST_TYPES[0] && !isStreamed) return { results, ...rest };
     const { pagePlace } = context.scope.context;
     const place = (isStreamed && pagePlace) || request.platform.transfers.pagePlace(request);
-    return file(each(results), type, type === NDJSON_TYPE ? NDJSON : pageOf(rest), place);
+    return file(each(results), type, framing, place);
   },
   count: (count) => ({ count }),
   get: async (record, context) => {
@@ -170,14 +172,19 @@ function listType({ route, request, reply }: AnswerContext): ListType {
 }
 
 function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
+  const framing = framingOf(type, context);
   const place = context.request.platform.transfers.place('lists', context.request);
-  const framing = type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
   return file(
     inBatches(records, (batch) => showAll(batch, context)),
     type,
     framing,
     place,
   );
+}
+
+function framingOf(type: ListType, { definition, scope }: AnswerContext): Framing {
+  if (type === CSV_TYPE) return csvOf(definition, scope.context.query);
+  return type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
 }
 
 async function file(records: AsyncIterable<object>, type: ListType, framing: Framing, place: Place) {

@@ -16,6 +16,8 @@ export interface Framing {
   /** Follows each record. */
   readonly after: string;
   readonly close: string;
+  /** Writes one record. @default as JSON */
+  readonly write?: (record: object) => string;
 }
 
 /** One JSON array (RFC 8259). */
@@ -40,7 +42,7 @@ export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' }
  */
 export async function streamRecords(
   records: AsyncIterable<object>,
-  { open, between, after, close }: Framing,
+  { open, between, after, close, write = JSON.stringify }: Framing,
   place: Place,
 ): Promise<Readable> {
   const iterator = records[Symbol.asyncIterator]();
@@ -59,7 +61,7 @@ export async function streamRecords(
   async function nextChunk(): Promise<string> {
     let chunk = '';
     for (; !step.done && chunk.length < CHUNK; step = await iterator.next()) {
-      chunk += before + JSON.stringify(step.value) + after;
+      chunk += before + write(step.value) + after;
       before = between;
     }
     if (!step.done) return chunk;

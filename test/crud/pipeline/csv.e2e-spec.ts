@@ -1,0 +1,118 @@
+import { Prop } from '@nestjs/mongoose';
+import {
+  IsDecimal,
+  IsListOf,
+  IsNested,
+  IsNumber,
+  IsReference,
+  IsText,
+  IsTimestamp,
+} from '../../../src/common/fields/index.js';
+import { CrudModule } from '../../../src/common/crud/index.js';
+import { feature, resource } from '../../support/resource.js';
+import { useResourceApp } from '../../support/resource-app.js';
+
+class Size {
+  @IsNumber({ min: -10, max: 10, optional: true }) width?: number;
+}
+const optional = { optional: true };
+
+describe('a list as CSV', () => {
+  const app = useResourceApp(
+    feature({
+      name: 'wares',
+      fields: {
+        name: IsText({ max: 50 }),
+        amount: IsNumber({ min: -100, max: 100, ...optional }),
+        price: IsDecimal({ scale: 2, ...optional }),
+        due: IsTimestamp(optional),
+        tags: IsListOf(IsText({ max: 9 }), { max: 9, ...optional }),
+        size: IsNested(() => Size, optional),
+      },
+      kept: { secret: Prop({ type: String, select: false, default: 'hidden' }) },
+      query: { filter: ['name'], sort: ['name'] },
+    }),
+  );
+  const csv = { Accept: 'text/csv' };
+  beforeEach(() => app.empty());
+  const store = (ware: object) => app.post('/wares', ware);
+
+  it('has a line of names, then a line per record, without lists, objects and hidden fields', async () => {
+    await store({
+      name: 'Tea',
+      amount: -1.5,
+      price: '-2.50',
+      due: '2026-01-02T03:04:05Z',
+      tags: ['a'],
+      size: { width: 1 },
+    });
+    const { headers, text } = await app.get('/wares', { headers: csv });
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    const [ware] = (await app.get('/wares')).body as unknown as Record<string, string>[];
+    expect(text).toBe(
+      '_id,name,amount,price,due,createdAt,updatedAt\r\n' +
+        `${ware?._id},Tea,-1.5,-2.50,2026-01-02T03:04:05.000Z,${ware?.createdAt},${ware?.updatedAt}\r\n`,
+    );
+  });
+
+  it.each([
+    ['a,b', '"a,b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['two\nlines', '"two\nlines"'],
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@x', "'@x"],
+    ['\t=1', "'\t=1"],
+    ['=a,"b"', '"\'=a,""b"""'],
+    ['1=1', '1=1'],
+  ])('writes the text %j as a cell that no spreadsheet takes for a formula', async (name, cell) => {
+    await store({ name });
+    const { text } = await app.get('/wares?fields=name', { headers: csv });
+    expect(text.replace(/^[0-9a-f]{24}/m, 'id')).toBe(`_id,name\r\nid,${cell}\r\n`);
+  });
+
+  it('is a page with links, a query in a body, and nothing but names without records', async () => {
+    expect((await app.get('/wares?fields=name', { headers: csv })).text).toBe('_id,name\r\n');
+    for (const name of ['a', 'b', 'c']) await store({ name });
+    const page = await app.get('/wares?fields=name&sort=name&limit=2', { headers: csv });
+    expect(page.text.replace(/^[0-9a-f]{24}/gm, 'id')).toBe('_id,name\r\nid,a\r\nid,b\r\n');
+    expect(page.headers.get('link')).toContain('rel="next"');
+    const body = { where: { not: { name: 'b' } }, fields: ['name'], sort: ['-name'] };
+    const queried = await app.request('QUERY', '/wares', { body, headers: csv });
+    expect(queried.text.replace(/^[0-9a-f]{24}/gm, 'id')).toBe('_id,name\r\nid,c\r\nid,a\r\n');
+  });
+
+  it('is rejected for fields that have no place in a cell', async () => {
+    const detail = '"tags" has no place in a cell of CSV. Leave it out, or ask for JSON.';
+    for (const query of ['', '&limit=5']) {
+      const { status, body } = await app.get(`/wares?fields=name,tags${query}`, { headers: csv });
+      expect([status, body.errors]).toEqual([400, [{ parameter: 'fields', detail }]]);
+    }
+    const { body } = await app.post('/wares/query', { fields: ['size'] }, { headers: csv });
+    expect(body.errors).toMatchObject([{ pointer: '/fields' }]);
+  });
+});
+
+describe('a list with references as CSV', () => {
+  const shelves = resource({ name: 'shelves', class: 'Shelf' });
+  const app = useResourceApp(
+    CrudModule.forFeature(shelves),
+    feature({
+      name: 'boxes',
+      class: 'Box',
+      fields: { shelf: IsReference(() => shelves.entity) },
+      references: { shelf: { to: shelves.entity } },
+    }),
+  );
+
+  it('has their identifiers, and no records in their place', async () => {
+    const shelf = (await app.post('/shelves', { text: 'a' })).body._id as string;
+    await app.post('/boxes', { shelf });
+    const headers = { Accept: 'text/csv' };
+    expect((await app.get('/boxes?fields=shelf', { headers })).text).toContain(`,${shelf}\r\n`);
+    const { status, body } = await app.get('/boxes?expand=shelf', { headers });
+    const detail = '"expand" cannot be combined with "text/csv".';
+    expect([status, body.errors]).toEqual([400, [{ parameter: 'expand', detail }]]);
+  });
+});
