@@ -20,7 +20,7 @@ import { CRUD_CONNECTION, Database, InstallationKey } from '../database/index.js
 import { EntityEventPublisher } from '../events/index.js';
 import { IdempotencyModule } from '../idempotency/index.js';
 import { AUDIT_MODEL } from './audit/audit-entry.js';
-import { AuditTrail, AuditTrails } from './audit/audit-trail.js';
+import { AuditTrail } from './audit/audit-trail.js';
 import {
   checkedRoot,
   crudRoot,
@@ -64,13 +64,13 @@ export interface CrudOverrides {
 }
 
 /**
- * The registries of an application's resources, outboxes and audit trails; one instance of each.
+ * The registries of an application's resources and outboxes; one instance of each.
  */
 @Global()
 @Module({
   imports: SHARED_MODULES,
-  providers: [ROOT_CHECK, AuditTrails, Crud, CrudRegistry, Outboxes],
-  exports: [AuditTrails, Crud, CrudRegistry, Outboxes],
+  providers: [ROOT_CHECK, Crud, CrudRegistry, Outboxes],
+  exports: [Crud, CrudRegistry, Outboxes],
 })
 class CrudRegistryModule implements NestModule, BeforeApplicationShutdown {
   private close = (): void => undefined;
@@ -298,12 +298,9 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
 function auditProvider({ name, audit = { keptDays: 0 } }: CrudDefinition): Provider {
   return {
     provide: AuditTrail,
-    useFactory: (model: Model<Record<string, unknown>>, database: Database, trails: AuditTrails) => {
-      const trail = new AuditTrail(model, database, { resource: name, ...audit });
-      trails.add(trail);
-      return trail;
-    },
-    inject: [getModelToken(AUDIT_MODEL.name, CRUD_CONNECTION), Database, AuditTrails],
+    useFactory: (model: Model<Record<string, unknown>>, database: Database) =>
+      new AuditTrail(model, database, { resource: name, ...audit }),
+    inject: [getModelToken(AUDIT_MODEL.name, CRUD_CONNECTION), Database],
   };
 }
 

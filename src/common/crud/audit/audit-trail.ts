@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
 import { type Model, mongo, Types } from 'mongoose';
 import { Batches, type Database } from '../../database/index.js';
 import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
@@ -39,7 +39,7 @@ interface Ended {
 }
 
 /** The audit records of one resource. Each is stored before its write, and the outcome soon after. */
-export class AuditTrail {
+export class AuditTrail implements BeforeApplicationShutdown {
   private readonly logger = new Logger('Audit');
   private readonly beginning: Batches<AuditDocument, undefined>;
   private readonly ending: Batches<Ended, undefined>;
@@ -93,8 +93,8 @@ export class AuditTrail {
     return inside;
   }
 
-  /** Stores the known outcomes at once. */
-  drain(): Promise<void> {
+  /** Stores the known outcomes while the database is still open. */
+  beforeApplicationShutdown(): Promise<void> {
     return this.ending.drain();
   }
 
@@ -164,19 +164,4 @@ export class AuditTrail {
 
 function isOfDatabase(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof DatabaseTooSlowError;
-}
-
-/** The audit trails of an application. */
-@Injectable()
-export class AuditTrails implements BeforeApplicationShutdown {
-  private readonly trails: AuditTrail[] = [];
-
-  add(trail: AuditTrail): void {
-    this.trails.push(trail);
-  }
-
-  /** Stores the known outcomes while the database is still open. */
-  async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.trails.map((trail) => trail.drain()));
-  }
 }

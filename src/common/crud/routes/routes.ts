@@ -57,87 +57,47 @@ export const ignoresBody = ({ method, body }: Route) => method === RequestMethod
 /** The kind of a batch's item: the name of the handler whose route it takes. */
 export type ItemKind = 'create' | 'update' | 'del';
 
-type GeneratedRoute = Omit<Route, 'handler' | 'action'> & { readonly action: CrudAction };
+/** A row of the table. Its answer is that of its handler. */
+type Row<Action = CrudAction | undefined> = Omit<Route, 'handler' | 'action' | 'answer'> & {
+  readonly action: Action;
+};
 
+function row<Action extends CrudAction | undefined>(
+  action: Action,
+  method: RequestMethod,
+  path: string,
+  summary: Route['summary'],
+  more: Partial<Row> = {},
+): Row<Action> {
+  const errors: ErrorCode[] = path.startsWith(':id') ? ['RECORD_NOT_FOUND'] : [];
+  return { status: 200, query: [], errors, ...more, action, method, path, summary };
+}
+
+const { GET, POST, PATCH, DELETE } = RequestMethod;
 const lower = ({ label }: CrudDefinition) => label.toLowerCase();
 
 /** The generated routes, each defined here and nowhere else. */
-export const GENERATED_ROUTES: Readonly<Record<CrudHandler, GeneratedRoute>> = {
-  create: {
-    action: 'create',
-    method: RequestMethod.POST,
-    path: '',
-    status: 201,
-    body: 'create',
-    query: [],
-    answer: 'create',
-    summary: (definition) => `Create a ${lower(definition)}`,
-    errors: [],
-  },
-  list: {
-    action: 'get',
-    method: RequestMethod.GET,
-    path: '',
-    status: 200,
-    query: [],
+export const GENERATED_ROUTES: Readonly<Record<CrudHandler, Row<CrudAction>>> = {
+  create: row('create', POST, '', (crud) => `Create a ${lower(crud)}`, { status: 201, body: 'create' }),
+  list: row('get', GET, '', ({ name }) => `List ${name}, newest first`, {
     reads: 'list',
-    answer: 'list',
-    summary: ({ name }) => `List ${name}, newest first`,
     errors: ['TOO_MANY_STREAMS'],
-  },
-  count: {
-    action: 'count',
-    method: RequestMethod.GET,
-    path: 'count',
-    status: 200,
-    query: [],
-    reads: 'count',
-    answer: 'count',
-    summary: ({ name }) => `Count ${name}`,
-    errors: [],
-  },
-  get: {
-    action: 'get',
-    method: RequestMethod.GET,
-    path: ':id',
-    status: 200,
-    query: [],
-    reads: 'get',
-    answer: 'get',
-    summary: (definition) => `Get one ${lower(definition)}`,
-    errors: ['RECORD_NOT_FOUND'],
-  },
-  update: {
-    action: 'update',
-    method: RequestMethod.PATCH,
-    path: ':id',
-    status: 200,
-    body: 'update',
-    query: [],
-    answer: 'update',
-    summary: (definition) => `Update a ${lower(definition)}`,
-    errors: ['RECORD_NOT_FOUND'],
-  },
-  del: {
-    action: 'del',
-    method: RequestMethod.DELETE,
-    path: ':id',
-    status: 200,
-    query: [],
-    answer: 'del',
-    summary: (definition) => `Delete a ${lower(definition)}`,
-    errors: ['RECORD_NOT_FOUND'],
-  },
-  restore: {
-    action: 'update',
-    method: RequestMethod.POST,
-    path: ':id/restore',
-    status: 200,
-    query: [],
-    answer: 'restore',
-    summary: (definition) => `Restore an archived ${lower(definition)}`,
-    errors: ['RECORD_NOT_FOUND'],
-  },
+  }),
+  count: row('count', GET, 'count', ({ name }) => `Count ${name}`, { reads: 'count' }),
+  get: row('get', GET, ':id', (crud) => `Get one ${lower(crud)}`, { reads: 'get' }),
+  update: row('update', PATCH, ':id', (crud) => `Update a ${lower(crud)}`, { body: 'update' }),
+  del: row('del', DELETE, ':id', (crud) => `${crud.archive ? 'Archive' : 'Delete'} a ${lower(crud)}`),
+  restore: row('update', POST, ':id/restore', (crud) => `Restore an archived ${lower(crud)}`),
+};
+
+/** The routes for many writes. Each write has the scope of its own action. */
+const BATCH_ROUTES: Readonly<Record<CrudBatchHandler, Row>> = {
+  bulk: row(undefined, POST, 'bulk', ({ name }) => `Create, update and delete ${name}, many at once`, {
+    body: 'operations',
+  }),
+  import: row(undefined, POST, 'import', ({ name }) => `Create ${name} from a stream of lines`, {
+    body: 'lines',
+  }),
 };
 
 /** Whether a resource has the route of a handler, unless its action is disabled. */
@@ -150,37 +110,6 @@ export function hasGenerated(definition: CrudDefinition, handler: CrudHandler): 
   return offers(definition, handler) && !definition.disabled.has(GENERATED_ROUTES[handler].action);
 }
 
-/** A generated route as an archive changes it: a delete archives. */
-function withArchive(route: GeneratedRoute, { archive }: CrudDefinition): GeneratedRoute {
-  if (!archive) return route;
-  if (route.action !== 'del') return route;
-  return { ...route, answer: 'archive', summary: (definition) => `Archive a ${lower(definition)}` };
-}
-
-/** The routes for many writes. Each write has the scope of its own action. */
-export const BATCH_ROUTES: Readonly<Record<CrudBatchHandler, Omit<Route, 'handler' | 'action'>>> = {
-  bulk: {
-    method: RequestMethod.POST,
-    path: 'bulk',
-    status: 200,
-    body: 'operations',
-    query: [],
-    answer: 'bulk',
-    summary: ({ name }) => `Create, update and delete ${name}, many at once`,
-    errors: [],
-  },
-  import: {
-    method: RequestMethod.POST,
-    path: 'import',
-    status: 200,
-    body: 'lines',
-    query: [],
-    answer: 'import',
-    summary: ({ name }) => `Create ${name} from a stream of lines`,
-    errors: [],
-  },
-};
-
 /** Name of the HTTP method QUERY (RFC 10008); undefined where Node or Nest does not know it yet. */
 const QUERY = METHODS.includes('QUERY')
   ? (RequestMethod as Partial<Record<'QUERY', RequestMethod>>).QUERY
@@ -191,13 +120,6 @@ const BODY_QUERIES = {
   ...(QUERY !== undefined && { listByQuery: { method: QUERY, path: '' } }),
   listByPost: { method: RequestMethod.POST, path: 'query' },
 };
-
-/** The list, for queries in bodies. */
-const BODY_LIST = {
-  ...GENERATED_ROUTES.list,
-  body: 'query',
-  summary: ({ name }: CrudDefinition) => `List ${name} by a query in the body`,
-} as const;
 
 /** The generated handler that a handler stands for: a query in a body is a list. */
 export function handlerOf(handler: string): CrudHandler {
@@ -214,15 +136,20 @@ const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
 export function generatedRoutesOf(definition: CrudDefinition): Route[] {
   const handlers = HANDLERS.filter((handler) => hasGenerated(definition, handler));
   const bodyQueries = Object.entries(hasGenerated(definition, 'list') ? BODY_QUERIES : {});
-  const routes: Route[] = [
-    ...handlers.map((handler) => ({ ...withArchive(GENERATED_ROUTES[handler], definition), handler })),
-    ...bodyQueries.map(([handler, at]) => ({ ...BODY_LIST, ...at, handler })),
+  const listByQuery = ({ name }: CrudDefinition) => `List ${name} by a query in the body`;
+  const rows: (Row & { handler: string })[] = [
+    ...handlers.map((handler) => ({ ...GENERATED_ROUTES[handler], handler })),
+    ...bodyQueries.map(([handler, { method, path }]) => ({
+      ...row('get', method, path, listByQuery, { ...GENERATED_ROUTES.list, body: 'query' }),
+      handler,
+    })),
     ...definition.batches.map((handler) => ({ ...BATCH_ROUTES[handler], handler })),
   ];
-  return routes.map((route): Route => {
+  return rows.map((route): Route => {
     const { summary, response, unkept } = definition.routes[handlerOf(route.handler)] ?? {};
     return {
       ...route,
+      answer: definition.archive && route.handler === 'del' ? 'archive' : handlerOf(route.handler),
       errors: [...new Set([...route.errors, ...errorsOf(definition, handlerOf(route.handler))])],
       unkept,
       ...(summary !== undefined && { summary: () => summary }),

@@ -1,63 +1,10 @@
-import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
+import type { DynamicModule, Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { CrudModule, type CrudOverrides } from '../crud.module.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
 import type { CrudOptions } from '../options/crud-options.js';
 import type { CrudService } from '../service/crud.service.js';
 import { Outboxes } from '../store/outbox.js';
-
-/** A JSON object. */
-export type Json = Record<string, unknown>;
-
-/** The parts of a response that the contract checks. */
-interface CrudResponse {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Json;
-}
-
-/** Sends requests to one resource of a running application. */
-export class CrudClient {
-  constructor(
-    private readonly app: INestApplication,
-    private readonly path: string,
-    private readonly token?: string,
-  ) {}
-
-  async send(
-    method: string,
-    below: string,
-    body?: Json,
-    headers: Record<string, string> = {},
-  ): Promise<CrudResponse> {
-    const response = await fetch((await this.url()) + below, {
-      method,
-      headers: {
-        ...(body && { 'Content-Type': 'application/json' }),
-        ...(this.token !== undefined && { Authorization: `Bearer ${this.token}` }),
-        ...headers,
-      },
-      body: body && JSON.stringify(body),
-    });
-    return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
-  }
-
-  /** Creates a record and returns its identifier. @throws Error if the create is rejected */
-  async create(body: Json): Promise<string> {
-    const response = await this.send('POST', '', body);
-    if (response.status !== 201)
-      throw new Error(`The valid body is refused: ${JSON.stringify(response.body)}`);
-    return String(response.body._id);
-  }
-
-  async count(): Promise<number> {
-    return Number((await this.send('GET', '/count')).body.count);
-  }
-
-  private async url(): Promise<string> {
-    return (await this.app.getUrl()) + this.path;
-  }
-}
 
 /** The overrides of a resource under test, and the resources that it refers to. */
 export interface CrudTestingOptions<Service> extends Omit<CrudOverrides, 'service'> {

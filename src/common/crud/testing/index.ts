@@ -2,10 +2,10 @@ export {
   createCrudTestingModule,
   type CrudTestingModule,
   type CrudTestingOptions,
-  type Json,
 } from './create-crud-testing-module.js';
 export {
   type CrudContractBody,
   type CrudContractOptions,
   describeCrudContract,
+  type Json,
 } from './describe-crud-contract.js';
