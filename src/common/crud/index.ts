@@ -11,24 +11,12 @@ export { type Order, orderOf, type SortKey } from './definition/query-definition
 export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './pipeline/answers.js';
 export { streamJsonArray } from './pipeline/record-stream.js';
-export {
-  ApiCreateBody,
-  ApiFields,
-  ApiIdempotencyKey,
-  ApiIdParam,
-  ApiIfMatch,
-  ApiIfNoneMatch,
-  ApiPaging,
-  ApiSuccess,
-  ApiUpdateBody,
-} from './openapi/decorators.js';
-export type { AnswerClasses } from './openapi/responses.js';
+export { documentationOf } from './openapi/document-route.js';
 export {
   ArchivedResult,
   CountResult,
   CreatedResult,
   DeletedResult,
-  partOf,
   schemaClass,
   UpdatedResult,
 } from './openapi/schema-class.js';

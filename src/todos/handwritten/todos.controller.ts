@@ -13,22 +13,21 @@ import {
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import {
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiOperation,
+  ApiQuery,
+  ApiTags,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
-  ApiCreateBody,
-  ApiFields,
-  ApiIdempotencyKey,
-  ApiIdParam,
-  ApiIfMatch,
-  ApiIfNoneMatch,
-  ApiPaging,
-  ApiSuccess,
-  ApiUpdateBody,
   type Changes,
   createBodyPipe,
   type CreatedResult,
   type DeletedResult,
+  documentationOf,
   etagOf,
   fieldsPipe,
   IdPipe,
@@ -53,16 +52,15 @@ import {
   type Reservation,
 } from '../../common/idempotency/index.js';
 import { TodoInput } from '../dto/todo-input.js';
-import { TodoCreate, TodoPage, TodoPart, TodoRecord, TodoUpdate } from './todo.dto.js';
+import { Todo } from '../todo.schema.js';
+import { shown, TodoPage, type TodoRecord } from './todo.dto.js';
 import { TodosService } from './todos.service.js';
 
 const PATH = 'todos';
-const ANSWERS = { record: TodoRecord, page: TodoPage };
 const FIELDS = ['_id', ...fieldsOf(TodoInput).map(({ name }) => name), 'createdAt', 'updatedAt'];
 
-/** Texts about todos in the examples of errors. */
-const EXAMPLES = { label: 'Todo' };
-const UPDATE_EXAMPLES = { ...EXAMPLES, contentTypes: ['application/merge-patch+json', 'application/json'] };
+/** The document says of these handlers what it says of generated ones. */
+const Documented = documentationOf({ entity: Todo, input: TodoInput, name: PATH, tag: 'Todos' });
 
 /** The todo API written by hand: the same responses as the generated one, without the generator. */
 @ApiTags('Todos')
@@ -74,22 +72,7 @@ export class TodosController {
   @Post()
   @StrictBody()
   @UseInterceptors(IdempotencyInterceptor)
-  @ApiOperation({ operationId: 'todos_create', summary: 'Create a todo' })
-  @ApiIdempotencyKey()
-  @ApiCreateBody(TodoCreate)
-  @ApiSuccess('create', PATH, ANSWERS)
-  @ApiProblemsOf(
-    EXAMPLES,
-    'VALIDATION_FAILED',
-    'MALFORMED_REQUEST',
-    'BODY_TOO_LARGE',
-    'UNSUPPORTED_MEDIA_TYPE',
-    'IDEMPOTENCY_KEY_IN_USE',
-    'IDEMPOTENCY_KEY_REUSED',
-    ...LOAD_ERRORS,
-    'DATABASE_UNAVAILABLE',
-    'INTERNAL_ERROR',
-  )
+  @Documented('create')
   async create(
     @Body(createBodyPipe(TodoInput)) input: TodoInput,
     @Headers('prefer') prefer: string | undefined,
@@ -97,7 +80,7 @@ export class TodosController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CreatedResult | TodoRecord> {
     const todo = await this.todos.create(input, reservation);
-    const record = TodoRecord.from(todo);
+    const record = shown(todo);
     varyBy(reply, 'Prefer');
     reply.headers({ Location: `/${PATH}/${record._id}`, ETag: etagOf(todo) });
     if (!prefersRepresentation(prefer)) return { _id: record._id };
@@ -109,10 +92,35 @@ export class TodosController {
   @TakesQuery('offset', 'limit')
   @Compressed()
   @ApiOperation({ operationId: 'todos_list', summary: 'List todos, newest first' })
-  @ApiPaging()
-  @ApiSuccess('list', PATH, ANSWERS)
+  // Decorators apply from the bottom up.
+  @ApiQuery({
+    name: 'limit',
+    required: false,
+    description: 'Maximum number of records per page. 20 if only another page parameter is there.',
+    schema: { type: 'integer', minimum: 1, maximum: 100 },
+  })
+  @ApiQuery({
+    name: 'offset',
+    required: false,
+    description:
+      'Number of records to skip. With it or `limit` the answer is a page; without both, every record.',
+    schema: { type: 'integer', minimum: 0, default: 0 },
+  })
+  @ApiExtraModels(TodoPage)
+  @ApiOkResponse({
+    description: 'Every record, newest first; with `offset` or `limit`, one page',
+    headers: {
+      Link: {
+        description: 'On a page: first, prev, next and last page (RFC 8288)',
+        schema: { type: 'string', example: `</${PATH}?offset=0&limit=20>; rel="first"` },
+      },
+    },
+    schema: {
+      oneOf: [{ type: 'array', items: { $ref: getSchemaPath(Todo) } }, { $ref: getSchemaPath(TodoPage) }],
+    },
+  })
   @ApiProblemsOf(
-    EXAMPLES,
+    { label: Todo.name },
     'VALIDATION_FAILED',
     'TOO_MANY_STREAMS',
     ...LOAD_ERRORS,
@@ -123,33 +131,19 @@ export class TodosController {
     @Query(PageQueryPipe) query: PagePosition | undefined,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<StreamableFile | TodoPage> {
+  ): Promise<StreamableFile | { results: TodoRecord[]; count: number }> {
     if (!query) {
-      const stream = await streamJsonArray(this.todos.list(), TodoRecord.from, request);
+      const stream = await streamJsonArray(this.todos.list(), shown, request);
       return new StreamableFile(stream, { type: 'application/json; charset=utf-8' });
     }
     const { results, count } = await this.todos.page(query);
     reply.header('Link', new Page(results, count, query).links(`/${PATH}`));
-    return { results: results.map(TodoRecord.from), count };
+    return { results: results.map(shown), count };
   }
 
   @Get(':id')
   @TakesQuery('fields')
-  @ApiOperation({ operationId: 'todos_get', summary: 'Get one todo' })
-  @ApiIdParam('Todo')
-  @ApiIfNoneMatch()
-  @ApiFields(FIELDS)
-  @ApiSuccess('get', PATH, { ...ANSWERS, part: TodoPart })
-  @ApiProblemsOf(
-    EXAMPLES,
-    'VALIDATION_FAILED',
-    'INVALID_ID',
-    'URI_TOO_LONG',
-    'RECORD_NOT_FOUND',
-    ...LOAD_ERRORS,
-    'DATABASE_UNAVAILABLE',
-    'INTERNAL_ERROR',
-  )
+  @Documented('get')
   async get(
     @Param('id', IdPipe) id: string,
     @Query('fields', fieldsPipe(FIELDS)) fields: string[] | undefined,
@@ -159,32 +153,14 @@ export class TodosController {
     const tags = readEntityTags('If-None-Match', ifNoneMatch);
     const todo = await this.todos.get(id);
     reply.header('ETag', etagOf(todo));
-    if (!isKnown(tags, todo)) return project(TodoRecord.from(todo), fields);
+    if (!isKnown(tags, todo)) return project(shown(todo), fields);
     reply.code(304);
     return undefined;
   }
 
   @Patch(':id')
   @StrictBody()
-  @ApiOperation({ operationId: 'todos_update', summary: 'Update a todo' })
-  @ApiIdParam('Todo')
-  @ApiIfMatch()
-  @ApiUpdateBody(TodoUpdate)
-  @ApiSuccess('update', PATH, ANSWERS)
-  @ApiProblemsOf(
-    UPDATE_EXAMPLES,
-    'VALIDATION_FAILED',
-    'MALFORMED_REQUEST',
-    'INVALID_ID',
-    'URI_TOO_LONG',
-    'RECORD_NOT_FOUND',
-    'PRECONDITION_FAILED',
-    'BODY_TOO_LARGE',
-    'UNSUPPORTED_MEDIA_TYPE',
-    ...LOAD_ERRORS,
-    'DATABASE_UNAVAILABLE',
-    'INTERNAL_ERROR',
-  )
+  @Documented('update')
   async update(
     @Param('id', IdPipe) id: string,
     @Body(updateBodyPipe(TodoInput)) changes: Changes<TodoInput>,
@@ -196,25 +172,11 @@ export class TodosController {
     varyBy(reply, 'Prefer');
     if (!prefersRepresentation(prefer)) return { updated: true };
     reply.headers({ ETag: etagOf(todo), 'Preference-Applied': 'return=representation' });
-    return TodoRecord.from(todo);
+    return shown(todo);
   }
 
   @Delete(':id')
-  @ApiOperation({ operationId: 'todos_del', summary: 'Delete a todo' })
-  @ApiIdParam('Todo')
-  @ApiIfMatch()
-  @ApiSuccess('del', PATH, ANSWERS)
-  @ApiProblemsOf(
-    EXAMPLES,
-    'VALIDATION_FAILED',
-    'INVALID_ID',
-    'URI_TOO_LONG',
-    'RECORD_NOT_FOUND',
-    'PRECONDITION_FAILED',
-    ...LOAD_ERRORS,
-    'DATABASE_UNAVAILABLE',
-    'INTERNAL_ERROR',
-  )
+  @Documented('del')
   async del(
     @Param('id', IdPipe) id: string,
     @Headers('if-match') ifMatch: string | undefined,

@@ -16,17 +16,6 @@ import {
   type SecurityRequirementObject,
 } from '@nestjs/swagger';
 import { MERGE_PATCH_TYPE } from '../../http/index.js';
-import { PAGE_LIMITS, type Paging } from '../query/read-query.js';
-import {
-  fieldsParameter,
-  idParameter,
-  IDEMPOTENCY_KEY,
-  IF_MATCH,
-  IF_NONE_MATCH,
-  pagingParameters,
-  PREFER,
-} from './parameters.js';
-import { type AnswerClasses, NOT_MODIFIED, type SuccessKind, successOf } from './responses.js';
 import { refTo } from './schema-class.js';
 
 /** Everything that the document says about a route, in the terms of OpenAPI 3.0. */
@@ -78,48 +67,6 @@ function parameterDecorator({ in: place, ...parameter }: ParameterObject): Metho
   return decorator({ ...options, schema: schema as SchemaObject });
 }
 
-/** Documents an identifier in the path. */
-export function ApiIdParam(label: string, name = 'id'): MethodDecorator {
-  return documented({ parameters: [idParameter(label, name)] });
-}
-
-/** Documents `offset` and `limit`. */
-export function ApiPaging(
-  paging: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum },
-): MethodDecorator {
-  return documented({ parameters: pagingParameters(paging) });
-}
-
-/** Documents `fields`. */
-export function ApiFields(names: readonly string[]): MethodDecorator {
-  return documented({ parameters: [fieldsParameter(names)] });
-}
-
-/** Documents `If-Match`. */
-export function ApiIfMatch(): MethodDecorator {
-  return documented({ parameters: [IF_MATCH] });
-}
-
-/** Documents `If-None-Match` and its response. */
-export function ApiIfNoneMatch(): MethodDecorator {
-  return documented({ parameters: [IF_NONE_MATCH], responses: NOT_MODIFIED });
-}
-
-/** Documents the `Idempotency-Key` header of a POST. */
-export function ApiIdempotencyKey(): MethodDecorator {
-  return documented({ parameters: [IDEMPOTENCY_KEY] });
-}
-
-/** Documents the body of a create and its `Prefer` header. */
-export function ApiCreateBody(type: Type<unknown>): MethodDecorator {
-  return documented({ body: createBody(type), parameters: [PREFER], models: [type] });
-}
-
-/** Documents the body of an update, in both of its content types, and its `Prefer` header. */
-export function ApiUpdateBody(type: Type<unknown>): MethodDecorator {
-  return documented({ body: updateBody(type), parameters: [PREFER], models: [type] });
-}
-
 export function createBody(type: Type<unknown>): Operation['body'] {
   return { schema: refTo(type) };
 }
@@ -131,9 +78,4 @@ export function updateBody(type: Type<unknown>): Operation['body'] {
     description:
       'JSON Merge Patch (RFC 7396): only the supplied fields change; null removes an optional one.',
   };
-}
-
-/** Documents the successful response of a handler. */
-export function ApiSuccess(answer: SuccessKind, path: string, classes: AnswerClasses): MethodDecorator {
-  return documented(successOf(answer, path, classes));
 }

@@ -1,22 +1,24 @@
-import { RequestMethod, type Type } from '@nestjs/common';
+import { applyDecorators, RequestMethod, type Type } from '@nestjs/common';
 import { ApiExcludeEndpoint, type ParameterObject, type SecurityRequirementObject } from '@nestjs/swagger';
 import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { defineCrud } from '../definition/define-crud.js';
 import { isClass } from '../definition/output.js';
 import { filtersOf } from '../query/read-query.js';
 import type { ResourceMetadata } from '../pipeline/plan.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
+import type { AnyCrudOptions, CrudHandler } from '../options/crud-options.js';
 import {
+  generatedRoutesOf,
   ignoresBody,
   isBatch,
   isolationOfHandler,
   itemRouteOf,
-  onceFieldsOf,
   type Route,
 } from '../routes/routes.js';
-import type { CrudClasses } from './create-classes.js';
+import { type CrudClasses, createClasses } from './create-classes.js';
 import { createBody, documented, type Operation, updateBody } from './decorators.js';
 import {
   ARCHIVED_QUERY,
@@ -64,6 +66,23 @@ export function documentRoute(
       ...problemsOf(route, definition, isolation),
     ),
   ];
+}
+
+/**
+ * Documents handlers of a controller of your own as the generated ones of a resource:
+ *
+ * ```ts
+ * const Documented = documentationOf(todos);
+ * …
+ * @Documented('update') @Patch(':id') update() { … }
+ * ```
+ */
+export function documentationOf(options: AnyCrudOptions): (handler: CrudHandler) => MethodDecorator {
+  const definition = defineCrud(options);
+  const classes = createClasses(definition);
+  const routes = new Map(generatedRoutesOf(definition).map((route) => [route.handler, route]));
+  return (handler) =>
+    applyDecorators(...documentRoute(routes.get(handler) as Route, { definition, routes }, classes));
 }
 
 /** Names the scheme by which callers are known, as far as it is known itself. */
@@ -159,18 +178,7 @@ function answerOf(route: Route, { definition, routes }: ResourceMetadata, classe
     const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
     return bulkOperation(status, classes, kinds);
   }
-  if (answer !== 'own') {
-    const { unpaged } = definition.list;
-    const once = onceFieldsOf(definition);
-    return successOf(answer, definition.path, {
-      ...classes,
-      once,
-      unpaged,
-      ndjson: true,
-      hasCursors: true,
-      status,
-    });
-  }
+  if (answer !== 'own') return successOf(answer, status, classes, definition);
   const type = response && response !== definition.entity ? documentedClass(response) : classes.record;
   return {
     models: [type],

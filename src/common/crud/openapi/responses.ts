@@ -5,7 +5,8 @@ import type { JsonSchema } from '../../fields/index.js';
 import { NDJSON_TYPE } from '../../http/index.js';
 import { MAX_OPERATIONS } from '../batch/operation.js';
 import type { CrudBatchHandler } from '../options/crud-options.js';
-import type { AnswerKind, ItemKind } from '../routes/routes.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import { type AnswerKind, type ItemKind, onceFieldsOf } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import type { Operation } from './decorators.js';
 import { ID_SCHEMA } from './record-schema.js';
@@ -13,7 +14,6 @@ import {
   anyOf,
   ArchivedResult,
   CountResult,
-  CreatedResult,
   DeletedResult,
   refTo,
   RestoredResult,
@@ -21,29 +21,7 @@ import {
 } from './schema-class.js';
 
 /** The answers whose successful response is the same for every resource. */
-export type SuccessKind = Exclude<AnswerKind, CrudBatchHandler | 'own'>;
-
-/** The classes of a successful response. */
-export interface AnswerClasses {
-  readonly record: Type<unknown>;
-  /** A record with only the requested `fields`. @default responses are whole records */
-  readonly part?: Type<unknown>;
-  readonly page: Type<unknown>;
-  /** The record as reads return it. @default `record` */
-  readonly read?: Type<unknown>;
-  /** The response to a create: the identifier, or the record. @default CreatedResult and `record` */
-  readonly created?: readonly Type<unknown>[];
-  /** Names of fields that the response to a create shows once. @default none */
-  readonly once?: readonly string[];
-  /** Whether a list without page parameters returns every record. @default true */
-  readonly unpaged?: boolean;
-  /** Whether a list is also available as NDJSON and CSV. @default false */
-  readonly ndjson?: boolean;
-  /** Whether pages have cursors. @default false */
-  readonly hasCursors?: boolean;
-  /** @default 201 for a create, 200 for everything else */
-  readonly status?: number;
-}
+type SuccessKind = Exclude<AnswerKind, CrudBatchHandler | 'own'>;
 
 function header(description: string, example: string): HeaderObject {
   return { description, schema: { type: 'string', example } };
@@ -76,48 +54,49 @@ const RESULTS: Readonly<Partial<Record<SuccessKind, readonly [description: strin
 };
 
 /** The successful response of a handler, and the classes that it refers to. */
-export function successOf(answer: SuccessKind, path: string, given: AnswerClasses): Operation {
-  const { record, read = record, part, page, created = [CreatedResult, record] } = given;
-  const { status = answer === 'create' ? 201 : 200 } = given;
+export function successOf(
+  answer: SuccessKind,
+  status: number,
+  classes: CrudClasses,
+  definition: CrudDefinition,
+): Operation {
+  const { record, read, part, page, created } = classes;
   const [description, type] = RESULTS[answer] ?? ['', UpdatedResult];
   const isRead = answer === 'list' || answer === 'get';
   return {
-    models: [record, read, ...(part && isRead ? [part] : []), page, ...created, type],
+    models: [
+      ...[record, read, ...created, type],
+      ...(part && isRead ? [part] : []),
+      ...(answer === 'list' ? [page] : []),
+    ],
     responses: {
-      [status]: SUCCESSES[answer]?.({ ...given, read, created }, path) ?? {
-        description,
-        content: content(refTo(type)),
-      },
+      [status]: SUCCESSES[answer]?.(classes, definition) ?? { description, content: content(refTo(type)) },
     },
   };
 }
 
-type Success = (
-  classes: AnswerClasses & Required<Pick<AnswerClasses, 'read' | 'created'>>,
-  path: string,
-) => ResponseObject;
+type Success = (classes: CrudClasses, definition: CrudDefinition) => ResponseObject;
 
 /** The responses with records. */
 const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
-  list: ({ read, part, page, unpaged = true, ndjson = false, hasCursors = false }, path) => {
+  list: ({ read, part, page }, { list: { unpaged }, path }) => {
     const record = anyOf(part ? [read, part] : [read]);
-    const perLine = ndjson
-      ? '. As NDJSON, one record a line; as CSV, a line of names first, and no lists or objects'
-      : '';
+    const what = unpaged
+      ? 'Every record, newest first; with `offset` or `limit`, one page'
+      : 'One page of the records, newest first';
     return {
-      description: unpaged
-        ? `Every record, newest first; with \`offset\` or \`limit\`, one page${perLine}`
-        : `One page of the records, newest first${perLine}`,
+      description: `${what}. As NDJSON, one record a line; as CSV, a line of names first, and no lists or objects`,
       headers: {
         Link: header(
-          `On a page: first, prev, next and last page (RFC 8288)${hasCursors ? '; on one by its cursor, prev and next' : ''}`,
+          'On a page: first, prev, next and last page (RFC 8288); on one by its cursor, prev and next',
           `</${path}?offset=0&limit=20>; rel="first"`,
         ),
       },
       content: {
         ...content(unpaged ? { oneOf: [{ type: 'array', items: record }, refTo(page)] } : refTo(page)),
         // OpenAPI 3.0 cannot describe a sequence of records: the schema is that of one line.
-        ...(ndjson && { ...content(record, NDJSON_TYPE), ...content({ type: 'string' }, 'text/csv') }),
+        ...content(record, NDJSON_TYPE),
+        ...content({ type: 'string' }, 'text/csv'),
       },
     };
   },
@@ -126,11 +105,11 @@ const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
     headers: ETAG,
     content: content(anyOf(part ? [read, part] : [read])),
   }),
-  create: ({ created, once = [] }, path) => ({
-    description: `Created; the whole record if the request prefers it${shownOnce(once)}`,
+  create: ({ created }, definition) => ({
+    description: `Created; the whole record if the request prefers it${shownOnce(onceFieldsOf(definition))}`,
     headers: {
       ...ETAG,
-      Location: header('Path of the new record', `/${path}/${ID_SCHEMA.example}`),
+      Location: header('Path of the new record', `/${definition.path}/${ID_SCHEMA.example}`),
       ...PREFERENCE_APPLIED,
       ...REPLAYED_HEADER,
     },
