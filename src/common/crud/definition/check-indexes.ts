@@ -1,8 +1,8 @@
-import type { IndexDefinition, IndexOptions, Schema, SchemaType } from 'mongoose';
+import type { IndexDefinition, IndexOptions, Schema } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import { nearest } from '../options/option-names.js';
-import { entryTypeOf, listsOn, schemaOf } from './schema-paths.js';
+import { listsOn, nodesOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
 
 /** Types whose values have no members. Every other one, such as Mixed, may have any. */
 const SINGLE = 'String UUID Number Int32 Double BigInt Decimal128 Boolean Date ObjectId Buffer'.split(' ');
@@ -12,7 +12,7 @@ export function checkIndexes(schema: Schema, fail: Fail): void {
   for (const [keys, options] of schema.indexes()) {
     const stray = namesIn(keys, options).find((path) => !hasPath(schema, path.split('.')));
     if (stray === undefined) continue;
-    const near = nearest(stray, pathsOf(schema));
+    const near = nearest(stray, pathsOf(nodesOf(schema)));
     const hint = near === undefined ? '' : ` Did you mean "${near}"?`;
     fail(`the index ${JSON.stringify(keys)} names "${stray}", which the schema does not have.${hint}`);
   }
@@ -66,32 +66,28 @@ function namesInFilter(filter: unknown): string[] {
 
 /** Whether records can have a path, by its names. */
 function hasPath(schema: Schema, names: readonly string[]): boolean {
-  const path = names.join('.');
-  const kept = ['_id', schema.get('versionKey'), schema.get('discriminatorKey')];
-  if (schema.get('strict') === false || schema.pathType(path) === 'nested' || kept.includes(path))
-    return true;
-  const at = names.findIndex((_, i) => names.slice(0, i + 1).join('.') in schema.paths);
-  const type = schema.paths[names.slice(0, at + 1).join('.')];
-  if (type && canHave(type, names.slice(at + 1))) return true;
+  const kept = [schema.get('versionKey'), schema.get('discriminatorKey')];
+  if (schema.get('strict') === false || kept.includes(names.join('.'))) return true;
+  if (canHave({ members: nodesOf(schema) }, names)) return true;
   return Object.values(schema.discriminators ?? {}).some((inner) => hasPath(inner, names));
 }
 
-function canHave(type: SchemaType, names: readonly string[]): boolean {
-  const entries = entryTypeOf(type);
+function canHave({ entries, members, schema, type }: Partial<SchemaNode>, names: readonly string[]): boolean {
+  const [name, ...rest] = names;
+  if (name === undefined || type?.instance === 'Map') return true;
   // A number is a position in a list.
-  const members = entries && /^\d+$/.test(names[0] ?? '') ? names.slice(1) : names;
-  if (members.length === 0 || type.instance === 'Map') return true;
-  const inner = schemaOf(type);
-  if (inner) return hasPath(inner, members);
-  return entries && entries !== type ? canHave(entries, members) : !SINGLE.includes(type.instance);
+  if (type?.instance === 'Array' && /^\d+$/.test(name)) return canHave({ entries, members, schema }, rest);
+  if (schema) return hasPath(schema, names);
+  if (entries) return canHave(entries, names);
+  if (!members) return !SINGLE.includes(type?.instance ?? '');
+  const member = members.get(name);
+  return member !== undefined && canHave(member, rest);
 }
 
-/** The paths of a schema and of the schemas in it. */
-function pathsOf(schema: Schema, seen: ReadonlySet<Schema> = new Set()): string[] {
-  if (seen.has(schema)) return [];
-  const inside = new Set([...seen, schema]);
-  return Object.entries(schema.paths).flatMap(([path, type]) => {
-    const inner = schemaOf(type);
-    return [path, ...(inner ? pathsOf(inner, inside).map((name) => `${path}.${name}`) : [])];
-  });
+/** The paths of a schema and of the schemas in it, up to some depth. */
+function pathsOf(nodes: SchemaNodes, depth = 4): string[] {
+  return [...nodes].flatMap(([name, { entries, members = entries?.members }]) => [
+    name,
+    ...(members && depth > 0 ? pathsOf(members, depth - 1).map((path) => `${name}.${path}`) : []),
+  ]);
 }

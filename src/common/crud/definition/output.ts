@@ -1,10 +1,10 @@
 import type { Type } from '@nestjs/common';
-import { type Schema, type SchemaType, Types, mongo } from 'mongoose';
+import { type Schema, Types, mongo } from 'mongoose';
 import { apiNamesOf, fieldsOf } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
-import { type Composite, isHiddenType } from './schema-paths.js';
+import { type SchemaNode, type SchemaNodes, nodesOf } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -64,7 +64,7 @@ export class Presenter {
 
   /** @param order fields that come first, such as those of the input */
   constructor(schema: Schema, order: readonly string[]) {
-    const forms = formsOf(schema);
+    const forms = formsOf(nodesOf(schema));
     const last = ['createdAt', 'updatedAt'];
     const names = [...forms.keys()].filter((name) => name !== '_id');
     const rest = names.filter((name) => !order.includes(name) && !last.includes(name));
@@ -83,64 +83,28 @@ export class Presenter {
   }
 }
 
-/** The visible fields of a schema, each with its form. */
-function formsOf(schema: Schema): Map<string, Form> {
-  const tree: PathTree = new Map();
-  for (const [path, type] of Object.entries(schema.paths)) {
-    // Mongoose describes the entries of a map under a path of their own, `labels.$*`; the map's form covers
-    // them.
-    if (path === schema.get('versionKey') || path.includes('$') || isHiddenType(type)) continue;
-    insert(tree, path.split('.'), formOfType(type));
-  }
-  return compile(tree);
+/** The visible members of an object, each with its form. */
+function formsOf(nodes: SchemaNodes): Map<string, Form> {
+  const visible = [...nodes].filter(([, { isHidden }]) => !isHidden);
+  return new Map(visible.map(([name, node]) => [name, formOf(node)]));
 }
 
-type PathTree = Map<string, Form | PathTree>;
-
-function insert(tree: PathTree, [head = '', ...tail]: readonly string[], form: Form): void {
-  if (tail.length === 0) {
-    tree.set(head, form);
-    return;
-  }
-  const child = tree.get(head);
-  const subtree: PathTree = child instanceof Map ? child : new Map();
-  tree.set(head, subtree);
-  insert(subtree, tail, form);
-}
-
-function compile(tree: PathTree): Map<string, Form> {
-  return new Map(
-    [...tree].map(([name, node]) => [name, node instanceof Map ? objectOf(compile(node)) : node]),
-  );
-}
-
-function formOfType(type: SchemaType): Form {
-  const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
-  if (schema) return eachEntry(subdocument(schema));
-  if (entries) return mapOf(isHiddenType(entries) ? () => undefined : formOfType(entries));
-  if (embeddedSchemaType) return eachEntry(formOfType(embeddedSchemaType));
+function formOf(node: SchemaNode): Form {
+  const { entries, type } = node;
+  if (entries && type?.instance === 'Map') return mapOf(entries.isHidden ? () => undefined : formOf(entries));
+  if (entries) return eachEntry(formOf(entries));
+  if (node.members) return eachEntry(objectOf(node.members));
   // The driver reads small values as numbers.
-  if (type.instance === 'BigInt') return (value) => (value === null ? null : String(value));
+  if (type?.instance === 'BigInt') return (value) => (value === null ? null : String(value));
   return plain;
 }
 
-const subdocuments = new WeakMap<Schema, Form>();
-
-/** A subdocument. Its schema is read at the first value, since a schema may contain itself. */
-function subdocument(schema: Schema): Form {
-  const known = subdocuments.get(schema);
-  if (known) return known;
-  let form: Form | undefined;
-  const lazy: Form = (value) => (form ??= objectOf(formsOf(schema)))(value);
-  subdocuments.set(schema, lazy);
-  return lazy;
-}
-
-function objectOf(forms: ReadonlyMap<string, Form>): Form {
-  const members = [...forms];
+/** An object. Its members are read at the first value, since a schema may contain itself. */
+function objectOf(nodes: SchemaNodes): Form {
+  let members: Members | undefined;
   return (value) =>
     typeof value === 'object' && value !== null
-      ? presentMembers(value as Record<string, unknown>, members)
+      ? presentMembers(value as Record<string, unknown>, (members ??= [...formsOf(nodes)]))
       : plain(value);
 }
 

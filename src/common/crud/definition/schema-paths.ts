@@ -9,19 +9,71 @@ export interface Composite {
   $__schemaType?: SchemaType;
 }
 
-/** Whether a schema hides a field with `select: false`, at any level. */
-export function hidesFields(schema: Schema, seen: ReadonlySet<Schema> = new Set()): boolean {
-  if (seen.has(schema)) return false;
-  const inside = new Set([...seen, schema]);
-  return Object.values(schema.paths).some((type) => {
-    const inner = schemaOf(type);
-    return isHiddenType(type) || (inner !== undefined && hidesFields(inner, inside));
-  });
+/** What a schema holds at a path: a single value, an object, or a list or map of either. */
+export interface SchemaNode {
+  /** Undefined for an object that only its members declare. */
+  readonly type?: SchemaType;
+  /** Whether clients do not see it: `select: false`. */
+  readonly isHidden: boolean;
+  /** The entries of a list or map; those of a list of objects are described by `members`. */
+  readonly entries?: SchemaNode;
+  /** The schema of an object, or of a list's objects. */
+  readonly schema?: Schema;
+  readonly members?: SchemaNodes;
 }
 
-/**
- * Removes the fields that a schema hides from a record, in place: reads omit them, results of writes do not.
- */
+/** The members of an object, by name, without the revision. */
+export type SchemaNodes = ReadonlyMap<string, SchemaNode>;
+
+const known = new WeakMap<Schema, SchemaNodes>();
+
+/** The members of a schema as a tree, in which objects that are declared by dotted paths are objects as well. */
+export function nodesOf(schema: Schema): SchemaNodes {
+  const found = known.get(schema);
+  if (found) return found;
+  // Mongoose describes the entries of a map under a path of their own, `labels.$*`.
+  const isMember = (path: string) => path !== schema.get('versionKey') && !path.includes('$');
+  const nodes = nest(schema, Object.keys(schema.paths).filter(isMember), '');
+  known.set(schema, nodes);
+  return nodes;
+}
+
+function nest(schema: Schema, paths: readonly string[], parent: string): SchemaNodes {
+  const below = paths.filter((path) => path.startsWith(parent));
+  const names = new Set(below.map((path) => path.slice(parent.length).split('.', 1)[0] ?? path));
+  return new Map(
+    [...names].map((name) => {
+      const type = schema.paths[parent + name];
+      const members = () => nest(schema, below, `${parent}${name}.`);
+      return [name, type ? nodeOf(type) : { isHidden: false, members: members() }];
+    }),
+  );
+}
+
+function nodeOf(type: SchemaType): SchemaNode {
+  const { schema, embeddedSchemaType, $__schemaType } = type as SchemaType & Composite;
+  const entries = $__schemaType ?? embeddedSchemaType;
+  return {
+    type,
+    isHidden: isHiddenType(type),
+    ...(schema ? { schema } : entries && { entries: nodeOf(entries) }),
+    // A schema may contain itself.
+    get members() {
+      return schema && nodesOf(schema);
+    },
+  };
+}
+
+/** Whether a schema hides a field with `select: false`, at any level. */
+export function hidesFields(schema: Schema, seen: ReadonlySet<Schema> = new Set()): boolean {
+  const hides = ({ isHidden, entries, schema: inner, members }: SchemaNode): boolean =>
+    isHidden ||
+    (entries !== undefined && hides(entries)) ||
+    (inner ? hidesFields(inner, new Set([...seen, schema])) : [...(members?.values() ?? [])].some(hides));
+  return !seen.has(schema) && [...nodesOf(schema).values()].some(hides);
+}
+
+/** Removes the fields that a schema hides from a record, in place: reads omit them, results of writes do not. */
 export function hideFields<Record extends object>(schema: Schema, record: Record): Record {
   eachHidden(schema, record, (holder, name) => Reflect.deleteProperty(holder, name));
   return record;
@@ -33,25 +85,20 @@ export function eachHidden(
   record: object,
   visit: (holder: object, name: string) => void,
 ): void {
-  for (const [path, type] of Object.entries(schema.paths)) {
-    const names = path.split('.');
-    const last = names.pop() ?? path;
-    const holder = names.reduce<unknown>((at, name) => (at as Fields | undefined)?.[name], record);
-    if (typeof holder !== 'object' || holder === null) continue;
-    if (isHiddenType(type)) visit(holder, last);
-    else eachHiddenInside(schemaOf(type), (holder as Fields)[last], visit);
-  }
-}
-
-function eachHiddenInside(
-  schema: Schema | undefined,
-  value: unknown,
-  visit: (holder: object, name: string) => void,
-): void {
-  if (!schema || typeof value !== 'object' || value === null) return;
-  if (Array.isArray(value)) for (const entry of value) eachHiddenInside(schema, entry, visit);
-  else if (value instanceof Map) for (const entry of value.values()) eachHiddenInside(schema, entry, visit);
-  else eachHidden(schema, value, visit);
+  const walk = ({ entries, members = new Map() }: Partial<SchemaNode>, value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (entries || Array.isArray(value)) {
+      const each =
+        value instanceof Map ? [...(value as Map<unknown, unknown>).values()] : Object.values(value);
+      for (const entry of each) walk(entries ?? { members }, entry);
+      return;
+    }
+    for (const [name, member] of members) {
+      if (member.isHidden) visit(value, name);
+      else walk(member, (value as Fields)[name]);
+    }
+  };
+  walk({ members: nodesOf(schema) }, record);
 }
 
 /** The schema of a type's objects: its own, or that of its entries. */

@@ -3,7 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { type Composite, isHidden, schemaOf } from '../definition/schema-paths.js';
+import { nodesOf, type SchemaNode, type SchemaNodes } from '../definition/schema-paths.js';
 import { isAccessor } from '../definition/output.js';
 import { objectOf } from './schema-class.js';
 
@@ -30,13 +30,14 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
   const fields = new Map(
     [...fieldsOf(inputs.create), ...fieldsOf(entity)].map((field) => [field.name, field]),
   );
+  const nodes = nodesOf(schema);
   const properties: Record<string, JsonSchema> = {};
   const required: string[] = [];
   for (const name of presenter.fields) {
     const field = fields.get(name);
     properties[name] = field
-      ? shownPart(field.schema, schema, name)
-      : { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
+      ? shownPart(field.schema, nodes.get(name))
+      : { ...schemaAt(nodes, name), ...documentedAs(entity, name) };
     const isKept = ['_id', 'createdAt', 'updatedAt'].includes(name);
     if (isKept || schema.path(name)?.isRequired || field?.required || hasDefault(schema, name)) {
       required.push(name);
@@ -48,24 +49,23 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
 /**
  * The part of a nested class that clients see: without the members that the record's schema hides, and with
  * those that only the schema has, such as an identifier.
- *
- * @param path of the value in the record's schema
  */
-function shownPart(described: JsonSchema, schema: Schema, path: string): JsonSchema {
-  const type = schema.path(path) as SchemaType | undefined;
-  const inner = type && schemaOf(type);
+function shownPart(described: JsonSchema, node: SchemaNode | undefined): JsonSchema {
   const { items, properties, required = [], ...rest } = described;
-  if (items && inner) return { ...described, items: shownPart(items, schema, path) };
-  if (!properties || !(inner || schema.pathType(path) === 'nested')) return described;
-  const [holder, parent] = inner ? [inner, ''] : [schema, `${path}.`];
-  const shown = Object.entries(properties)
-    .filter(([name]) => !isHidden(holder, parent + name))
-    .map(([name, member]) => [name, shownPart(member, holder, parent + name)] as const);
-  const { _id, ...others } = inner ? membersOf(inner) : {};
-  const kept = required.filter((name) => !isHidden(holder, parent + name));
+  if (items && node) return { ...described, items: shownPart(items, node.entries ?? node) };
+  const { members, schema } = node ?? {};
+  if (!properties || !members) return described;
+  const isShown = (name: string) => members.get(name)?.isHidden !== true;
+  const shown = Object.entries(properties).filter(([name]) => isShown(name));
+  const { _id, ...others } = schema ? membersOf(members) : {};
+  const kept = required.filter(isShown);
   return {
     ...rest,
-    properties: { ...(_id && { _id }), ...Object.fromEntries(shown), ...without(others, properties) },
+    properties: {
+      ...(_id && { _id }),
+      ...Object.fromEntries(shown.map(([name, member]) => [name, shownPart(member, members.get(name))])),
+      ...Object.fromEntries(Object.entries(others).filter(([name]) => !(name in properties))),
+    },
     // OpenAPI 3.0.3 has no empty list.
     ...(kept.length > 0 && { required: kept }),
   };
@@ -76,10 +76,11 @@ function shownPart(described: JsonSchema, schema: Schema, path: string): JsonSch
  * getter or a function returns is as the class says.
  */
 export function viewSchema({ schema, options }: CrudDefinition, view: Type<object>): JsonSchema {
+  const nodes = nodesOf(schema);
   const isCopied = (name: string) => options.output === view && !isAccessor(view, name);
   const fields = fieldsOf(view).map(({ name, schema: described, required }) => ({
     name,
-    schema: isCopied(name) ? shownPart(described, schema, name) : described,
+    schema: isCopied(name) ? shownPart(described, nodes.get(name)) : described,
     required: required || hasDefault(schema, name),
   }));
   return objectOf([...fields, { name: '_id', schema: ID_SCHEMA, required: true }]);
@@ -88,7 +89,7 @@ export function viewSchema({ schema, options }: CrudDefinition, view: Type<objec
 /** Schema of one field, whether or not clients usually see it. */
 export function fieldSchema({ entity, schema }: CrudDefinition, name: string): JsonSchema {
   const field = fieldsOf(entity).find((candidate) => candidate.name === name);
-  return field?.schema ?? { ...schemaOfPath(schema, name), ...documentedAs(entity, name) };
+  return field?.schema ?? { ...schemaAt(nodesOf(schema), name), ...documentedAs(entity, name) };
 }
 
 /** Whether a field has a value even if a create omits it. A function as the default may return none. */
@@ -120,47 +121,25 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   Buffer: { type: 'string', format: 'byte' },
 };
 
-function schemaOfPath(schema: Schema, name: string): JsonSchema {
-  const type = schema.path(name) as SchemaType | undefined;
-  return type ? schemaOfType(type) : { type: 'object' };
-}
-
-function schemaOfType(type: SchemaType, depth = 0): JsonSchema {
-  const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;
-  if (type.instance === 'Map') {
-    return { type: 'object', additionalProperties: entries ? schemaOfType(entries, depth) : true };
-  }
-  const value = schema
-    ? schemaOfMembers(schema, depth + 1)
-    : embeddedSchemaType
-      ? schemaOfType(embeddedSchemaType, depth)
-      : undefined;
-  if (type.instance === 'Array') return { type: 'array', items: value ?? {} };
-  return value ?? SCALARS[type.instance] ?? {};
+function schemaAt(nodes: SchemaNodes, name: string): JsonSchema {
+  const node = nodes.get(name);
+  return node ? schemaOfNode(node) : { type: 'object' };
 }
 
 /** Number of levels of subdocuments that the document shows; deeper ones are open objects. */
 const MAX_DEPTH = 4;
 
-function schemaOfMembers(schema: Schema, depth: number): JsonSchema {
-  if (depth > MAX_DEPTH) return { type: 'object' };
-  return { type: 'object', properties: membersOf(schema, depth) };
+function schemaOfNode({ entries, members, type }: SchemaNode, depth = 0): JsonSchema {
+  const entry = entries && schemaOfNode(entries, depth);
+  if (type?.instance === 'Map') return { type: 'object', additionalProperties: entry ?? true };
+  const properties = members && depth < MAX_DEPTH ? { properties: membersOf(members, depth + 1) } : {};
+  const value: JsonSchema | undefined = members ? { type: 'object', ...properties } : entry;
+  if (type?.instance === 'Array') return { type: 'array', items: value ?? {} };
+  return value ?? SCALARS[type?.instance ?? ''] ?? {};
 }
 
-/** The members of a subdocument that clients see. */
-function membersOf(schema: Schema, depth = 1): Record<string, JsonSchema> {
-  // Mongoose describes the entries of a map under a path of their own, `labels.$*`; the map's type covers them.
-  const paths = Object.entries(schema.paths).filter(
-    ([path]) => !path.includes('$') && !isHidden(schema, path),
-  );
-  return Object.fromEntries(
-    paths.map(([path, type]) => {
-      const [name = path, ...deeper] = path.split('.');
-      return [name, deeper.length > 0 ? { type: 'object' } : schemaOfType(type, depth)];
-    }),
-  );
-}
-
-function without<T extends object>(members: T, others: object): Partial<T> {
-  return Object.fromEntries(Object.entries(members).filter(([name]) => !(name in others))) as Partial<T>;
+/** The members that clients see. */
+function membersOf(nodes: SchemaNodes, depth = 1): Record<string, JsonSchema> {
+  const visible = [...nodes].filter(([, { isHidden }]) => !isHidden);
+  return Object.fromEntries(visible.map(([name, node]) => [name, schemaOfNode(node, depth)]));
 }
