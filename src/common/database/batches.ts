@@ -11,6 +11,8 @@ export interface BatchOptions<Item = unknown> {
   readonly atOnce?: number;
   /** How long a step waits for more items before it begins. Unit: milliseconds. @default 0 */
   readonly lingerMs?: number;
+  /** Called before each step, which waits for it. @default nothing */
+  readonly gathered?: () => Promise<unknown> | undefined;
   /** An item that waits longer for its step is not carried out, and fails. Unit: milliseconds. @default no maximum */
   readonly patienceMs?: number;
   /** Called with the number of items of each step that begins. @default nothing */
@@ -79,13 +81,14 @@ export class Batches<Item, Result> {
   }
 
   private async run(key: string, kind: Kind<Item, Result>): Promise<void> {
-    const { lingerMs = 0 } = this.options;
+    const { gathered, lingerMs = 0 } = this.options;
     const { waiting } = kind;
     kind.underWay += 1;
     // Items added in the same tick belong to one step.
     await Promise.resolve();
     while (waiting.length > 0) {
       if (lingerMs > 0) await pause(lingerMs, this.draining.signal);
+      if (gathered) await gathered();
       await this.step(waiting.splice(0, this.sizeOfStep(waiting)));
     }
     kind.underWay -= 1;

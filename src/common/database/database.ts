@@ -66,6 +66,9 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Options of every operation. Spread them into a new object for each: Mongoose writes into the options of a query. */
   readonly limits: { readonly maxTimeMS: number; readonly session?: mongo.ClientSession } = OPERATION_LIMITS;
 
+  /** Resolves once the writes that are to share a command have come; in a transaction only. */
+  readonly gathered?: () => Promise<void> | undefined;
+
   constructor(
     @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
     private readonly server: DatabaseServer,
@@ -151,12 +154,18 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    * The same database for operations in a transaction.
    *
    * @param take carries out the operations, which a transaction takes one after another
+   * @param gathered waits for writes that are to share a command
    */
-  within(session: mongo.ClientSession, take: <T>(operation: () => Promise<T>) => Promise<T>): Database {
+  within(
+    session: mongo.ClientSession,
+    take: <T>(operation: () => Promise<T>) => Promise<T>,
+    gathered: () => Promise<void> | undefined,
+  ): Database {
     const call: Database['call'] = (operation) => take(() => this.call(operation));
     return Object.create(this, {
       limits: { value: { ...OPERATION_LIMITS, session } },
       call: { value: call },
+      gathered: { value: gathered },
     }) as Database;
   }
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 import ipaddr from 'ipaddr.js';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
@@ -91,7 +92,7 @@ const OWN_PATIENCE = 6;
 /** What waits or is carried out: for all, for a group and for a client. */
 interface Piece {
   readonly parties: readonly [Party, Party, Party];
-  readonly start: () => void;
+  start: () => void;
   size: number;
 }
 
@@ -204,6 +205,8 @@ export class FairShare {
   private take(piece: Piece): void {
     const [all, group, client] = piece.parties;
     if (client.waiting.size === 0 && this.mayRun(piece)) return run(piece, false);
+    // Whoever leaves a place must not pass on what its own request has in AsyncLocalStorage, such as a unit of work.
+    piece.start = AsyncResource.bind(piece.start);
     for (const party of piece.parties) party.waiting.add(piece);
     all.turns.add(group);
     group.turns.add(client);

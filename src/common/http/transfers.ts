@@ -30,12 +30,19 @@ const PATIENCE_MS = 2_000;
 /** How often that is looked at. Unit: milliseconds. */
 const CHECK_MS = 250;
 
+/** Atomic bulks: one at a time, since others wait for the transaction of the embedded database. Unit: requests; milliseconds. */
+const ATOMIC_BULKS = { maxInAll: 1, maxWaitMs: 2_500 };
+
 /** Where load is not limited, how many items of batches are carried out at a time. */
 const ITEMS = { maxInAll: 32 };
 
 declare module '../platform/index.js' {
   interface Platform {
     readonly transfers: Transfers;
+  }
+  interface RequestContext {
+    /** When the request is answered with a 503, by `performance.now()`. @default never */
+    endsAt?: number;
   }
   interface RequestState {
     /** The place of the request among the running ones; null before and after, and where load is not limited. */
@@ -77,6 +84,7 @@ export class Transfers {
   private readonly streams: Readonly<Record<keyof TransferLimits, FairShare>>;
   private readonly parts = new FairShare(PARTS);
   private readonly memory = new FairShare(MEMORY);
+  private readonly atomicBulks = new FairShare(ATOMIC_BULKS);
   /** The pages that have memory. */
   private readonly readers = new Set<Reader>();
   private checking?: { readonly timer: NodeJS.Timeout; readonly since: number };
@@ -121,25 +129,12 @@ export class Transfers {
    * @throws OverloadedError, TooManyRequestsError if it would not be free in time, or the client goes away
    */
   async largePage({ request, reply }: BatchRequest, bytes: number): Promise<PagePlace> {
-    const owner = ownerOf(request);
-    const size = Math.ceil(bytes / PIECE);
-    const place = this.memory.placeFor(owner, size);
-    if (this.memory.isFree(owner, size)) place.take(() => undefined);
-    else {
-      const refusal = this.memory.refusal(owner);
-      if (refusal) throw refusal;
-      const comeBack = stepAside(request, rawOf(reply));
-      const turn = untilTurn(place, rawOf(reply));
+    const place = await placeAside(this.memory, { request, reply }, Math.ceil(bytes / PIECE), () => {
       this.checking ??= {
         timer: setInterval(() => this.endIdleReaders(), CHECK_MS).unref(),
         since: performance.now(),
       };
-      await turn;
-      await comeBack().catch((error: unknown) => {
-        place.leave();
-        throw error;
-      });
-    }
+    });
     const lost = new AbortController();
     const reader: Reader = { giveUp: () => lost.abort(new OverloadedError()) };
     this.readers.add(reader);
@@ -159,6 +154,23 @@ export class Transfers {
         place.leave();
       },
     };
+  }
+
+  /**
+   * Carries out an atomic bulk when it is its turn. Meanwhile, others take the place of its request.
+   *
+   * @throws OverloadedError, TooManyRequestsError if it would not be its turn in time, or the client goes away
+   */
+  async atomicBulk<T>(batch: BatchRequest, work: () => Promise<T>): Promise<T> {
+    const place = await placeAside(this.atomicBulks, batch);
+    const begun = performance.now();
+    try {
+      return await work();
+    } finally {
+      // Others have as much time until the next one as this one took.
+      const rest = this.requests.running > 1 ? performance.now() - begun : 0;
+      setTimeout(() => place.leave(), rest).unref();
+    }
   }
 
   /**
@@ -219,6 +231,32 @@ export class Transfers {
     clearInterval(this.checking.timer);
     this.checking = undefined;
   }
+}
+
+/** Takes a place, for which a request waits aside. */
+async function placeAside(
+  share: FairShare,
+  { request, reply }: BatchRequest,
+  size = 1,
+  waiting: () => void = () => undefined,
+): Promise<QueuedPlace> {
+  const owner = ownerOf(request);
+  const place = share.placeFor(owner, size);
+  if (share.isFree(owner, size)) {
+    place.take(() => undefined);
+    return place;
+  }
+  const refusal = share.refusal(owner);
+  if (refusal) throw refusal;
+  const comeBack = stepAside(request, rawOf(reply));
+  const turn = untilTurn(place, rawOf(reply));
+  waiting();
+  await turn;
+  await comeBack().catch((error: unknown) => {
+    place.leave();
+    throw error;
+  });
+  return place;
 }
 
 /** Gives up the place of a request while it waits for something else; returns a function that waits for it again. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
 import fastifyRateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -96,6 +96,7 @@ export async function useLoadControl(
     // 404.
     if (request.load) return done();
     const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
+    contextOf(request).endsAt = performance.now() + DEADLINE_MS;
     const place = requests.placeFor(ownerOf(request));
     request.load = { place, deadline };
     place.take(() => {

@@ -3,6 +3,7 @@ import { Prop, Schema } from '@nestjs/mongoose';
 import { type AfterCreate, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
@@ -34,11 +35,31 @@ const seats = crudOptions({
   },
 });
 
+class PlantInput {
+  @IsText({ max: 20 }) name!: string;
+  @IsWholeNumber({ default: 0 }) height?: number;
+}
+
+/** Without code of its own, so that its operations share commands. */
+@Schema({ timestamps: true })
+class Plant extends PlantInput {
+  @Prop({ type: String, required: true, unique: true }) declare name: string;
+}
+
+@Schema({ timestamps: true })
+class Pot extends PlantInput {}
+
+const of = { input: PlantInput, bulk: true, query: { sort: ['name'] } } as const;
+const plants = crudOptions({ ...of, entity: Plant, name: 'plants' });
+const pots = crudOptions({ ...of, entity: Pot, name: 'pots' });
+
 describe('an atomic bulk request', () => {
   let app: TestApp;
   let token: string;
   beforeAll(async () => {
-    app = await createResourceApp(CrudModule.forFeature(seats));
+    app = await createResourceApp(
+      ...[seats, plants, pots].map((options) => CrudModule.forFeature(options as never)),
+    );
     token = await tokenOf(ACME);
   });
   afterAll(() => app.close());
@@ -108,5 +129,58 @@ describe('an atomic bulk request', () => {
       '/seats/bulk',
       { pointer: '/atomic', detail: '"atomic" must be true or false.' },
     );
+  });
+
+  describe('whose operations cannot see each other', () => {
+    const plant = (number: number) => ({ create: { name: `Plant ${String(number).padStart(3, '0')}` } });
+    const names = async (path: string) =>
+      ((await app.get(`${path}?sort=name`)).body as Plant[]).map(({ name, height }) => `${name}: ${height}`);
+    const send = (path: string, operations: object[]) =>
+      app.post(`${path}/bulk`, { atomic: true, operations });
+
+    it('stores its creates by one command, in their order', async () => {
+      const operations = Array.from({ length: 300 }, (_, i) => plant(i));
+      const sent = await commandsOf(app, async () =>
+        expect((await send('/plants', operations)).body.committed).toBe(true),
+      );
+      expect(sent.filter(({ name }) => name === 'insert plants')).toHaveLength(1);
+      const stored = await app.database.collection('plants').find().sort({ _id: 1 }).toArray();
+      expect(stored.map(({ name }) => ({ create: { name: name as string } }))).toEqual(operations);
+    });
+
+    it('says which value of which create is there already', async () => {
+      await send('/plants', [plant(3)]);
+      const { body } = await send('/plants', [1, 2, 3, 4].map(plant));
+      const other = { status: 424, code: 'NOT_CARRIED_OUT' };
+      const problem = { status: 409, code: 'DUPLICATE_VALUE', errors: [{ pointer: '/name' }] };
+      expect(body).toMatchObject({ committed: false, results: [other, other, problem, other] });
+      expect(await names('/plants')).toEqual(['Plant 003: 0']);
+    });
+
+    const made = async () => (await send('/pots', [1, 2, 3].map(plant))).body.results as { _id: string }[];
+    const grow = (_id: string, height: number, ifMatch?: string) => ({
+      update: { _id, changes: { height }, ifMatch },
+    });
+
+    it('changes each record as its own operation says', async () => {
+      const [one, two, three] = (await made()).map(({ _id }) => _id) as [string, string, string];
+      const operations = [grow(one, 1), grow(two, 2, '"0"'), grow(three, 3)];
+      let body: unknown;
+      const sent = await commandsOf(app, async () => ({ body } = await send('/pots', operations)));
+      expect(sent.filter(({ name }) => name === 'update pots')).toHaveLength(1);
+      expect(body).toEqual({ committed: true, results: Array(3).fill({ status: 200 }) });
+      expect(await names('/pots')).toEqual(['Plant 001: 1', 'Plant 002: 2', 'Plant 003: 3']);
+    });
+
+    it.each<[string, number, string, string | undefined]>([
+      ['is not there', 404, '665f1c2ab7e3a90d4c8b4567', undefined],
+      ['has another tag', 412, '', '"7"'],
+    ])('changes nothing if a record among others %s', async (_case, status, id, tag) => {
+      const [one, two, three] = (await made()).map(({ _id }) => _id) as [string, string, string];
+      const { body } = await send('/pots', [grow(one, 1), grow(id || two, 2, tag), grow(three, 3)]);
+      const other = { status: 424, code: 'NOT_CARRIED_OUT' };
+      expect(body).toMatchObject({ committed: false, results: [other, { status }, other] });
+      expect(await names('/pots')).toEqual(['Plant 001: 0', 'Plant 002: 0', 'Plant 003: 0']);
+    });
   });
 });

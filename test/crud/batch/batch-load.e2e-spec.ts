@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Controller, Get } from '@nestjs/common';
+import { Schema } from '@nestjs/mongoose';
 import type { mongo } from 'mongoose';
+import { CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
 import type { TransferLimits } from '../../../src/common/http/index.js';
 import { titled } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
@@ -22,11 +25,27 @@ class GateController {
   }
 }
 
+class GatedInput {
+  @IsText({ max: 20 }) title!: string;
+}
+
+@Schema({ timestamps: true })
+class Gated extends GatedInput {}
+
+const gated = crudOptions({
+  entity: Gated,
+  input: GatedInput,
+  name: 'gated',
+  bulk: true,
+  hooks: { beforeCreate: () => new Promise<void>((resolve) => held.push(() => resolve())) },
+});
+
 let app: TestApp;
 const open = new Set<OpenImport>();
 async function start(limits?: Partial<TransferLimits>): Promise<void> {
   const env = { MAX_RUNNING_REQUESTS: String(PLACES), MAX_WAIT_MS: '4000', TRUSTED_PROXIES: '127.0.0.1' };
-  app = await createTestApp({ env, root: serviceWith({ controllers: [GateController] }), limits });
+  const root = serviceWith({ controllers: [GateController], imports: [CrudModule.forFeature(gated)] });
+  app = await createTestApp({ env, root, limits });
 }
 afterEach(async () => {
   held.splice(0).forEach((release) => release());
@@ -135,6 +154,25 @@ describe('the items of a batch', () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(PLACES / 4);
     const stored = await app.database.collection('todos').find().sort({ _id: 1 }).toArray();
     expect(stored.map(({ title }) => title as string)).toEqual(TITLES);
+  });
+});
+
+describe('atomic bulks', () => {
+  it('are carried out one at a time, without the places of others', async () => {
+    await start();
+    const send = (title: string) =>
+      app.post('/gated/bulk', { atomic: true, operations: [{ create: { title } }] });
+    const answers = ['one', 'two', 'three'].map(send);
+    await eventually(() => expect(held).toHaveLength(1));
+    await eventually(async () => expect(await figure('http_requests_running')).toBe(1));
+    // On a MongoDB and on the embedded database alike, it has no command yet that others would wait for.
+    expect(await textOf('/todos/count')).toBe('{"count":0}');
+    for (let i = 0; i < answers.length; i++) {
+      await eventually(() => expect(held).toHaveLength(1));
+      held.splice(0).forEach((release) => release());
+    }
+    expect((await Promise.all(answers)).map(({ body }) => body.committed)).toEqual([true, true, true]);
+    expect(await textOf('/gated/count')).toBe('{"count":3}');
   });
 });
 

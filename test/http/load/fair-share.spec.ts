@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { FairShare, type Owner } from '../../../src/common/http/fair-share.js';
 
 const ofTenant = (name: string): Owner => ({ group: name, client: name });
@@ -35,6 +36,16 @@ describe('a share of something', () => {
     while (share.running + share.waiting > 0) await new Promise(setImmediate);
     expect(events).toHaveLength(7);
     expect(events.indexOf('c')).toBeLessThan(3);
+  });
+
+  it('is passed on without what the one who leaves has in AsyncLocalStorage', () => {
+    const storage = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    const held = take('a', 8);
+    storage.run('own', () => share.placeFor(ofTenant('b')).take(() => seen.push(storage.getStore())));
+    share.placeFor(ofTenant('c')).take(() => seen.push(storage.getStore()));
+    storage.run("another one's", () => held.leave());
+    expect(seen).toEqual(['own', undefined]);
   });
 
   it('is no more than the maximum, but for a single larger piece', () => {

@@ -3,13 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile, type Type } from '@nestjs/common';
 import { DatabaseUnavailableError, DomainError, NotCarriedOutError } from '../../errors/index.js';
 import { nextTimeSlice } from '../../http/index.js';
+import { contextOf } from '../../platform/index.js';
 import { unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isGenerated, resourceOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
-import { type ItemResult, type Items, Turns } from './items.js';
+import { type ItemResult, type Items, type Turn, Turns } from './items.js';
 import type { BulkRequest, Operation } from './operation.js';
 
 /** The answer to a bulk request. */
@@ -27,12 +28,15 @@ export async function carryOutBulk(
 ): Promise<BulkResults> {
   if (!atomic) return { results: await carryOut(operations, items, service) };
   const failure = new NotCarriedOutError();
+  const { endsAt } = contextOf(items.request);
   let results: ItemResult[] = [];
   try {
-    await service.atomically(unrestrictedScope(), async ({ context }) => {
-      results = await carryOut(operations, items.within(context.unit), service, failure);
-      if (results.some(isFailed)) throw failure;
-    });
+    await items.request.platform.transfers.atomicBulk(items, () =>
+      service.atomically(unrestrictedScope().with({ endsAt }), async ({ context }) => {
+        results = await carryOut(operations, items.within(context.unit), service, failure);
+        if (results.some(isFailed)) throw failure;
+      }),
+    );
     return { committed: true, results };
   } catch (error) {
     if (!results.some(isFailed) || (error instanceof DomainError && error.status >= 500)) throw error;
@@ -67,24 +71,49 @@ export async function carryOut(
   // Later operations may build on this one. Once the database is lost, they would only wait for it in vain.
   let lost: DomainError | undefined;
   let carried = 0;
-  const one = (operation: Operation): ItemResult | Promise<ItemResult> => {
+  const one = async (operation: Operation, turn: Turn | undefined): Promise<ItemResult> => {
     const number = carried++;
-    if (operation.kind === 'malformed') return items.refuse(operation.error);
-    if (lost) return items.refuse(lost, operation);
-    return items.carryOut(operation, number, operation.kind === 'create' ? turns.next() : undefined);
+    try {
+      if (operation.kind === 'malformed') return items.refuse(operation.error);
+      return lost ? items.refuse(lost, operation) : await items.carryOut(operation, number, turn);
+    } finally {
+      turn?.pass();
+    }
   };
-  for (const run of runsOf(operations, independence(items.controller, service))) {
+  const note = (result: ItemResult): ItemResult => {
+    if (failure && isFailed(result)) lost ??= failure;
+    return result;
+  };
+  const { request, unit } = items;
+  let sliceEnds = 0;
+  for (const run of runsOf(operations, independence(items.controller, service), unit ? Infinity : MAX_RUN)) {
     await nextTimeSlice();
-    const answered = await items.request.platform.transfers.carryOut(items, run, one);
-    if (failure && answered.some(isFailed)) lost ??= failure;
-    else if (answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE'))
+    const gathered = unit?.gather();
+    const begun = await request.platform.transfers.carryOut(items, run, async (operation) => {
+      const turn = unit || operation.kind === 'create' ? turns.next() : undefined;
+      const result = one(operation, turn).then(note);
+      if (!unit) return { result: await result };
+      // The next one begins when the write of this one waits for the command that they share.
+      await Promise.race([turn?.passed, result]);
+      if (performance.now() > sliceEnds) {
+        await nextTimeSlice();
+        sliceEnds = performance.now() + SLICE_MS;
+      }
+      return { result };
+    });
+    gathered?.();
+    const answered = await Promise.all(begun.map(({ result }) => result));
+    if (answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE'))
       lost ??= new DatabaseUnavailableError();
     results.push(...answered.map((result) => items.sent(result)));
   }
   return results;
 }
 
-/** Maximum number of items carried out at the same time. Unit: items. */
+/** How long operations of a unit of work begin before others have their turn. Unit: milliseconds. */
+const SLICE_MS = 2;
+
+/** Maximum number of items carried out at the same time, unless they are one unit of work. Unit: items. */
 export const MAX_RUN = 128;
 
 /** The part of an item that decides its order. An item without a kind does nothing. */
@@ -99,10 +128,12 @@ interface Ordered {
  * has ended.
  *
  * @param isIndependent whether items of a kind cannot see or influence each other
+ * @param max number of items of a run
  */
 function* runsOf<Item extends Ordered>(
   items: Iterable<Item>,
   isIndependent: (kind: ItemKind) => boolean,
+  max: number,
 ): Generator<Item[], void, undefined> {
   let run: Item[] = [];
   let kind: ItemKind | undefined;
@@ -113,7 +144,7 @@ function* runsOf<Item extends Ordered>(
       item.kind === 'malformed' ||
       kind === undefined ||
       (kind === item.kind && isIndependent(kind) && !ids.has(id ?? ''));
-    if (!joins || run.length >= MAX_RUN) {
+    if (!joins || run.length >= max) {
       yield run;
       run = [];
       ids.clear();

@@ -15,7 +15,7 @@ export type ItemResult = { readonly status: number; readonly _id?: string; reado
 const PROBLEM_BYTES = 65_536;
 const PROBLEM_TIMES = 8;
 
-/** The turns of concurrent creates, so that their records are stored in the order of the requests. */
+/** The turns of concurrent writes, so that new records are stored in the order of the requests. */
 export class Turns {
   private last: Promise<void> = Promise.resolve();
 
@@ -23,15 +23,17 @@ export class Turns {
   next(): Turn {
     const come = this.last;
     let pass: () => void = () => undefined;
-    this.last = new Promise((resolve) => (pass = resolve));
-    return { come, pass };
+    const passed = new Promise<void>((resolve) => (pass = resolve));
+    this.last = passed;
+    return { come, pass, passed };
   }
 }
 
-/** One turn. Its holder must pass it on, however the create ends. */
-interface Turn {
+/** One turn. Its holder must pass it on, however the write ends. */
+export interface Turn {
   readonly come: Promise<void>;
   readonly pass: () => void;
+  readonly passed: Promise<void>;
 }
 
 /** An item that has its own route. */
@@ -51,7 +53,7 @@ export class Items {
     readonly request: HttpRequest,
     readonly reply: HttpResponse,
     controller: Type<object>,
-    private readonly unit?: UnitOfWork,
+    readonly unit?: UnitOfWork,
   ) {
     this.controller = controller;
     // Code that each item runs through may listen for the end of the batch.
@@ -71,11 +73,7 @@ export class Items {
    * @param number of the item in its batch, from 0
    */
   async carryOut(item: Item, number: number, turn?: Turn): Promise<ItemResult> {
-    try {
-      return resultOf(item.kind, await this.send(item, number, turn));
-    } finally {
-      turn?.pass();
-    }
+    return resultOf(item.kind, await this.send(item, number, turn));
   }
 
   /** The result of an item that the guards of its route refuse; undefined if they let it pass. */
@@ -169,7 +167,7 @@ export const CurrentItems = createParamDecorator((_data: unknown, context: Execu
 
 declare module '../../platform/index.js' {
   interface RequestContext {
-    /** When the record of an item that is a create may be stored. @default at once */
+    /** When the record of an item that is a create may be stored; passed once a write waits for its command. @default at once */
     turn?: Turn;
   }
 }

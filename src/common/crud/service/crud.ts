@@ -7,8 +7,12 @@ import type { TenantScope } from '../../tenancy/index.js';
 import { CrudRegistry } from './crud-resource.js';
 import { assertWithin, causesOf, UnitOfWork } from './unit-of-work.js';
 
-/** How long a unit may take, its repetitions included. Unit: milliseconds. */
+/** How long a unit may take, its repetitions included, before its commit. Unit: milliseconds. */
 const LIMIT_MS = 4_500;
+
+/** How long its commit may take after that, and how much earlier than its request a unit ends. Unit: milliseconds. */
+const COMMIT_MS = 200;
+const MARGIN_MS = 300;
 
 /** Longest pause before a unit is repeated for the first time, and ever, so that others do not meet it again. Unit: milliseconds. */
 const PAUSE_MS = 10;
@@ -53,9 +57,9 @@ export class Crud {
   async atomically<T>(scope: TenantScope, work: (scope: TenantScope) => Promise<T>): Promise<T> {
     assertWithin(scope);
     if (scope.context.unit) return work(scope);
-    const { reservation } = scope.context;
+    const { endsAt = Infinity, reservation } = scope.context;
     const number = reservation?.numberOfUnit();
-    const end = performance.now() + LIMIT_MS;
+    const end = Math.min(performance.now() + LIMIT_MS, endsAt - MARGIN_MS);
     for (let longest = PAUSE_MS; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
       // Each attempt has its own session, so that no late operation of another one is part of it.
       const session = this.database.startSession();
@@ -66,7 +70,7 @@ export class Crud {
         session.startTransaction({ readConcern: { level: 'snapshot' } });
         result = await within(end, unit.run(work));
         unit.end(new Error('The unit of work is over.'));
-        await this.commit(session, end);
+        await within(end + COMMIT_MS, this.commit(session, end));
       } catch (thrown) {
         unit.end(thrown);
         await Promise.race([unit.settled(), pause(SETTLE_MS)]);

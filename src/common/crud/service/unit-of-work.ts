@@ -27,6 +27,7 @@ export class UnitOfWork {
   private readonly known = new Map<CrudResource, CrudResource>();
   private readonly tasks: (() => unknown)[] = [];
   private last: Promise<unknown> = Promise.resolve();
+  private gathering: Promise<void> | undefined;
   /** What has ended the transaction: an error of the database, the time limit, or its end. */
   private ended: unknown;
 
@@ -41,7 +42,11 @@ export class UnitOfWork {
     private readonly outer: TenantScope,
     private readonly reservation: Reservation | undefined,
   ) {
-    this.database = database.within(session, (operation) => this.take(operation));
+    this.database = database.within(
+      session,
+      (operation) => this.take(operation),
+      () => this.gathering,
+    );
     this.resources = {
       of: (entity) => this.of(registry.of(entity)),
       referrersOf: (entity) =>
@@ -61,6 +66,16 @@ export class UnitOfWork {
 
   /** Has something done once the transaction is committed. */
   readonly afterCommit = (task: () => unknown): void => void this.tasks.push(task);
+
+  /** Has writes that can share a command wait for each other, until the returned function is called. */
+  gather(): () => void {
+    let end: () => void = () => undefined;
+    this.gathering = new Promise((resolve) => (end = resolve));
+    return () => {
+      this.gathering = undefined;
+      end();
+    };
+  }
 
   /** Runs the function. @throws what it throws, or the error that has ended the transaction */
   async run<T>(work: (scope: TenantScope) => Promise<T>): Promise<T> {

@@ -134,7 +134,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     await this.checkReferences('update', scope, change.set);
     keepScope(this.resource, 'update', scope, change);
     keepRequired(definition.entity, change);
-    return this.translated(() => store.updateUnread(filter, change));
+    return this.translated(() => store.updateUnread(filter, change, () => scope.context.turn?.pass()));
   }
 
   /**

@@ -109,8 +109,10 @@ export interface CrudStore<Entity> {
   /**
    * Does the same without reading the record, and returns whether one matched. Concurrent updates share a
    * command.
+   *
+   * @param begun called when it waits for its command
    */
-  updateUnread(filter: StoreFilter, change: StoreChange): Promise<boolean>;
+  updateUnread(filter: StoreFilter, change: StoreChange, begun?: () => void): Promise<boolean>;
   /**
    * Removes the record that matches and returns it; undefined if none matches. What the references of other
    * resources promise is up to the verb `del`.

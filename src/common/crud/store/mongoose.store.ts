@@ -108,7 +108,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       begun();
       if (this.hasMiddleware) {
         await hold();
-        await document.save({ session: this.database.limits.session });
+        await this.inTransaction(() => document.save({ session: this.database.limits.session }));
       } else {
         const make = () => hold().then(() => recordOfDocument(document));
         const stored = await this.inserts.add({ make, words });
@@ -236,7 +236,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       await hold();
       const words = this.wordsOf({ set, unset }, query);
       if (words) query.set(words);
-      return query.exec();
+      return this.inTransaction(() => query.exec());
     })) as Stored<Entity> | null;
     // Mongoose has cast the change by now, and added updatedAt to it.
     if (!previous) {
@@ -247,12 +247,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return { previous, record: this.shown(record) };
   }
 
-  async updateUnread(filter: StoreFilter, change: StoreChange): Promise<boolean> {
+  async updateUnread(filter: StoreFilter, change: StoreChange, begun?: () => void): Promise<boolean> {
     if (!this.plain.fits(change)) return (await this.update(filter, change)) !== undefined;
     return this.write(change.set ?? {}, async (hold) => {
       await hold();
       const words = this.wordsOf(change, undefined);
       const others = { ...(words && { $set: words }) };
+      begun?.();
       return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
     });
   }
@@ -293,6 +294,11 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
   }
 
+  /** Carries out a command of a write, which is a call of its own in a transaction. */
+  private inTransaction<T>(command: () => Promise<T>): Promise<T> {
+    return this.database.limits.session ? this.database.call(command) : command();
+  }
+
   private shown(record: Stored<Entity>): Stored<Entity> {
     for (const member of INTERNAL) Reflect.deleteProperty(record, member);
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
@@ -306,10 +312,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private async write<T>(values: object, operation: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
     const { schema } = this.model;
     if (this.hasMaps) checkMapNames(schema, values);
+    const { database } = this;
     const isLarge = this.words !== undefined && this.words.lengthOf(values) >= LARGE;
     const run = async (hold: () => Promise<void>) => {
       try {
-        return await this.database.call(async () =>
+        // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
+        if (database.limits.session) return await operation(hold);
+        return await database.call(async () =>
           isLarge ? ((await this.large.add(() => operation(hold))) as T) : operation(hold),
         );
       } catch (error) {

@@ -18,6 +18,8 @@ interface WriteKind<Statement, Result> {
   readonly alone: (statement: Statement) => Promise<Result>;
   /** Sends several, of which each is carried out whatever becomes of the others. */
   readonly together: (statements: readonly Statement[]) => Promise<unknown>;
+  /** Sends several in a transaction, which ends with the first that is refused. @throws {@link RefusedStatement} */
+  readonly inTransaction: (statements: readonly Statement[]) => Promise<readonly Result[]>;
   /** The result of a statement that was carried out together with others. */
   readonly resultOf: (statement: Statement) => Result;
 }
@@ -34,23 +36,28 @@ interface SharedWrite<Statement> {
 export type SharedWrites<Statement, Result> = Batches<SharedWrite<Statement>, Result>;
 
 function sharedWrites<Statement, Result>(
-  { figures, limits }: Database,
+  database: Database,
   name: BatchKind,
   kind: WriteKind<Statement, Result>,
 ): SharedWrites<Statement, Result> {
+  const {
+    figures,
+    gathered,
+    limits: { session },
+  } = database;
   return new Batches(
     async (writes) => {
       const made = await Promise.allSettled(writes.map(async ({ make }) => make()));
       const ready = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      const sent = (await send(kind, ready)).values();
+      const sent = (await (session ? sendInTransaction(kind, ready, database) : send(kind, ready))).values();
       const outcomes = made.map((one) => (one.status === 'rejected' ? one : sent.next().value));
       return outcomes.map((one) =>
         one?.status === 'fulfilled' ? (one.value as Result) : Promise.reject(one?.reason as Error),
       );
     },
     {
-      // A statement that is refused ends its transaction, with all others of its command.
-      max: limits.session ? 1 : MAX_BATCH,
+      max: MAX_BATCH,
+      gathered,
       weight: { of: ({ words = 0 }) => words, max: MAX_BATCH_WORDS },
       patienceMs: CALL_DEADLINE_MS,
       begun: (size) => figures.batch(name, size),
@@ -76,6 +83,42 @@ async function send<Statement, Result>(
   );
 }
 
+async function sendInTransaction<Statement, Result>(
+  { alone, inTransaction, resultOf }: WriteKind<Statement, Result>,
+  statements: readonly Statement[],
+  database: Database,
+): Promise<PromiseSettledResult<Result>[]> {
+  if (statements.length < 2)
+    return Promise.allSettled(statements.map((statement) => database.call(() => alone(statement))));
+  try {
+    const results = await database.call(() => inTransaction(statements));
+    return results.map((value) => ({ status: 'fulfilled', value }));
+  } catch (reason) {
+    // Those before the one that is refused were carried out, until it ended the transaction.
+    const { index = 0 } = ((reason as Error).cause ?? reason) as { index?: number };
+    return statements.map((statement, i) =>
+      i < index ? { status: 'fulfilled', value: resultOf(statement) } : { status: 'rejected', reason },
+    );
+  }
+}
+
+/**
+ * Sends a command with several statements in a transaction.
+ *
+ * @throws MongoServerError of the first statement that the server refuses, with its `index`, and all that the server says
+ * about it: the driver's own methods keep only its text
+ */
+async function commandInTransaction(
+  { db }: Model<Fields>,
+  { limits }: Database,
+  command: object,
+): Promise<void> {
+  const { session, ...others } = limits;
+  const answer = await db.db?.command({ ...command, ...others }, { session });
+  const [refusal] = (answer?.writeErrors ?? []) as mongo.ErrorDescription[];
+  if (refusal) throw new mongo.MongoServerError(refusal);
+}
+
 /** Stores new records, in the order of arrival, and returns them. */
 export function sharedInserts(model: Model<Fields>, database: Database): SharedWrites<Fields, Fields> {
   const alone = async (record: Fields) => {
@@ -84,7 +127,11 @@ export function sharedInserts(model: Model<Fields>, database: Database): SharedW
   };
   const together = (records: readonly Fields[]) =>
     model.collection.insertMany([...records], { ...database.limits, ordered: false });
-  return sharedWrites(database, 'creates', { alone, together, resultOf: (record) => record });
+  const inTransaction = async (documents: readonly Fields[]) => {
+    await commandInTransaction(model, database, { insert: model.collection.collectionName, documents });
+    return documents;
+  };
+  return sharedWrites(database, 'creates', { alone, together, inTransaction, resultOf: (record) => record });
 }
 
 /** A change of one record, in the store's types. */
@@ -111,7 +158,38 @@ export function sharedUpdates(model: Model<Fields>, database: Database): SharedW
     }));
     return model.collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
-  return sharedWrites(database, 'updates', { alone, together, resultOf: () => true });
+  // Within its snapshot, a transaction changes exactly the records that it finds.
+  const inTransaction = async (statements: readonly SharedUpdate[]) => {
+    const found = await foundBy(model, database, statements);
+    const updates = statements.flatMap(({ filter: q, update: u }, i) => (found[i] ? [{ q, u }] : []));
+    if (updates.length > 0)
+      await commandInTransaction(model, database, { update: model.collection.collectionName, updates });
+    return found;
+  };
+  return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf: () => true });
+}
+
+/** Whether the record of each statement is there: one read for those with the same conditions. */
+async function foundBy(
+  { collection }: Model<Fields>,
+  { limits }: Database,
+  statements: readonly SharedUpdate[],
+): Promise<boolean[]> {
+  const alike = new Map<string, { readonly conditions: Fields; readonly ids: unknown[] }>();
+  for (const { filter } of statements) {
+    const { _id, ...conditions } = filter;
+    const key = Buffer.from(mongo.BSON.serialize(conditions)).toString('latin1');
+    const group = alike.get(key) ?? { conditions, ids: [] };
+    group.ids.push(_id);
+    alike.set(key, group);
+  }
+  const found = new Set<string>();
+  for (const { conditions, ids } of alike.values()) {
+    const options = { ...limits, projection: { _id: 1 }, batchSize: ids.length, hint: { _id: 1 } } as const;
+    const cursor = collection.find({ ...conditions, _id: { $in: ids as mongo.ObjectId[] } }, options);
+    for await (const { _id } of cursor) found.add(String(_id));
+  }
+  return statements.map(({ filter }) => found.has(String(filter._id)));
 }
 
 /** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */
