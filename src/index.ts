@@ -74,10 +74,12 @@ export { isObjectId, OBJECT_ID_PATTERN } from './common/ids/index.js';
 export { Metrics } from './common/metrics/index.js';
 export {
   callerOf,
+  type CallerPredicate,
   claim,
   CurrentScope,
   currentTenant,
   fromRequest,
+  hasRole,
   type IsolationFields,
   type IsolationRequest,
   type IsolationSource,

@@ -10,7 +10,9 @@ export type Fields = Readonly<Record<string, PropertyDecorator | readonly Proper
 export type Made = Record<string, unknown>;
 
 /** Options of a resource whose classes are made from the decorators of their fields. */
-export interface Outline extends Partial<Omit<CrudOptions<Made, Made>, 'entity' | 'input' | 'name'>> {
+export interface Outline extends Partial<
+  Omit<CrudOptions<Made, Made>, 'entity' | 'fields' | 'input' | 'name'>
+> {
   name: string;
   /** Name of the entity class. @default the singular of `name` */
   class?: string;
@@ -18,6 +20,8 @@ export interface Outline extends Partial<Omit<CrudOptions<Made, Made>, 'entity' 
   fields?: Fields | Type<object>;
   /** Further fields of the record, which clients do not send. @default none */
   kept?: Fields;
+  /** The option `fields`. @default none */
+  rules?: CrudOptions<Made, Made>['fields'];
 }
 
 /** The options of a resource, with an input and an entity class of its own. */
@@ -26,6 +30,7 @@ export function resource({
   class: className = singular(name),
   fields = { text: IsText({ max: 80 }) },
   kept = {},
+  rules,
   ...options
 }: Outline): CrudOptions<Made, Made> {
   const input = typeof fields === 'function' ? fields : withFields(class Input {}, fields);
@@ -33,7 +38,13 @@ export function resource({
   const entity = withFields(class Entity extends input {}, kept);
   Object.defineProperty(entity, 'name', { value: className });
   Schema({ timestamps: true })(entity);
-  return { ...options, name, entity: entity as Type<Made>, input: input as Type<Made> };
+  return {
+    ...options,
+    ...(rules && { fields: rules }),
+    name,
+    entity: entity as Type<Made>,
+    input: input as Type<Made>,
+  };
 }
 
 /** The module of such a resource. */

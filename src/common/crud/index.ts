@@ -28,6 +28,7 @@ export {
   type CrudAudit,
   type CrudBatchHandler,
   type CrudEvents,
+  type CrudFieldRule,
   type CrudHandler,
   type CrudInput,
   type CrudListOptions,

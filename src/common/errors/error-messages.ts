@@ -13,6 +13,7 @@ export const ERROR_TABLE = {
   INSUFFICIENT_SCOPE: { status: 403, title: 'Insufficient scope' },
   TENANT_REQUIRED: { status: 403, title: 'Tenant required' },
   CLAIM_REQUIRED: { status: 403, title: 'Claim required' },
+  FORBIDDEN_FIELD: { status: 403, title: 'Forbidden field' },
   RECORD_NOT_FOUND: { status: 404, title: 'Record not found' },
   PATH_NOT_FOUND: { status: 404, title: 'Path not found' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
@@ -69,6 +70,7 @@ export const errorMessages = {
     allowed.length === 0
       ? `"${name}" is not an input field; this path takes no body.`
       : `"${name}" is not an input field. Allowed: ${allowed.join(', ')}.`,
+  forbiddenField: (name: string) => `You may not write "${name}". Leave it out.`,
   nullOnCreate: (name: string) => `"${name}" must not be null. Leave the field out instead.`,
   nullOnRequired: (name: string) => `"${name}" is required and cannot be removed with null.`,
   requiredField: (name: string) => `"${name}" is required.`,

@@ -142,6 +142,16 @@ export class ValidationError extends DomainError {
   }
 }
 
+/** A body with fields that the caller may not write. */
+export class ForbiddenFieldError extends DomainError {
+  readonly code = 'FORBIDDEN_FIELD';
+
+  /** @param errors one of each field; at least one */
+  constructor(override readonly errors: readonly Violation[]) {
+    super(errors[0]?.detail ?? '');
+  }
+}
+
 function shortened({ detail, ...where }: Violation): Violation {
   const [[kind, name]] = Object.entries(where) as [['pointer' | 'parameter', string]];
   return { [kind]: cut(name, MAX_NAME), detail: cut(detail, MAX_DETAIL) } as Violation;

@@ -151,6 +151,8 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
   INSUFFICIENT_SCOPE: () => new errors.InsufficientScopeError('posts'),
   TENANT_REQUIRED: () => new errors.TenantRequiredError('tenant'),
   CLAIM_REQUIRED: () => new errors.ClaimRequiredError('sub'),
+  FORBIDDEN_FIELD: () =>
+    new errors.ForbiddenFieldError([{ pointer: '/salary', detail: errorMessages.forbiddenField('salary') }]),
   RECORD_NOT_FOUND: ({ label }) => new errors.RecordNotFoundError(label),
   PATH_NOT_FOUND: () => new errors.PathNotFoundError(),
   METHOD_NOT_ALLOWED: () => new errors.MethodNotAllowedError('DELETE', ['GET', 'HEAD', 'POST']),

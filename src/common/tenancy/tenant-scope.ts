@@ -20,6 +20,15 @@ export interface TenantContext {
 /** The context of a caller who was not asked for credentials. */
 export const ANONYMOUS: TenantContext = Object.freeze({ authenticated: false, claims: Object.freeze({}) });
 
+/** Decides about a caller. It must be pure, since it may run several times per request. */
+export type CallerPredicate = (caller: TenantContext) => boolean;
+
+/** Makes a {@link CallerPredicate}: whether the claim `roles` (a list) or `role` of the token names a role. */
+export function hasRole(role: string): CallerPredicate {
+  return ({ claims: { role: only, roles } }) =>
+    only === role || (Array.isArray(roles) && roles.includes(role));
+}
+
 declare module '../platform/index.js' {
   interface RequestContext {
     /** Set by the TenantGuard. */

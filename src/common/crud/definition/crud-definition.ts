@@ -16,6 +16,7 @@ import type { CrudHooks } from '../options/crud-hooks.js';
 import type { Presented } from '../options/records.js';
 import type { ArchiveDefinition } from './archive.js';
 import type { EventsDefinition } from './events.js';
+import type { FieldRules } from './field-rules.js';
 import type { Presenter } from './output.js';
 import type { QueryDefinition } from './query-definition.js';
 
@@ -63,6 +64,10 @@ export interface CrudDefinition {
   readonly updateReader: InputReader<object>;
   /** Names of every field that a client may send. */
   readonly inputFields: readonly string[];
+  /** The fields that only some callers read or write. */
+  readonly fieldRules: FieldRules;
+  /** The definition as a caller knows it, whose queries name only fields that the caller may read. */
+  readonly viewOf: (caller: TenantContext) => CrudDefinition;
   /** Names of the fields that clients see, including `_id`. */
   readonly shownFields: readonly string[];
   /** Shows a record to a caller. */

@@ -17,6 +17,7 @@ import { checkFields, checkInputClass, checkOutputClass } from './check-fields.j
 import { checkIndexes } from './check-indexes.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { eventsOf } from './events.js';
+import { checkFieldRules, fieldRulesOf, viewsOf } from './field-rules.js';
 import { isHidden } from './schema-paths.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { queryDefinition } from './query-definition.js';
@@ -77,7 +78,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const { globallyUnique = [] } = options as CrudOptions<Record<string, unknown>, object>;
   const { output } = options;
   addIndexes(schema, { visible, isolation, archive, output, globallyUnique, orders: query.indexed }, fail);
-  return {
+  const fieldRules = fieldRulesOf(options);
+  const definition: CrudDefinition = {
     options,
     entity,
     name,
@@ -106,9 +108,14 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     updateReader,
     inputFields,
     shownFields,
-    present: presentBy(presenter, options.output),
+    fieldRules,
+    viewOf: (caller) => viewOf(caller),
+    present: presentBy(presenter, options.output, fieldRules),
     presenter,
   };
+  checkFieldRules(definition, fail);
+  const viewOf = viewsOf(definition);
+  return definition;
 }
 
 function auditOf({ audit }: AnyCrudOptions): CrudDefinition['audit'] {

@@ -71,10 +71,8 @@ export function eventsOf({
  * @param tenant the field with the tenant; any that is isolated by `currentTenant` for a parent, which the
  * caller could read when the record was created
  */
-export function unreadableBy(
-  { archive, disabled, isolation, options, parent, routes, visible }: CrudDefinition,
-  tenant?: string,
-): string | undefined {
+export function unreadableBy(definition: CrudDefinition, tenant?: string): string | undefined {
+  const { archive, disabled, isolation, parent, routes, visible } = definition;
   if (disabled.has('get')) return 'the action get is disabled';
   const narrowing = Object.entries({ ...isolation.get, ...archive?.isolation.get }).find(
     ([field, source]) =>
@@ -82,7 +80,7 @@ export function unreadableBy(
   );
   if (narrowing) return `"${narrowing[0]}" isolates reads`;
   if (Object.keys(visible).length > 0) return 'the option visible hides records';
-  if (isShownByCaller(options.output)) return 'the option output is a function of the caller';
+  if (isShownByCaller(definition)) return 'the option fields or output shows it differently to callers';
   const declared = [routes.get, routes.list].flatMap((route) => [
     ...(route?.guards ?? []),
     ...(route?.decorators ?? []),

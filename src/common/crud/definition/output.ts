@@ -4,6 +4,8 @@ import { apiNamesOf, fieldsOf } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
+import type { CrudDefinition } from './crud-definition.js';
+import { type FieldRules, hiddenFrom } from './field-rules.js';
 import { type SchemaNode, type SchemaNodes, nodesOf } from './schema-paths.js';
 
 /**
@@ -122,16 +124,24 @@ type View = (record: Presented<object>, caller: TenantContext) => object;
 export function presentBy(
   presenter: Presenter,
   output: CrudOutput<object> | undefined,
+  rules: FieldRules,
 ): (record: object, caller: TenantContext) => Presented<object> {
   const view = viewOf(output);
-  if (!view) return (record) => presenter.present(record) as Presented<object>;
-  return (record, caller) =>
-    plain(view(presenter.present(record) as Presented<object>, caller)) as Presented<object>;
+  const shown = (record: object, caller: TenantContext) => {
+    const presented = presenter.present(record);
+    for (const field of rules.size > 0 ? hiddenFrom(rules, caller) : [])
+      Reflect.deleteProperty(presented, field);
+    return presented as Presented<object>;
+  };
+  return view ? (record, caller) => plain(view(shown(record, caller), caller)) as Presented<object> : shown;
 }
 
 /** Whether a record may look different to different callers. */
-export function isShownByCaller(output: unknown): boolean {
-  return output !== undefined && output !== outputClassOf(output as CrudOutput<object>);
+export function isShownByCaller({
+  fieldRules,
+  options: { output },
+}: Pick<CrudDefinition, 'fieldRules' | 'options'>): boolean {
+  return fieldRules.size > 0 || (output !== undefined && output !== outputClassOf(output));
 }
 
 /** The documented class of an output, if any. */

@@ -306,6 +306,8 @@ export function checkReferred(
     const { schema, options } = target;
     const output = options.output as Described['output'];
     requireShown(referred.field.path, `query.filter has "${path}": it`, { schema, output }, fail);
+    if (target.fieldRules.has(referred.field.path.split('.', 1)[0] ?? ''))
+      fail(`query.filter has "${path}", which only some callers see, by the option fields. Leave it out.`);
   }
 }
 

@@ -216,6 +216,7 @@ function problemsOf(
     ...when(readsBody, 'MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(readsBody && body !== 'lines', 'BODY_TOO_LARGE'),
     ...when(isWrite && hasUniqueIndex(schema), 'DUPLICATE_VALUE'),
+    ...when((body === 'create' || body === 'update') && definition.fieldRules.size > 0, 'FORBIDDEN_FIELD'),
     ...when(mayConflict, 'WRITE_CONFLICT'),
     ...when(route.reads === 'list' || route.reads === 'count', 'QUERY_TOO_SLOW'),
     ...when(

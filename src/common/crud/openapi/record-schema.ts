@@ -24,7 +24,8 @@ const TIMESTAMP_SCHEMA = {
  * OpenAPI schema of a record as clients see it: fields by their decorators if they have any, by the schema
  * otherwise.
  */
-export function recordSchema({ entity, schema, presenter, inputs, options }: CrudDefinition): JsonSchema {
+export function recordSchema(definition: CrudDefinition): JsonSchema {
+  const { entity, fieldRules, schema, presenter, inputs, options } = definition;
   // Only a function knows what it shows.
   if (options.output !== undefined) return { type: 'object', additionalProperties: true };
   const fields = new Map(
@@ -38,6 +39,7 @@ export function recordSchema({ entity, schema, presenter, inputs, options }: Cru
     properties[name] = field
       ? shownPart(field.schema, nodes.get(name))
       : { ...schemaAt(nodes, name), ...documentedAs(entity, name) };
+    if (fieldRules.has(name)) continue;
     const isKept = ['_id', 'createdAt', 'updatedAt'].includes(name);
     if (isKept || schema.path(name)?.isRequired || field?.required || hasDefault(schema, name)) {
       required.push(name);
@@ -75,13 +77,13 @@ function shownPart(described: JsonSchema, node: SchemaNode | undefined): JsonSch
  * The schema of an output class. The fields that it copies from the record are shown as the record shows them; what a
  * getter or a function returns is as the class says.
  */
-export function viewSchema({ schema, options }: CrudDefinition, view: Type<object>): JsonSchema {
+export function viewSchema({ fieldRules, schema, options }: CrudDefinition, view: Type<object>): JsonSchema {
   const nodes = nodesOf(schema);
   const isCopied = (name: string) => options.output === view && !isAccessor(view, name);
   const fields = fieldsOf(view).map(({ name, schema: described, required }) => ({
     name,
     schema: isCopied(name) ? shownPart(described, nodes.get(name)) : described,
-    required: required || hasDefault(schema, name),
+    required: (required || hasDefault(schema, name)) && !fieldRules.has(name),
   }));
   return objectOf([...fields, { name: '_id', schema: ID_SCHEMA, required: true }]);
 }

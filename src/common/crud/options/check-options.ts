@@ -52,6 +52,8 @@ const ROUTE = object({
   unkept,
 });
 
+const PREDICATE = "a function of the caller, such as hasRole('hr')";
+
 const REFERENCE = object({
   to: required(aClass),
   check: oneOf('exists', 'sameScope', false),
@@ -110,6 +112,11 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
       true,
     ),
     'an object of fields and values, such as { deletedAt: null }',
+  ),
+  // The definition checks that nothing else tells of them.
+  fields: recordOf(
+    object({ read: rule(isFunction, PREDICATE), write: rule(isFunction, PREDICATE) }),
+    "an object, such as { salary: { read: hasRole('hr') } }",
   ),
   // The definition checks that it names a date of the entity.
   archive: object({ field: () => undefined }),

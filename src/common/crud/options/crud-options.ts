@@ -1,7 +1,7 @@
 import type { CanActivate, Type } from '@nestjs/common';
 import type { Schema } from 'mongoose';
 import type { ErrorCode } from '../../errors/index.js';
-import type { IsolationSource, TenantContext } from '../../tenancy/index.js';
+import type { CallerPredicate, IsolationSource, TenantContext } from '../../tenancy/index.js';
 import type { CrudHooks } from './crud-hooks.js';
 import type { FieldOf, Presented } from './records.js';
 
@@ -177,6 +177,14 @@ export interface CrudRouteOptions {
   unkept?: readonly string[];
 }
 
+/** Who may read and write a field. */
+export interface CrudFieldRule {
+  /** @default everybody who may read the record */
+  read?: CallerPredicate;
+  /** @default everybody who may write the record, and read the field */
+  write?: CallerPredicate;
+}
+
 /** The description that `CrudModule.forFeature` makes a resource from. */
 export interface CrudOptions<
   Entity extends object,
@@ -290,6 +298,16 @@ export interface CrudOptions<
    * @example { field: 'deletedAt' }
    */
   archive?: CrudArchive<Entity>;
+
+  /**
+   * Fields that only some callers read or write. For all others a field is not there: no answer, filter, order,
+   * cursor or expansion tells of it, and a body with it is a 403. Who may not read a field may not write it either.
+   * Code is not asked: hooks, services and own routes set any field.
+   *
+   * @default none
+   * @example { salary: { read: hasRole('hr'), write: hasRole('hr') } }
+   */
+  fields?: Partial<Record<FieldOf<Entity>, CrudFieldRule>>;
 
   /** Settings of lists and pages. @default whole lists, and pages of at most 100 records */
   list?: CrudListOptions;

@@ -183,7 +183,7 @@ function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, 
 }
 
 function framingOf(type: ListType, { definition, scope }: AnswerContext): Framing {
-  if (type === CSV_TYPE) return csvOf(definition, scope.context.query);
+  if (type === CSV_TYPE) return csvOf(definition.viewOf(scope.caller), scope.context.query);
   return type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
 }
 

@@ -26,6 +26,7 @@ import {
   type TenantScope,
 } from '../../tenancy/index.js';
 import { readEntityTags } from '../definition/entity-tags.js';
+import { refuseForbidden } from '../definition/field-rules.js';
 import type { Stored } from '../options/records.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../definition/archive.js';
 import type { ListQuery } from '../query/list-query.js';
@@ -157,10 +158,13 @@ async function read({ definition, readBody, request, route, scope }: Call): Prom
   }
   const tags = readEntityTags('If-Match', request.headers['if-match']);
   if (tags && params.id !== undefined) context.precondition = { id: params.id, tags };
-  if (route?.body === 'query') context.query = readBodyQuery(request.body, definition);
-  else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), definition);
+  const known = definition.viewOf(scope.caller);
+  if (route?.body === 'query') context.query = readBodyQuery(request.body, known);
+  else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), known);
   else if (route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
+  if (route?.body === 'create' || route?.body === 'update')
+    refuseForbidden(definition.fieldRules, scope.caller, request.body);
   if (readBody) request.body = await readBody(request.body);
   else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
 }

@@ -44,7 +44,7 @@ async function maySee(
   { definition, reply, request, route, scope }: Call,
   resource: CrudResource,
 ): Promise<boolean> {
-  if (isShownByCaller(definition.options.output) && !isOfSameClaims(answer, request)) return false;
+  if (isShownByCaller(definition) && !isOfSameClaims(answer, request)) return false;
   contextOf(request).reply = reply;
   const { parent } = definition;
   const above = parent && { [parent.field]: scope.params[parent.param] };

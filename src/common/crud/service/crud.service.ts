@@ -6,6 +6,7 @@ import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
 import { isChecked } from '../../fields/index.js';
 import { type EntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
+import { refuseForbidden } from '../definition/field-rules.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
@@ -138,6 +139,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const isolation = this.resource.access.fields('create', scope);
     const { createReader } = this.resource.definition;
     const known = options.validate === false || isChecked(input, createReader);
+    if (!known) this.#refuseForbidden(scope, input);
     const checked = known
       ? input
       : ((await createReader.read(input, { extras: !scope.context.hasUnreadBody })) as Create);
@@ -328,9 +330,15 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Promise<Changes<Update>> {
     const { updateReader } = this.resource.definition;
     if (validate === false || isChecked(changes, updateReader)) return changes as Changes<Update>;
+    this.#refuseForbidden(scope, changes);
     return (await updateReader.readPatch(changes, {
       extras: !scope.context.hasUnreadBody,
     })) as Changes<Update>;
+  }
+
+  /** A body that no route describes may come straight from a client. */
+  #refuseForbidden(scope: TenantScope, body: unknown): void {
+    if (scope.context.hasUnreadBody) refuseForbidden(this.resource.definition.fieldRules, scope.caller, body);
   }
 
   // Private, so that the name cannot clash with a member of your own service.
