@@ -44,7 +44,12 @@ const CASES: FieldCase[] = [
     described: {
       kind: 'text',
       list: true,
-      schema: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 3 }, maxItems: 2 },
+      schema: {
+        type: 'array',
+        items: { type: 'string', minLength: 1, maxLength: 3 },
+        maxItems: 2,
+        example: ['new'],
+      },
     },
     store: { type: [String], required: true, default: undefined },
   },

@@ -150,8 +150,8 @@ const EXPECTED: Record<string, Described> = {
   size: { ...single('nested', SIZE), nested: Size },
   designed: { ...single('nested', SIZE), nested: Size },
   anything: list('other', {}),
-  words: list('text', { type: 'string' }, { minItems: 1, maxItems: 3, uniqueItems: true }),
-  bare: list('text', { type: 'string', maxLength: 4 }, { minItems: 1 }),
+  words: list('text', { type: 'string' }, { minItems: 1, maxItems: 3, uniqueItems: true, example: ['news'] }),
+  bare: list('text', { type: 'string', maxLength: 4 }, { minItems: 1, example: ['news'] }),
   colours: { ...list('enum', { type: 'string', enum: ['red', 'blue'] }), values: ['red', 'blue'] },
   ids: list('identifier', {
     type: 'string',

@@ -66,5 +66,10 @@ export function describeField({
       ]);
       expect(definitionOf(type)).toEqual({ value: store });
     });
+
+    it('has an example that it accepts, if any', async () => {
+      const { example } = fieldsOf(classWith(decorator))[0]?.schema ?? {};
+      if (example !== undefined) expect(await reader.read({ value: example })).toEqual({ value: example });
+    });
   });
 }

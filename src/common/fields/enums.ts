@@ -1,27 +1,21 @@
-import { decoratorOf, type FieldDecorator, type ScalarOptions, scalarRule } from './field-rule.js';
+import { type FieldDecorator, type ScalarOptions, scalar } from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
 
-/** Options of `IsOneOf`. */
-export type OneOfOptions = ScalarOptions<string | number>;
-
 /** One of the values of an enum, compared exactly; never coerced. */
-export function IsOneOf(choices: EnumValues, options: OneOfOptions = {}): FieldDecorator {
+export function IsOneOf(choices: EnumValues, options: ScalarOptions<string | number> = {}): FieldDecorator {
   const values = enumValuesOf(choices);
   const isNumeric = values.every((value) => typeof value === 'number');
   const isText = values.every((value) => typeof value === 'string');
-  return decoratorOf(
-    scalarRule({
-      name: 'isOneOf',
-      kind: 'enum',
-      shape: `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`,
-      accepts: (value) => values.includes(value as string),
-      schema: enumSchema(values),
-      storeType: isNumeric ? Number : isText ? String : Object,
-      storeRequired: !values.includes(''),
-      values,
-    }),
-    options,
-  );
+  return scalar(options, {
+    name: 'isOneOf',
+    kind: 'enum',
+    shape: `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`,
+    accepts: (value) => values.includes(value as string),
+    schema: enumSchema(values),
+    storeType: isNumeric ? Number : isText ? String : Object,
+    storeRequired: !values.includes(''),
+    values,
+  });
 }
 
 /** A TypeScript enum, or an array of the values. */
@@ -51,20 +45,14 @@ function enumTypeOf(values: readonly unknown[]): JsonSchema['type'] {
   return values.every((value) => typeof value === 'string') ? 'string' : undefined;
 }
 
-/** Options of `IsFlag`. */
-export type FlagOptions = ScalarOptions<boolean>;
-
 /** A JSON boolean; never coerced from a string or number. */
-export function IsFlag(options: FlagOptions = {}): FieldDecorator {
-  return decoratorOf(
-    scalarRule({
-      name: 'isFlag',
-      kind: 'flag',
-      shape: 'true or false',
-      accepts: (value) => typeof value === 'boolean',
-      schema: { type: 'boolean' },
-      storeType: Boolean,
-    }),
-    options,
-  );
+export function IsFlag(options: ScalarOptions<boolean> = {}): FieldDecorator {
+  return scalar(options, {
+    name: 'isFlag',
+    kind: 'flag',
+    shape: 'true or false',
+    accepts: (value) => typeof value === 'boolean',
+    schema: { type: 'boolean' },
+    storeType: Boolean,
+  });
 }

@@ -58,6 +58,28 @@ export interface FieldRule {
   readonly values?: readonly (string | number)[];
 }
 
+/** A field of a class, as its decorators describe it. */
+export interface FieldDescription {
+  readonly name: string;
+  /** Whether a create must contain it. */
+  readonly required: boolean;
+  readonly kind: FieldKind;
+  /** Whether it holds a list of that kind. */
+  readonly list: boolean;
+  /** Whether a decorator of this package describes it, and so its path in the store. */
+  readonly isDeclared?: true;
+  /** Class of the nested object, or of a list's entries. */
+  readonly nested?: Type<object>;
+  /** Target class of a reference. */
+  readonly reference?: () => Type<object>;
+  /** Stored if a create omits the field. */
+  readonly default?: unknown;
+  /** Values of an enum. */
+  readonly values?: readonly (string | number)[];
+  /** OpenAPI 3.0 schema of the field's value, with nested classes inlined. */
+  readonly schema: JsonSchema;
+}
+
 /** A field decorator. `IsListOf` accepts one of a single value as the rule of its entries. */
 export type FieldDecorator = PropertyDecorator & { readonly rule: FieldRule };
 
@@ -96,6 +118,11 @@ type ScalarRule = Omit<FieldRule, 'list' | 'refusal'> & { accepts(value: unknown
 /** The rule of a single value of which its shape says all. */
 export function scalarRule({ accepts, ...rule }: ScalarRule): FieldRule {
   return { ...rule, list: false, refusal: (value) => (accepts(value) ? undefined : rule.shape) };
+}
+
+/** Makes the decorator of a single value of which its shape says all. */
+export function scalar(options: ScalarOptions, rule: ScalarRule): FieldDecorator {
+  return decoratorOf(scalarRule(rule), options);
 }
 
 /** Makes the decorator of a rule: validation, documentation, and the declaration that `fieldsOf` reads. */

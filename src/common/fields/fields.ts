@@ -1,7 +1,121 @@
 import type { Type } from '@nestjs/common';
-import { type FieldDescription, sourcesOf } from './field-source.js';
-import { valueSchemaOf } from './json-schema.js';
-import { apiNamesOf, propsOf, validationsOf } from './metadata.js';
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
+import { documentedDefault, FieldDeclaration, type FieldDescription } from './field-rule.js';
+import type { JsonSchema } from './json-schema.js';
+import { apiNamesOf, apiOptionsOf, isConditional, lineageOf, propsOf, validationsOf } from './metadata.js';
+import { KIND_BY_TYPE, readPlainField } from './plain-rules.js';
+
+/** A field as its own decorators describe it. The schema of a nested class only says that it is an object. */
+export interface FieldSource extends FieldDescription {
+  /** The declaration, if the decorator is one of the field decorators here. */
+  readonly declaration?: FieldDeclaration;
+}
+
+const sources = new WeakMap<Type<object>, readonly FieldSource[]>();
+
+/** Fields of a class in order of declaration, base classes first. */
+export function sourcesOf(target: Type<object>): readonly FieldSource[] {
+  const found = sources.get(target) ?? readSources(target);
+  sources.set(target, found);
+  return found;
+}
+
+function readSources(target: Type<object>): FieldSource[] {
+  const validations = validationsOf(target);
+  const names = new Set(
+    lineageOf(target).flatMap((owner) => validationsOf(owner).map(({ propertyName }) => propertyName)),
+  );
+  return [...names].map((name) =>
+    sourceOf(
+      target,
+      name,
+      validations.filter(({ propertyName }) => propertyName === name),
+    ),
+  );
+}
+
+function sourceOf(target: Type<object>, name: string, validations: ValidationMetadata[]): FieldSource {
+  const declaration = validations
+    .map(({ constraints }) => (constraints as unknown[] | undefined)?.[0])
+    .find((first) => first instanceof FieldDeclaration);
+  const read = declaration ? declared(target, name, declaration) : readPlainField(target, name, validations);
+  const value = declaration?.options.default ?? propDefaultOf(target, name);
+  const documented = documentedDefault(value);
+  return {
+    ...read,
+    name,
+    required: !validations.some(isConditional),
+    ...(value !== undefined && { default: value }),
+    schema: withApiOptions(
+      { ...read.schema, ...(documented !== undefined && { default: documented }) },
+      apiOptionsOf(target, name),
+      read.list,
+    ),
+  };
+}
+
+type ReadField = Omit<FieldSource, 'name' | 'required' | 'default'>;
+
+function declared(target: Type<object>, name: string, declaration: FieldDeclaration): ReadField {
+  const { kind, list, nested, reference, values } = declaration.rule;
+  return {
+    kind,
+    list,
+    ...(nested && { nested: nestedClassOf(target, name, nested) }),
+    ...(reference && { reference }),
+    ...(values && { values }),
+    schema: declaration.schema,
+    declaration,
+  };
+}
+
+function nestedClassOf(target: Type<object>, name: string, nested: () => Type<object>): Type<object> {
+  const type = nested() as Type<object> | undefined;
+  if (type) return type;
+  throw new Error(
+    `The nested class of ${target.name}.${name} is undefined. Two files that import each other do that: move one class.`,
+  );
+}
+
+function propDefaultOf(target: Type<object>, name: string): unknown {
+  const options = propsOf(target).get(name);
+  return options && 'default' in options ? options.default : undefined;
+}
+
+/** Keys of `@ApiProperty()` that describe the field rather than its value. */
+const NOT_OF_THE_VALUE = new Set([
+  'required',
+  'selfRequired',
+  'isArray',
+  'enumName',
+  'enumSchema',
+  'name',
+  'link',
+]);
+
+/** Merges the author's `@ApiProperty()` options over a derived schema. */
+function withApiOptions(
+  derived: JsonSchema,
+  { type, items, enum: choices, ...rest }: Readonly<Record<string, unknown>>,
+  list: boolean,
+): JsonSchema {
+  const keywords = Object.fromEntries(
+    Object.entries(rest).filter(([key, value]) => value !== undefined && !NOT_OF_THE_VALUE.has(key)),
+  );
+  const described = (list ? derived.items : derived) ?? {};
+  // @nestjs/swagger adds the type of TypeScript, and calls an enum of strings and numbers a string.
+  const isInferred = typeof type === 'function' ? described.type : !described.type && described.enum;
+  const written = typeof type === 'string' ? { type } : KIND_BY_TYPE.get(type)?.schema;
+  const ofValue = {
+    ...(!isInferred && written),
+    ...(choices !== undefined && { enum: choices }),
+  } as JsonSchema;
+  const schema = { ...derived, ...keywords };
+  if (!list || ofValue.type === 'array') {
+    return { ...schema, ...ofValue, ...(items !== undefined && { items: items as JsonSchema }) };
+  }
+  return { ...schema, items: { ...derived.items, ...ofValue, ...(items as JsonSchema | undefined) } };
+}
 
 const known = new WeakMap<Type<object>, readonly FieldDescription[]>();
 
@@ -12,7 +126,7 @@ export function fieldsOf(target: Type<object>): readonly FieldDescription[] {
     sourcesOf(target).map(({ declaration, ...source }) => ({
       ...source,
       ...(declaration && { isDeclared: true }),
-      schema: valueSchemaOf(source),
+      schema: fieldSchema(source, false, []),
     }));
   known.set(target, fields);
   return fields;
@@ -44,4 +158,57 @@ function instanceNamesOf(target: Type<object>): string[] {
     // A constructor that requires arguments cannot be called to find out.
     return [];
   }
+}
+
+/** How many levels of a class that contains itself are described; deeper ones are open objects. */
+const MAX_RECURSION = 4;
+
+/** How {@link jsonSchemaOf} describes a class. */
+export interface SchemaOptions {
+  /**
+   * Whether to describe a merge patch (RFC 7396): nothing is required, optional fields are nullable, nested
+   * objects are partial, too, and lists are whole. @default false
+   */
+  partial?: boolean;
+}
+
+/** OpenAPI object schema of a class, with nested classes inlined and no additional members. */
+export function jsonSchemaOf(target: Type<object>, { partial = false }: SchemaOptions = {}): JsonSchema {
+  return objectSchema(target, partial, []);
+}
+
+type Path = readonly Type<object>[];
+
+function objectSchema(target: Type<object>, partial: boolean, path: Path): JsonSchema {
+  if (path.length >= MAX_RECURSION && path.includes(target)) return { type: 'object' };
+  const sources = sourcesOf(target);
+  const here = [...path, target];
+  const properties = Object.fromEntries(
+    sources.map((source) => {
+      const schema = fieldSchema(source, partial, here);
+      return [source.name, partial && !source.required ? nullable(schema) : schema];
+    }),
+  );
+  const required = partial ? [] : sources.filter((source) => source.required).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+function fieldSchema({ nested, list, schema }: FieldDescription, partial: boolean, path: Path): JsonSchema {
+  if (!nested) return schema;
+  if (!list) return { ...objectSchema(nested, partial, path), ...withoutShape(schema) };
+  return { ...schema, items: { ...objectSchema(nested, false, path), ...withoutShape(schema.items ?? {}) } };
+}
+
+function withoutShape({ type: _type, ...schema }: JsonSchema): JsonSchema {
+  return schema;
+}
+
+/** OpenAPI 3.0.3: null must also be one of the values of an enum. */
+function nullable(schema: JsonSchema): JsonSchema {
+  return { ...schema, nullable: true, ...(schema.enum && { enum: [...schema.enum, null] }) };
 }

@@ -10,11 +10,8 @@ import {
 } from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
 
-/** Options of `IsIdentifier`. */
-export type IdentifierOptions = ScalarOptions<string>;
-
 /** An identifier of 24 hexadecimal digits, stored as an ObjectId. */
-export function IsIdentifier(options: IdentifierOptions = {}): FieldDecorator {
+export function IsIdentifier(options: ScalarOptions<string> = {}): FieldDecorator {
   return decoratorOf(identifierRule('isIdentifier'), options);
 }
 
@@ -37,14 +34,11 @@ function identifierRule(name: string): FieldRule {
   });
 }
 
-/** Options of `IsReference`. */
-export type ReferenceOptions = ScalarOptions<string>;
-
 /**
  * The identifier of another record: 24 hexadecimal digits for clients, an ObjectId in the store.
  *
  * @param target returns the class of the record, so that classes can refer to each other
  */
-export function IsReference(target: () => Type<object>, options: ReferenceOptions = {}): FieldDecorator {
+export function IsReference(target: () => Type<object>, options: ScalarOptions<string> = {}): FieldDecorator {
   return decoratorOf({ ...identifierRule('isReference'), reference: target }, options);
 }

@@ -86,24 +86,10 @@ export function transformTypeOf(target: Type<object>, name: string): unknown {
   }
 }
 
-/** Whether a value is a class of the program, not one built into JavaScript. */
+/** Whether a value is a class of the program, not a function, nor a class built into JavaScript. */
 export function isClass(value: unknown): value is Type<object> {
-  return typeof value === 'function' && !BUILT_IN.has(value) && value.prototype !== undefined;
+  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 }
-
-const BUILT_IN = new Set<unknown>([
-  String,
-  Number,
-  Boolean,
-  BigInt,
-  Symbol,
-  Date,
-  Object,
-  Array,
-  Map,
-  Set,
-  Buffer,
-]);
 
 function mongooseStorage(): MongooseStorage | undefined {
   // @nestjs/mongoose shares its storage under this name but does not export it.

@@ -6,6 +6,7 @@ import {
   type FieldRule,
   scalarRule,
 } from './field-rule.js';
+import { withTextExample } from './json-schema.js';
 import { isPlainObject } from './plain-object.js';
 
 /** Options of `IsListOf`. */
@@ -54,13 +55,13 @@ export function listRule(
       (!unique || areDistinct(value, entry))
         ? undefined
         : shape,
-    schema: {
+    schema: withTextExample({
       type: 'array',
       items: entry.schema,
       ...(min > 0 && { minItems: min }),
       maxItems: max,
       ...(unique && { uniqueItems: true }),
-    },
+    }),
     storeRequired: true,
   };
 }
@@ -83,10 +84,7 @@ function objectRule(nested: () => Type<object>): FieldRule {
   });
 }
 
-/** Options of `IsNested`. */
-export type NestedOptions = FieldOptions<object>;
-
 /** A nested object with the fields of a class, checked as strictly as the body itself. */
-export function IsNested(type: () => Type<object>, options: NestedOptions = {}): FieldDecorator {
+export function IsNested(type: () => Type<object>, options: FieldOptions<object> = {}): FieldDecorator {
   return decoratorOf(objectRule(type), options);
 }

@@ -1,5 +1,5 @@
 import { Schema, Types } from 'mongoose';
-import { decoratorOf, type FieldDecorator, type ScalarOptions, scalarRule } from './field-rule.js';
+import { type FieldDecorator, type ScalarOptions, scalar } from './field-rule.js';
 
 /** Options of `IsNumber`. */
 export interface NumberOptions extends ScalarOptions<number> {
@@ -12,24 +12,21 @@ export interface NumberOptions extends ScalarOptions<number> {
 /** A finite JSON number (IEEE 754 double); never coerced from a string. */
 export function IsNumber(options: NumberOptions = {}): FieldDecorator {
   const { min, max } = options;
-  return decoratorOf(
-    scalarRule({
-      name: 'isFiniteNumber',
-      kind: 'number',
-      shape: `a number${rangeShape(min, max)}`,
-      accepts: (value) =>
-        Number.isFinite(value) &&
-        (value as number) >= (min ?? -Infinity) &&
-        (value as number) <= (max ?? Infinity),
-      schema: {
-        type: 'number',
-        ...(min !== undefined && { minimum: min }),
-        ...(max !== undefined && { maximum: max }),
-      },
-      storeType: Number,
-    }),
-    options,
-  );
+  return scalar(options, {
+    name: 'isFiniteNumber',
+    kind: 'number',
+    shape: `a number${rangeShape(min, max)}`,
+    accepts: (value) =>
+      Number.isFinite(value) &&
+      (value as number) >= (min ?? -Infinity) &&
+      (value as number) <= (max ?? Infinity),
+    schema: {
+      type: 'number',
+      ...(min !== undefined && { minimum: min }),
+      ...(max !== undefined && { maximum: max }),
+    },
+    storeType: Number,
+  });
 }
 
 /** The bounds of a number as a person reads them: " from 1 to 5", ", at least 1", ", at most 5", or nothing. */
@@ -51,18 +48,15 @@ export interface WholeNumberOptions extends ScalarOptions<number> {
 export function IsWholeNumber(options: WholeNumberOptions = {}): FieldDecorator {
   const { min, max } = options;
   const [least, most] = [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER];
-  return decoratorOf(
-    scalarRule({
-      name: 'isWholeNumber',
-      kind: 'integer',
-      shape: `a whole number${rangeShape(min, max)}`,
-      accepts: (value) =>
-        Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
-      schema: { type: 'integer', minimum: least, maximum: most },
-      storeType: Number,
-    }),
-    options,
-  );
+  return scalar(options, {
+    name: 'isWholeNumber',
+    kind: 'integer',
+    shape: `a whole number${rangeShape(min, max)}`,
+    accepts: (value) =>
+      Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
+    schema: { type: 'integer', minimum: least, maximum: most },
+    storeType: Number,
+  });
 }
 
 /** Options of `IsDecimal`. */
@@ -96,17 +90,14 @@ export function IsDecimal(options: DecimalOptions): FieldDecorator {
       (max === undefined || compareDecimals(text, String(max)) <= 0)
     );
   };
-  return decoratorOf(
-    scalarRule({
-      name: 'isExactDecimal',
-      kind: 'decimal',
-      shape,
-      accepts,
-      schema: { type: 'string', format: 'decimal', pattern: pattern.source },
-      storeType: Schema.Types.Decimal128,
-    }),
-    options,
-  );
+  return scalar(options, {
+    name: 'isExactDecimal',
+    kind: 'decimal',
+    shape,
+    accepts,
+    schema: { type: 'string', format: 'decimal', pattern: pattern.source },
+    storeType: Schema.Types.Decimal128,
+  });
 }
 
 function exampleOf({ example, min, scale }: DecimalOptions): string {

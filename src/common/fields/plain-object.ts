@@ -1,5 +1,5 @@
 import { Types } from 'mongoose';
-import type { FieldSource } from './field-source.js';
+import type { FieldSource } from './fields.js';
 
 /** Whether a value is an object with members, rather than an array, a date or a BSON value. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {

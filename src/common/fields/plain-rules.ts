@@ -1,7 +1,10 @@
+import type { Type } from '@nestjs/common';
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { enumSchema, type EnumValues, enumValuesOf } from './enums.js';
-import type { FieldKind } from './field-rule.js';
+import type { FieldDescription, FieldKind } from './field-rule.js';
 import { IDENTIFIER_SCHEMA } from './identifiers.js';
-import type { JsonSchema } from './json-schema.js';
+import { type JsonSchema, withTextExample } from './json-schema.js';
+import { designTypeOf, isClass, isConditional, transformTypeOf } from './metadata.js';
 
 /** Arguments of a class-validator decorator, in its own order. */
 type Arguments = readonly unknown[];
@@ -86,7 +89,7 @@ export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema
 };
 
 /** Kinds from the most to the least specific: `@IsString() @IsEnum()` is an enum. */
-export const KIND_ORDER: readonly FieldKind[] = [
+const KIND_ORDER: readonly FieldKind[] = [
   'nested',
   'enum',
   'identifier',
@@ -121,4 +124,110 @@ function decimalPlaces(options: unknown): JsonSchema {
 
 function defined(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined));
+}
+
+/** Reads a field that has only class-validator's own decorators. */
+export function readPlainField(
+  target: Type<object>,
+  name: string,
+  validations: readonly ValidationMetadata[],
+): Omit<FieldDescription, 'name' | 'required'> {
+  const designType = designTypeOf(target, name);
+  const rules = validations.filter((validation) => !isConditional(validation));
+  const list =
+    designType === Array || rules.some(({ each, ...rule }) => each || constraintOf(rule) in LIST_RULES);
+  const transformType = transformTypeOf(target, name);
+  const kind = kindOf(rules, list ? undefined : designType, transformType);
+  const nested = [transformType, list ? undefined : designType].find(isClass);
+  const entry = schemaOfRules(rules, kind, list ? undefined : designType);
+  const values = kind === 'enum' ? { values: entry.enum as (string | number)[] } : {};
+  return {
+    kind,
+    list,
+    ...(kind === 'nested' && nested && { nested }),
+    ...values,
+    schema: list ? listSchema(entry, kind, rules) : entry,
+  };
+}
+
+function kindOf(
+  rules: readonly ValidationMetadata[],
+  designType: unknown,
+  transformType: unknown,
+): FieldKind {
+  const kinds = rules.map((rule) => PLAIN_RULES[constraintOf(rule)]?.kind);
+  const found = KIND_ORDER.find((kind) => kinds.includes(kind));
+  if (found) return found;
+  return transformType === Date ? 'timestamp' : (KIND_BY_TYPE.get(designType)?.kind ?? 'other');
+}
+
+/** Kind of a field that only its TypeScript type describes. */
+export const KIND_BY_TYPE = new Map<unknown, { kind: FieldKind; schema: JsonSchema }>([
+  [String, { kind: 'text', schema: { type: 'string' } }],
+  [Number, { kind: 'number', schema: { type: 'number' } }],
+  [Boolean, { kind: 'flag', schema: { type: 'boolean' } }],
+  [Date, { kind: 'timestamp', schema: { type: 'string', format: 'date-time' } }],
+  // JSON has no such numbers: they are strings in every response.
+  [BigInt, { kind: 'other', schema: { type: 'string', pattern: '^-?\\d+$' } }],
+]);
+
+function schemaOfRules(
+  rules: readonly ValidationMetadata[],
+  kind: FieldKind,
+  designType: unknown,
+): JsonSchema {
+  const schemas = rules.flatMap((rule) => {
+    const found = PLAIN_RULES[constraintOf(rule)];
+    return found?.schema
+      ? [{ kind: found.kind, schema: found.schema((rule.constraints ?? []) as unknown[]) }]
+      : [];
+  });
+  // The rule that decides the kind comes last, so that its type wins: @Min() says number, @IsInt() integer.
+  const ordered = schemas.sort((a, b) => rankOf(b.kind) - rankOf(a.kind));
+  const merged = Object.assign({}, ...ordered.map(({ schema }) => schema)) as JsonSchema;
+  const fallback = kind === 'timestamp' ? Date : designType;
+  const schema = { ...(merged.type === undefined && KIND_BY_TYPE.get(fallback)?.schema), ...merged };
+  const isNotEmpty = rules.some((rule) => constraintOf(rule) === 'isNotEmpty');
+  if (isNotEmpty && schema.type === 'string' && !schema.enum && !schema.format) schema.minLength ??= 1;
+  return kind === 'integer' ? wholeBounds(schema) : schema;
+}
+
+function rankOf(kind: FieldKind | undefined): number {
+  return kind === undefined ? KIND_ORDER.length : KIND_ORDER.indexOf(kind);
+}
+
+/** Whole numbers above 0 start at 1. */
+function wholeBounds({ exclusiveMinimum, exclusiveMaximum, ...schema }: JsonSchema): JsonSchema {
+  return {
+    ...schema,
+    ...(exclusiveMinimum && { minimum: 1 }),
+    ...(exclusiveMaximum && { maximum: -1 }),
+  };
+}
+
+/** Constraints of which the schema says all that an example must satisfy. */
+const DESCRIBED = new Set(
+  'isString isLength minLength maxLength matches isArray arrayNotEmpty arrayMinSize arrayMaxSize arrayUnique'.split(
+    ' ',
+  ),
+);
+
+function listSchema(items: JsonSchema, kind: FieldKind, rules: readonly ValidationMetadata[]): JsonSchema {
+  const keywords = rules.map((rule) =>
+    LIST_RULES[constraintOf(rule)]?.((rule.constraints ?? []) as unknown[]),
+  );
+  const { uniqueItems, ...bounds } = Object.assign({}, ...keywords) as JsonSchema;
+  // Objects are compared by identity, or by a function that no keyword can describe.
+  const comparesValues = kind !== 'nested' && kind !== 'other';
+  const schema: JsonSchema = {
+    type: 'array',
+    items,
+    ...bounds,
+    ...(uniqueItems && comparesValues && { uniqueItems }),
+  };
+  return rules.every((rule) => DESCRIBED.has(constraintOf(rule))) ? withTextExample(schema) : schema;
+}
+
+function constraintOf({ name, type }: Pick<ValidationMetadata, 'name' | 'type'>): string {
+  return type === 'customValidation' ? (name ?? '') : type;
 }

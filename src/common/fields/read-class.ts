@@ -4,7 +4,7 @@ import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, IsOptional } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { FieldDeclaration } from './field-rule.js';
-import { type FieldSource, sourcesOf } from './field-source.js';
+import { type FieldSource, sourcesOf } from './fields.js';
 import { isConditional, validationsOf } from './metadata.js';
 import { LIST_RULES, PLAIN_RULES } from './plain-rules.js';
 

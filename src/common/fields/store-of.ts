@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { DefinitionsFactory, VirtualsFactory } from '@nestjs/mongoose';
 import { Schema, type SchemaDefinition, type SchemaDefinitionProperty, Types } from 'mongoose';
 import type { FieldDeclaration } from './field-rule.js';
-import { type FieldSource, sourcesOf } from './field-source.js';
+import { type FieldSource, sourcesOf } from './fields.js';
 import { designTypeOf, lineageOf, propsOf, schemaOptionsOf } from './metadata.js';
 
 /** A field that one of the field decorators here declared. */

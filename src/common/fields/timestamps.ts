@@ -1,4 +1,4 @@
-import { decoratorOf, type FieldDecorator, type ScalarOptions, scalarRule } from './field-rule.js';
+import { type FieldDecorator, type ScalarOptions, scalar } from './field-rule.js';
 
 /** RFC 3339 as a field's sentence describes it. */
 export const TIMESTAMP_SHAPE =
@@ -12,17 +12,14 @@ export interface TimestampOptions extends Omit<ScalarOptions<string>, 'default'>
 
 /** A timestamp, sent as an RFC 3339 string and stored as a `Date`. */
 export function IsTimestamp(options: TimestampOptions = {}): FieldDecorator {
-  return decoratorOf(
-    scalarRule({
-      name: 'isTimestamp',
-      kind: 'timestamp',
-      shape: TIMESTAMP_SHAPE,
-      accepts: isTimestampDate,
-      schema: { type: 'string', format: 'date-time' },
-      storeType: Date,
-    }),
-    options,
-  );
+  return scalar(options, {
+    name: 'isTimestamp',
+    kind: 'timestamp',
+    shape: TIMESTAMP_SHAPE,
+    accepts: isTimestampDate,
+    schema: { type: 'string', format: 'date-time' },
+    storeType: Date,
+  });
 }
 
 /** date-time of RFC 3339, section 5.6, up to milliseconds: more digits could not be returned. */

@@ -19,6 +19,7 @@ class Readiness extends HealthStatus {
   @ApiPropertyOptional({
     type: [String],
     description: 'Resources that answer INDEX_UNAVAILABLE, since the database cannot build an index of them.',
+    example: ['posts'],
   })
   unavailable?: readonly string[];
 }

@@ -28,6 +28,20 @@ describe('the parameters of a query in the document', () => {
     expect(namesOf('/todos/{id}')).toEqual(['fields']);
   });
 
+  it('have an example of each list of values, which a query in a body accepts', async () => {
+    const { components } = (await app.get('/docs/openapi.json')).body;
+    const conditions = Object.entries(components.schemas.PostWhere.properties) as [string, any][];
+    const lists = conditions.flatMap(([path, { oneOf }]) => {
+      const { in: list } = oneOf?.[1].properties ?? {};
+      return list ? [{ [path]: { in: list.example } }] : [];
+    });
+    expect(lists).toContainEqual({ tags: { in: ['tea'] } });
+    for (const where of lists) {
+      const { status } = await app.post('/posts/api/query', { where });
+      expect([where, status]).toEqual([where, 'deletedAt' in where ? 400 : 200]);
+    }
+  });
+
   it('describe a filter in its short form and by operators', () => {
     expect(named('/todos', 'dueAt')).toEqual({
       name: 'dueAt',

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type Schema, Types, mongo } from 'mongoose';
-import { apiNamesOf, fieldsOf } from '../../fields/index.js';
+import { apiNamesOf, fieldsOf, isClass } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
@@ -178,11 +178,6 @@ function isWithin(path: string, outer: string): boolean {
 
 function fieldNamesOf(type: Type<object>): string[] {
   return [...new Set(['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)])];
-}
-
-/** Whether a function is a class, which cannot be called. */
-export function isClass(value: unknown): value is Type<object> {
-  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 }
 
 function viewOf(output: CrudOutput<object> | undefined): View | undefined {

@@ -5,7 +5,7 @@ import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { defineCrud } from '../definition/define-crud.js';
-import { isClass } from '../definition/output.js';
+import { isClass } from '../../fields/index.js';
 import { filtersOf } from '../query/read-query.js';
 import type { ResourceMetadata } from '../pipeline/plan.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';

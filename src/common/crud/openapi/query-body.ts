@@ -31,7 +31,13 @@ function nullable({ enum: values, ...schema }: JsonSchema): JsonSchema {
 /** A value of a field, or operators. */
 function conditionsOn(field: FilterField): JsonSchema {
   const value = nullable(field.schema);
-  const list = { type: 'array', items: value, minItems: 1, maxItems: BODY_LIMITS.values } as const;
+  const list = {
+    type: 'array',
+    items: value,
+    minItems: 1,
+    maxItems: BODY_LIMITS.values,
+    example: [valueOf(field)],
+  } as const;
   const operands = { eq: value, ne: value, in: list, nin: list };
   const properties = Object.fromEntries(
     OPERATORS[field.kind].map((operator) => [
@@ -82,7 +88,10 @@ function memberOf({ name, description, schema = {} }: ParameterObject): JsonSche
 function exampleOf({ query }: CrudDefinition): object {
   const [field] = [...query.live.filters.values()].filter(({ path }) => path !== '_id');
   if (!field) return {};
-  const { example, path, schema } = field;
-  const value = schema.type === 'string' ? example : (JSON.parse(example) as unknown);
-  return { not: { [path]: value } };
+  return { not: { [field.path]: valueOf(field) } };
+}
+
+/** The example of a field as a body has it. */
+function valueOf({ example, schema }: FilterField): unknown {
+  return schema.type === 'string' ? example : (JSON.parse(example) as unknown);
 }
