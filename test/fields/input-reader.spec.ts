@@ -268,7 +268,7 @@ describe('check', () => {
 });
 
 describe('extras', () => {
-  const reader = new InputReader(Product, { extras: ['tenant', 'secret'] });
+  const reader = new InputReader(Product, ['tenant', 'secret']);
 
   it('are unknown to clients, and pass through unchanged for code', async () => {
     const tenant = new Types.ObjectId();

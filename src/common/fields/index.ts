@@ -6,14 +6,7 @@ export type {
   FieldOptions,
   ScalarOptions,
 } from './field-rule.js';
-export {
-  InputReader,
-  type InputReaderOptions,
-  isChecked,
-  markChecked,
-  type ReadOptions,
-  shorten,
-} from './input-reader.js';
+export { InputReader, isChecked, markChecked, shorten } from './input-reader.js';
 export {
   type DecimalOptions,
   IsDecimal,

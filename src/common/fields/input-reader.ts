@@ -17,20 +17,10 @@ const MAX_NAME = 100;
 /** Maximum nesting of classes in a body, and of objects and lists in a value without a class. Unit: levels. */
 const MAX_DEPTH = 32;
 
-/** Options of an `InputReader`. */
-export interface InputReaderOptions {
-  /**
-   * Names of additional fields that code, but not clients, may set. They pass through unchecked.
-   *
-   * @default none
-   */
-  extras?: readonly string[];
-}
-
-/** Options of a single call. */
-export interface ReadOptions {
-  /** Whether the value comes from code, which may set the reader's extras. @default false */
-  extras?: boolean;
+/** Where a value comes from. Code may set the reader's extras. */
+interface ReadOptions {
+  /** @default false */
+  readonly extras?: boolean;
 }
 
 /**
@@ -38,14 +28,15 @@ export interface ReadOptions {
  */
 export class InputReader<T extends object> {
   readonly fields: readonly FieldDescription[];
-  private readonly extras: readonly string[];
 
-  /** @param type class whose fields have field decorators or class-validator decorators */
+  /**
+   * @param type class whose fields have field decorators or class-validator decorators
+   * @param extras names of additional fields that code, but not clients, may set; they pass through unchecked
+   */
   constructor(
     private readonly type: Type<T>,
-    { extras = [] }: InputReaderOptions = {},
+    private readonly extras: readonly string[] = [],
   ) {
-    this.extras = extras;
     this.fields = fieldsOf(type);
   }
 

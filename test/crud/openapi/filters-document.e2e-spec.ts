@@ -30,9 +30,12 @@ describe('the parameters of a query in the document', () => {
 
   it('have an example of each list of values, which a query in a body accepts', async () => {
     const { components } = (await app.get('/docs/openapi.json')).body;
-    const conditions = Object.entries(components.schemas.PostWhere.properties) as [string, any][];
+    const conditions = Object.entries(components.schemas.PostWhere.properties) as [
+      string,
+      { oneOf?: { properties: { in?: { example: unknown } } }[] },
+    ][];
     const lists = conditions.flatMap(([path, { oneOf }]) => {
-      const { in: list } = oneOf?.[1].properties ?? {};
+      const { in: list } = oneOf?.[1]?.properties ?? {};
       return list ? [{ [path]: { in: list.example } }] : [];
     });
     expect(lists).toContainEqual({ tags: { in: ['tea'] } });

@@ -78,23 +78,19 @@ export class AuditEntry extends AuditEntryInput {
 }
 
 /** An audit record as it is stored. */
-export interface AuditDocument {
-  readonly _id: Types.ObjectId;
-  readonly createdAt: Date;
-  readonly resource: string;
-  readonly action: string;
-  readonly record: Types.ObjectId;
-  readonly changed: readonly string[];
-  readonly tenant?: Types.ObjectId;
-  readonly subject?: string;
-  readonly address?: string;
-  readonly requestId?: string;
-  readonly outcome: AuditOutcome;
-  readonly code?: string;
-  readonly expiresAt: Date;
-  /** The revision, which clients see as the `ETag`. */
-  readonly __v: number;
-}
+export type AuditDocument = Readonly<
+  Omit<AuditEntry, 'action' | 'record' | 'tenant' | 'changed'> & {
+    _id: Types.ObjectId;
+    action: string;
+    record: Types.ObjectId;
+    tenant?: Types.ObjectId;
+    changed: readonly string[];
+    createdAt: Date;
+    expiresAt: Date;
+    /** The revision, which clients see as the `ETag`. */
+    __v: number;
+  }
+>;
 
 const STORED = new MongooseSchema(
   { resource: String, record: MongooseSchema.Types.ObjectId, createdAt: Date, expiresAt: Date },

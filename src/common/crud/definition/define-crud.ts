@@ -55,8 +55,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const isolation = isolationOf(options);
   const stored = Object.keys(schema.paths).map((stem) => stem.split('.', 1)[0] ?? stem);
   const extras = [...new Set(stored)].filter((field) => field !== '_id' && field !== '__v');
-  const createReader = new InputReader(create, { extras });
-  const updateReader = new InputReader(update, { extras });
+  const createReader = new InputReader(create, extras);
+  const updateReader = new InputReader(update, extras);
   const inputFields = [
     ...new Set([...createReader.fields, ...updateReader.fields].map((field) => field.name)),
   ];

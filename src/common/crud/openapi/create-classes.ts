@@ -1,11 +1,12 @@
 import type { Type } from '@nestjs/common';
+import { PartialType } from '@nestjs/swagger';
 import { type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { outputClassOf } from '../definition/output.js';
 import { onceFieldsOf } from '../routes/routes.js';
 import { whereClass } from './query-body.js';
 import { fieldSchema, ID_SCHEMA, recordSchema, viewSchema } from './record-schema.js';
-import { anyOf, CreatedResult, partOf, refTo, schemaClass } from './schema-class.js';
+import { anyOf, CreatedResult, refTo, schemaClass } from './schema-class.js';
 
 /** The classes that name the schemas of a resource in the document. */
 export interface CrudClasses {
@@ -26,9 +27,19 @@ export interface CrudClasses {
 export function createClasses(definition: CrudDefinition): CrudClasses {
   const { label, inputs, list, options } = definition;
   const view = outputClassOf(options.output);
-  const record = schemaClass(label, view ? viewSchema(definition, view) : recordSchema(definition), view);
-  const read = expandableClass(record, definition, view);
-  const part = options.output !== undefined && !view ? undefined : partOf(read);
+  const schema = view ? viewSchema(definition, view) : recordSchema(definition);
+  const { required } = schema;
+  const record = schemaClass(label, schema, view);
+  const expanded = expandedMembers(schema, definition);
+  const isExpandable = Object.keys(expanded).length > 0;
+  const read = isExpandable
+    ? schemaClass(`${label}Expandable`, { properties: expanded, required }, record)
+    : record;
+  const properties = { ...schema.properties, ...expanded };
+  const part =
+    options.output !== undefined && !view
+      ? undefined
+      : schemaClass(`${read.name}Part`, { properties, required: ['_id'] }, view && PartialType(view));
   return {
     create: schemaClass(`${label}Create`, jsonSchemaOf(inputs.create)),
     update: schemaClass(`${label}Update`, jsonSchemaOf(inputs.update, { partial: true })),
@@ -79,25 +90,19 @@ function pageSchema(records: Type<object>[], maxItems: number): JsonSchema {
   };
 }
 
-/**
- * A record with expandable references: each is an identifier, or the record that it refers to. Without such
- * references, the class of the record itself.
- */
-function expandableClass(
-  record: Type<object>,
-  definition: CrudDefinition,
-  view: Type<object> | undefined,
-): Type<object> {
-  const { properties = {}, required } = view ? viewSchema(definition, view) : recordSchema(definition);
+/** The members of a record with expandable references: each is an identifier, or the record that it refers to. */
+function expandedMembers(
+  { properties = {} }: JsonSchema,
+  { expandable, options }: CrudDefinition,
+): Record<string, JsonSchema> {
   const members: Record<string, JsonSchema> = {};
-  for (const { path, to } of definition.expandable.values()) {
+  for (const { path, to } of expandable.values()) {
     const [name = path, ...rest] = path.split('.');
-    const isUndeclared = view !== undefined && rest.length === 0;
+    const isUndeclared = outputClassOf(options.output) && rest.length === 0;
     const member = members[name] ?? properties[name] ?? (isUndeclared ? ID_SCHEMA : undefined);
-    if (member) members[name] = expandedAt(member, rest, to);
+    if (member) members[name] = { ...properties[name], ...expandedAt(member, rest, to) };
   }
-  if (Object.keys(members).length === 0) return record;
-  return schemaClass(`${definition.label}Expandable`, { properties: members, required }, record);
+  return members;
 }
 
 /** Replaces the end of a path in a schema with "an identifier or a record", walking into lists on the way. */

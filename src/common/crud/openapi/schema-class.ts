@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions, getSchemaPath, PartialType } from '@nestjs/swagger';
-import { apiNamesOf, apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
+import { ApiProperty, type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
+import { fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 
 /**
@@ -58,17 +58,6 @@ export function objectOf(fields: readonly Member[]): JsonSchema {
     properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
     required: fields.filter(({ required }) => required).map(({ name }) => name),
   };
-}
-
-/** The class of a record reduced by `fields`: any of its fields, and the identifier. */
-export function partOf(record: Type<object>): Type<object> {
-  const objects = apiNamesOf(record).flatMap((name) => {
-    const { selfRequired, ...schema } = apiOptionsOf(record, name);
-    return selfRequired === undefined ? [] : [{ name, schema, required: false }];
-  });
-  const Part = schemaClass(`${record.name}Part`, objectOf(objects), PartialType(record));
-  ApiProperty({ required: true })(Part.prototype as object, '_id');
-  return Part;
 }
 
 /** Reference to the schema of a class. */
