@@ -69,9 +69,11 @@ export { CurrentReservation, type Reservation, Unkept } from './common/idempoten
 export { isObjectId, OBJECT_ID_PATTERN } from './common/ids/index.js';
 export { Metrics } from './common/metrics/index.js';
 export {
+  anyOf,
   callerOf,
   type CallerPredicate,
   claim,
+  claims,
   CurrentScope,
   currentTenant,
   fromRequest,
@@ -85,6 +87,7 @@ export {
   type TenantContext,
   TenantScope,
   type TokenVerifierOptions,
+  unlessCaller,
   unrestrictedScope,
 } from './common/tenancy/index.js';
 export type { HttpRequest, HttpResponse, Platform, RequestState } from './common/platform/index.js';

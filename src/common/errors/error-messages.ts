@@ -71,6 +71,8 @@ export const errorMessages = {
       ? `"${name}" is not an input field; this path takes no body.`
       : `"${name}" is not an input field. Allowed: ${allowed.join(', ')}.`,
   forbiddenField: (name: string) => `You may not write "${name}". Leave it out.`,
+  forbiddenValue: (name: string) => `"${name}" must be one of yours.`,
+  oneOfYours: (name: string) => `"${name}" is needed, since several are yours. Name one of them.`,
   nullOnCreate: (name: string) => `"${name}" must not be null. Leave the field out instead.`,
   nullOnRequired: (name: string) => `"${name}" is required and cannot be removed with null.`,
   requiredField: (name: string) => `"${name}" is required.`,

@@ -68,12 +68,15 @@ export class TenantScope {
 
   /** The scope of one request. */
   static ofRequest(caller: TenantContext, request: IsolationRequest): TenantScope {
-    const resolve: Resolve = (fields) =>
-      mapFields(fields, (_field, source) => {
+    const resolve: Resolve = (fields) => {
+      const applied = Object.entries(fields).filter(([, { exempts }]) => !exempts?.(caller));
+      return mapFields(Object.fromEntries(applied), (_field, source) => {
+        if (source.alternatives) return source.alternatives.map(resolve);
         const value = source(caller, request);
         if (value === undefined || value === null) throw new UnauthenticatedError(!source.identifies);
         return value;
       });
+    };
     return new TenantScope(caller, request.params, resolve, request.request);
   }
 
@@ -81,16 +84,17 @@ export class TenantScope {
   static ofValues(values: Readonly<Record<string, unknown>>): TenantScope {
     const { tenant } = values;
     const caller = tenant === undefined ? ANONYMOUS : { ...ANONYMOUS, tenant: String(tenant) };
-    return new TenantScope(caller, {}, (fields) =>
-      mapFields(fields, (field) => {
+    const resolve: Resolve = (fields) =>
+      mapFields(fields, (field, { alternatives }) => {
+        if (alternatives) return alternatives.map(resolve);
         if (Object.hasOwn(values, field) && values[field] !== undefined && values[field] !== null) {
           return values[field];
         }
         throw new Error(
           `The scope has no "${field}", which isolates this action. Write scopeOf({ ${field} }).`,
         );
-      }),
-    );
+      });
+    return new TenantScope(caller, {}, resolve);
   }
 
   /** A scope without isolation. */
@@ -199,6 +203,14 @@ export interface IsolationSource {
   readonly param?: string;
   /** Claim that the value comes from, if any. */
   readonly claim?: string;
+  /** Whether it has several values, one of which a record has. @default false */
+  readonly isList?: boolean;
+  /** Sets of fields, one of which is to fit. @default none: the value is that of one field */
+  readonly alternatives?: readonly IsolationFields[];
+  /** Callers that the field does not isolate. @default none */
+  readonly exempts?: CallerPredicate;
+  /** The source for all other callers, and for creates. */
+  readonly inner?: IsolationSource;
 }
 
 /** The fields that scope one action, and where their values come from. */
@@ -218,6 +230,7 @@ export function currentTenant(caller: TenantContext): Types.ObjectId {
 
 /** Sources by the name that they read, so that two actions can be recognised as having the same source. */
 const claimSources = new Map<string, IsolationSource>();
+const listSources = new Map<string, IsolationSource>();
 const paramSources = new Map<string, IsolationSource>();
 
 /**
@@ -239,6 +252,76 @@ function claimSource(name: string): IsolationSource {
     throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
   };
   return Object.assign(source, { claim: name });
+}
+
+/**
+ * Makes an {@link IsolationSource} of a claim with several values, such as `claims('tenants')`: reads see the records of
+ * all of them, and a create names one in its body, unless there is one only. The claim must be a list, each entry as in
+ * {@link claim}.
+ *
+ * @throws ClaimRequiredError if the token has no such claim, or one that is empty or of another type
+ */
+export function claims(name: string): IsolationSource {
+  const source = listSources.get(name) ?? listSource(name);
+  listSources.set(name, source);
+  return source;
+}
+
+function listSource(name: string): IsolationSource {
+  const source: IsolationSource = ({ claims: all, authenticated }) => {
+    const values = Object.hasOwn(all, name) ? all[name] : undefined;
+    const isValue = (value: unknown) =>
+      ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
+    if (Array.isArray(values) && values.length > 0 && values.every(isValue)) return values;
+    throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
+  };
+  return Object.assign(source, { claim: name, isList: true });
+}
+
+/** Name of alternatives among isolation fields, as the store has it. */
+export const ANY_OF = '$or';
+
+/**
+ * Isolates reads by one of several sets of fields: `get: anyOf({ sender: claim('sub') }, { recipient: claim('sub') })` shows
+ * a message to both. For `get` and `count` only: a write must know whose a record is.
+ */
+export function anyOf(...alternatives: readonly IsolationFields[]): IsolationFields {
+  const source: IsolationSource = () => undefined;
+  const anonymous = alternatives.every((fields) => !needsToken(fields));
+  const identifies = alternatives.some((fields) => Object.values(fields).some((one) => one.identifies));
+  return { [ANY_OF]: Object.assign(source, { alternatives, anonymous, identifies }) };
+}
+
+/**
+ * Isolates all callers but some: `unlessCaller(hasRole('support'), { tenant: currentTenant })`. What those create has the
+ * fields all the same.
+ */
+export function unlessCaller(exempts: CallerPredicate, fields: IsolationFields): IsolationFields {
+  return mapFields(fields, (_field, inner) => {
+    const source: IsolationSource = (caller, request) => inner(caller, request);
+    return Object.assign(source, inner, { exempts, inner });
+  }) as IsolationFields;
+}
+
+/** The fields, with those of alternatives in their place. */
+export function flatFields(
+  fields: IsolationFields,
+): readonly (readonly [field: string, source: IsolationSource])[] {
+  return Object.entries(fields).flatMap(([field, source]) =>
+    source.alternatives ? source.alternatives.flatMap(flatFields) : [[field, source] as const],
+  );
+}
+
+/** The sets of fields that a read may be filtered by, whoever calls. */
+export function fieldSets(fields: IsolationFields): readonly (readonly string[])[] {
+  return Object.entries(fields).reduce<readonly (readonly string[])[]>(
+    (sets, [field, { alternatives, exempts }]) => {
+      const more = alternatives ? alternatives.flatMap(fieldSets) : [[field]];
+      const joined = sets.flatMap((set) => more.map((added) => [...set, ...added]));
+      return exempts ? [...joined, ...sets] : joined;
+    },
+    [[]],
+  );
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type InputReader,
   unvalidatedFieldsOf,
 } from '../../fields/index.js';
-import type { IsolationFields } from '../../tenancy/index.js';
+import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import { entryTypeOf, isDeclared, listsOn, schemaOf } from './schema-paths.js';
@@ -182,7 +182,7 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly, 
 
 function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: readonly string[]): void {
   for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
-    for (const field of Object.keys(fields as object)) {
+    for (const [field] of flatFields(fields as IsolationFields)) {
       const names = `isolationFields.${action} names "${field}"`;
       const type = schema.path(field) as SchemaType | undefined;
       if (!type && schema.pathType(field) !== 'nested') fail(`${names}, which the schema does not have.`);
@@ -198,7 +198,9 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
   }
   for (const [action, fields] of Object.entries(isolation)) {
     // A write keeps the caller in a list, whatever else clients put into it.
-    const open = Object.keys(fields).find((field) => inputs.includes(field) && !isList(schema, field));
+    const open = Object.keys(fields).find(
+      (field) => inputs.includes(field) && !isList(schema, field) && !fields[field]?.isList,
+    );
     if (open === undefined) continue;
     const given = (options.isolationFields ?? {}) as Record<string, object | undefined>;
     const at =

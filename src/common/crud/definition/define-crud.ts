@@ -150,9 +150,15 @@ function timestamped(schema: Schema, fail: Fail): Schema {
 function isolationOf({ isolationFields = {}, parent }: AnyCrudOptions): Record<CrudAction, IsolationFields> {
   const below = parent ? { [parent.field]: routeParam(parent.param) } : {};
   const fields = isolationFields as Partial<Record<CrudAction | 'all', IsolationFields>>;
-  return Object.fromEntries(
-    ACTIONS.map((action) => [action, { ...below, ...fields.all, ...fields[action] }]),
-  ) as Record<CrudAction, IsolationFields>;
+  const ofAction = (action: CrudAction) => ({ ...below, ...fields.all, ...fields[action] });
+  const isolation = ACTIONS.map((action) => {
+    const sources = Object.entries(ofAction(action)).map(([field, source]) => {
+      // Nobody is exempt from what a new record belongs to.
+      return [field, (action === 'create' ? source.inner : undefined) ?? source] as const;
+    });
+    return [action, Object.fromEntries(sources)];
+  });
+  return Object.fromEntries(isolation) as Record<CrudAction, IsolationFields>;
 }
 
 function referencesOf({ references = {} }: AnyCrudOptions): ReferenceDefinition[] {

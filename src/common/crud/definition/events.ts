@@ -1,6 +1,6 @@
 import type { Schema } from 'mongoose';
 import type { WriteAction } from '../../events/index.js';
-import { currentTenant, type IsolationFields } from '../../tenancy/index.js';
+import { ANY_OF, currentTenant, type IsolationFields } from '../../tenancy/index.js';
 import { checkNames, type Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import { OUTBOX } from '../store/outbox.js';
@@ -76,9 +76,10 @@ export function unreadableBy(definition: CrudDefinition, tenant?: string): strin
   if (disabled.has('get')) return 'the action get is disabled';
   const narrowing = Object.entries({ ...isolation.get, ...archive?.isolation.get }).find(
     ([field, source]) =>
-      field !== parent?.field && (source !== currentTenant || (tenant !== undefined && field !== tenant)),
+      field !== parent?.field &&
+      ((source.inner ?? source) !== currentTenant || (tenant !== undefined && field !== tenant)),
   );
-  if (narrowing) return `"${narrowing[0]}" isolates reads`;
+  if (narrowing) return `"${narrowing[0] === ANY_OF ? 'anyOf' : narrowing[0]}" isolates reads`;
   if (Object.keys(visible).length > 0) return 'the option visible hides records';
   if (isShownByCaller(definition)) return 'the option fields or output shows it differently to callers';
   const declared = [routes.get, routes.list].flatMap((route) => [

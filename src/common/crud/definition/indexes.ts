@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replaceIndex } from '../../database/index.js';
+import { ANY_OF, fieldSets, type IsolationFields } from '../../tenancy/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudOutput } from '../options/crud-options.js';
 import type { ArchiveDefinition } from './archive.js';
@@ -28,7 +29,9 @@ export function scopesOf({
   archive,
 }: Pick<Indexed, 'visible' | 'isolation' | 'archive'>): string[][] {
   const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
-  const scopes = [isolation.get, isolation.count].map((fields) => [...live, ...Object.keys(fields)]);
+  const scopes = [isolation.get, isolation.count].flatMap((fields) =>
+    fieldSets(fields).map((set) => [...live, ...set]),
+  );
   return [...new Map(scopes.map((fields) => [fields.toSorted().join(), fields])).values()];
 }
 
@@ -60,15 +63,17 @@ export function addIndexes(schema: Schema, indexed: Indexed, fail: Fail): void {
  */
 function addReadIndexes(
   fixed: readonly string[],
-  { get, count }: Readonly<Record<'get' | 'count', object>>,
+  { get, count }: Readonly<Record<'get' | 'count', IsolationFields>>,
   orders: readonly Order[],
   add: (keys: Record<string, 1 | -1>, order: Order) => void,
 ): void {
-  const [listed, counted] = [get, count].map((fields) => [...fixed, ...Object.keys(fields)]);
   const addOne = (equalities: readonly string[] = [], order: Order) =>
     add({ ...Object.fromEntries(equalities.map((field) => [field, 1] as const)), ...sortOf(order) }, order);
-  for (const order of orders) addOne(listed, order);
-  if (listed?.toSorted().join() !== counted?.toSorted().join()) addOne(counted, NEWEST_FIRST);
+  const setsOf = (fields: IsolationFields) => fieldSets(fields).map((set) => [...fixed, ...set]);
+  const listed = setsOf(get);
+  for (const order of orders) for (const set of listed) addOne(set, order);
+  const known = listed.map((set) => set.toSorted().join());
+  for (const set of setsOf(count)) if (!known.includes(set.toSorted().join())) addOne(set, NEWEST_FIRST);
 }
 
 /**
@@ -125,7 +130,10 @@ function limitUnique(schema: Schema, indexed: Indexed, fail: Fail): void {
 /** The isolation fields that a unique index lacks. */
 function missingFields(schema: Schema, keys: Keys, { isolation, output }: Indexed): string[] {
   const { create, get } = isolation;
-  const [read, all] = [Object.keys(get), [...new Set([...Object.keys(get), ...Object.keys(create)])]];
+  const writers = Object.keys(create);
+  // Of those who may read by different fields, the ones that created the records decide.
+  const read = [...new Set(Object.keys(get).flatMap((field) => (field === ANY_OF ? writers : [field])))];
+  const all = [...new Set([...read, ...writers])];
   const isNamed = (field: string) => field in keys;
   // Its author has said where the values are unique, and whoever meets one there may read its record.
   if (all.some(isNamed) && read.every(isNamed)) return [];

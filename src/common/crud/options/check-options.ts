@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
+import { ANY_OF } from '../../tenancy/index.js';
 import {
   aClass,
   boolean,
@@ -187,6 +188,11 @@ function checkIsolation(isolationFields: unknown, where: string, fail: Fail): vo
   for (const [action, fields] of Object.entries(isolationFields)) {
     if (!isPlainObject(fields) || Object.keys(fields).length === 0) {
       fail(`isolationFields.${action} must name a field and its source, such as { tenant: currentTenant }.`);
+    }
+    if (ANY_OF in (fields as object) && action !== 'get' && action !== 'count') {
+      fail(
+        `isolationFields.${action} is anyOf, which is for get and count: a write must know whose a record is. Name its fields.`,
+      );
     }
     for (const [field, source] of Object.entries(fields as object)) {
       if (typeof source !== 'function') {

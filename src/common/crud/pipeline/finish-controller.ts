@@ -288,8 +288,9 @@ function ambiguousField({ isolation, parent }: CrudDefinition): string | undefin
   const sources = new Map<string, unknown>();
   for (const [field, source] of Object.values(isolation).flatMap((fields) => Object.entries(fields))) {
     if (field === (parent?.field as string | undefined)) continue;
-    if (sources.has(field) && sources.get(field) !== source) return field;
-    sources.set(field, source);
+    const known = source.inner ?? source;
+    if (sources.has(field) && sources.get(field) !== known) return field;
+    sources.set(field, known);
   }
   return undefined;
 }

@@ -4,9 +4,12 @@ import {
   ClaimRequiredError,
   UnauthenticatedError,
   errorMessages,
+  ForbiddenFieldError,
   InvalidIdError,
+  toPointer,
   ValidationError,
 } from '../../errors/index.js';
+import { isPlainObject } from '../../fields/index.js';
 import { isObjectId } from '../../ids/index.js';
 import {
   assertScope,
@@ -128,10 +131,45 @@ export class Access {
 
   private valuesOf(sources: IsolationFields, scope: TenantScope): Record<string, unknown> {
     assertScope(scope);
-    const values = Object.entries(scope.valuesOf(sources));
-    return Object.fromEntries(
-      values.map(([field, value]) => [field, this.typed(field, value, sources[field])]),
-    );
+    return this.typedValues(sources, scope.valuesOf(sources));
+  }
+
+  private typedValues(sources: IsolationFields, values: Readonly<Record<string, unknown>>) {
+    const typed = Object.entries(values).map(([field, value]): [string, unknown] => {
+      const { alternatives, isList } = sources[field] ?? {};
+      if (alternatives) {
+        const sets = value as Readonly<Record<string, unknown>>[];
+        return [field, alternatives.map((fields, i) => this.typedValues(fields, sets[i] ?? {}))];
+      }
+      const several = isList ? [value].flat() : [value];
+      const found = several.map((one) => this.typed(field, one, sources[field]));
+      return [field, isList && found.length > 1 ? { $in: found } : found[0]];
+    });
+    return Object.fromEntries(typed) as Record<string, unknown>;
+  }
+
+  /**
+   * The isolation of a new record, with the value that its body names where there are several.
+   *
+   * @throws ForbiddenFieldError if the body names a value of others, ValidationError if it must name one
+   */
+  chosen(
+    isolation: Readonly<Record<string, unknown>>,
+    input: Readonly<Record<string, unknown>>,
+  ): Record<string, unknown> {
+    const { isolation: sources, schema } = this.definition;
+    const values = Object.entries(isolation).map(([field, value]) => {
+      if (!sources.create[field]?.isList) return [field, value];
+      const pointer = toPointer([field]);
+      const own = valuesIn(value);
+      const given = input[field];
+      const found = given === undefined ? own : own.filter((one) => isIsolatedBy(schema, field, given, one));
+      if (found.length === 0)
+        throw new ForbiddenFieldError([{ pointer, detail: errorMessages.forbiddenValue(field) }]);
+      if (found.length > 1) throw new ValidationError([{ pointer, detail: errorMessages.oneOfYours(field) }]);
+      return [field, found[0]];
+    });
+    return Object.fromEntries(values) as Record<string, unknown>;
   }
 
   /**
@@ -156,6 +194,11 @@ export class Access {
   }
 }
 
+/** The values of a field, one or several, that isolate an action. */
+function valuesIn(value: unknown): readonly unknown[] {
+  return isPlainObject(value) && Array.isArray(value.$in) ? (value.$in as unknown[]) : [value];
+}
+
 /** Whether what a record has in a field is the value that isolates it, or a list that has it as an entry. */
 export function isIsolatedBy(schema: Schema, field: string, given: unknown, value: unknown): boolean {
   const declared = schema.path(field);
@@ -168,7 +211,9 @@ export function isIsolatedBy(schema: Schema, field: string, given: unknown, valu
       return undefined;
     }
   };
-  return (entryType ? [given].flat() : [given]).some((one) => isDeepStrictEqual(stored(one), plain(value)));
+  return (entryType ? [given].flat() : [given]).some((one) =>
+    valuesIn(value).some((own) => isDeepStrictEqual(stored(one), plain(own))),
+  );
 }
 
 /**

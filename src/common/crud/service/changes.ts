@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
-import { BodyTooLargeError, errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import {
+  BodyTooLargeError,
+  errorMessages,
+  ForbiddenFieldError,
+  toPointer,
+  ValidationError,
+} from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -71,6 +77,10 @@ export function keepScope(
   const values = access.fields(action, scope);
   for (const field of names.filter((name) => name in values)) {
     if (isIsolatedBy(definition.schema, field, change.set[field], values[field])) continue;
+    if (definition.isolation[action][field]?.isList)
+      throw new ForbiddenFieldError([
+        { pointer: toPointer([field]), detail: errorMessages.forbiddenValue(field) },
+      ]);
     if (definition.inputFields.includes(field))
       throw new ValidationError([{ pointer: toPointer([field]), detail: errorMessages.ownEntry(field) }]);
     throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);

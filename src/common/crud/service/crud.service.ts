@@ -144,7 +144,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
       ? input
       : ((await createReader.read(input, { extras: !scope.context.hasUnreadBody })) as Create);
     await this.#begin('create', scope);
-    return this.resource.writes.create(scope, checked, isolation);
+    const chosen = this.resource.access.chosen(isolation, checked as Readonly<Record<string, unknown>>);
+    return this.resource.writes.create(scope, checked, chosen);
   }
 
   /**

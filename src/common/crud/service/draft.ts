@@ -46,10 +46,12 @@ export async function changeOfDraft<Entity extends object>(
   await hook({ record, previous: presenter.present(previous) });
   const isolated = Object.fromEntries(
     Object.values(definition.isolation).flatMap((fields) =>
-      Object.keys(fields)
-        // A list may change, as long as the caller's own entry is in it, which the write checks.
-        .filter((field) => !entryTypeOf(schema.path(field)))
-        .map((field) => [field, (previous as Fields)[field]]),
+      Object.entries(fields)
+        // What has several values may change, as long as one of the caller's own is in it, which the write checks.
+        .filter(
+          ([field, { alternatives, isList }]) => !alternatives && !isList && !entryTypeOf(schema.path(field)),
+        )
+        .map(([field]) => [field, (previous as Fields)[field]]),
     ),
   );
   keepIsolation(definition, 'beforeUpdate', record, isolated);
