@@ -71,6 +71,29 @@ describe('the event of a deletion', () => {
     await outbox.settle(await outbox.pending(LATER, 1_000));
   };
 
+  it('is found however many deletions were announced and not carried out', async () => {
+    const living = await Promise.all(Array.from({ length: 7 }, () => create()));
+    const gone = new Types.ObjectId();
+    const announcement = (id: Types.ObjectId, minutes: number) => ({
+      _id: `orders/${id.toHexString()}` as never,
+      ...{ resource: 'orders', id, revision: 0, at: new Date(Date.now() - minutes * 60_000) },
+      record: { _id: id, tenant: new Types.ObjectId(ACME) },
+      _outbox: [
+        { _id: `evt_${id.toHexString()}`, action: 'del', at: new Date(0), changed: [], tenant: ACME },
+      ],
+    });
+    for (const minutes of [1, 3, 5]) {
+      await announced().deleteMany({});
+      const others = living.map((id, i) => announcement(new Types.ObjectId(id), i));
+      await announced().insertMany([...others, announcement(gone, minutes)]);
+      const found = await outboxOf().pending(LATER, 2);
+      expect(found.map(({ id, action }) => [id, action])).toContainEqual([
+        `evt_${gone.toHexString()}`,
+        'del',
+      ]);
+    }
+  });
+
   it('waits for one of a later revision that was announced in between, and keeps the record meanwhile', async () => {
     const id = await create();
     const later = { _id: `orders/${id}` as never, resource: 'orders', revision: 99, at: new Date() };

@@ -108,7 +108,8 @@ export const DELETED_MODEL: ModelDefinition = {
   collection: 'deleted_records',
   schema: reserveCollection(
     new Schema({ _id: String, resource: String }, { versionKey: false, strict: false }).index({
-      [PENDING]: 1,
+      resource: 1,
+      at: 1,
     }),
   ),
 };
@@ -215,26 +216,40 @@ export class Outbox {
     return this.model.db.model(DELETED_MODEL.name).collection as unknown as mongo.Collection<Announced>;
   }
 
-  /** The announced deletions that have happened. */
+  /** The announced deletions that have happened, oldest first, however many others have not. */
   private async deleted(olderThan: Date, limit: number): Promise<Announced[]> {
+    const filter = { resource: this.definition.name, at: { $lt: olderThan } };
+    const deleted: Announced[] = [];
+    for (let living = 0; ;) {
+      const announced = await this.database.call(() =>
+        this.announcements
+          .find(filter, LASTING)
+          .sort({ at: 1 })
+          .skip(deleted.length + living)
+          .limit(limit)
+          .toArray(),
+      );
+      const { gone, given } = await this.examine(announced);
+      deleted.push(...gone);
+      living += announced.length - gone.length - given;
+      if (announced.length < limit || deleted.length >= limit) return deleted;
+    }
+  }
+
+  /** The announced deletions that have happened, and how many have been given up, which are removed. */
+  private async examine(announced: readonly Announced[]): Promise<{ gone: Announced[]; given: number }> {
+    if (announced.length === 0) return { gone: [], given: 0 };
     const { name } = this.definition;
-    const announced = await this.database.call(() =>
-      this.announcements
-        .find({ resource: name, ...pendingBefore(olderThan) }, LASTING)
-        .sort({ at: -1 })
-        .limit(limit)
-        .toArray(),
-    );
-    if (announced.length === 0) return [];
     const ids = { _id: { $in: announced.map(({ id }) => id) } };
     const present = await this.database.call(() =>
       this.model.collection.find(ids as never, { ...LASTING, projection: { _id: 1 } }).toArray(),
     );
     const alive = new Set(present.map(({ _id }) => announcedId(name, _id)));
     const isGivenUp = ({ _id, at }: Announced) => alive.has(_id) && at.getTime() < Date.now() - GIVEN_UP_MS;
-    for (const { _id, at } of announced.filter(isGivenUp))
+    const given = announced.filter(isGivenUp);
+    for (const { _id, at } of given)
       await this.database.call(() => this.announcements.deleteOne({ _id, at }, { ...OPERATION_LIMITS }));
-    return announced.filter(({ _id }) => !alive.has(_id));
+    return { gone: announced.filter(({ _id }) => !alive.has(_id)), given: given.length };
   }
 
   private async takeOut(settled: readonly Settled[]): Promise<unknown[]> {
