@@ -62,12 +62,12 @@ describe('events', () => {
         detail:
           '"starts" must be an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z.',
       },
+      { pointer: '/length', detail: '"length" must be a whole number.' },
       {
         pointer: '/place/floor',
         detail: '"floor" is not an input field. Allowed: name, latitude, longitude.',
       },
       { pointer: '/title', detail: 'title must be longer than or equal to 1 characters' },
-      { pointer: '/length', detail: 'length must be an integer number' },
       { pointer: '/place/latitude', detail: 'latitude must be a latitude string or number' },
       { pointer: '/guests', detail: 'each value in guests must be an email' },
       { pointer: '/notes', detail: 'notes must be an object' },

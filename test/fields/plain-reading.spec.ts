@@ -16,9 +16,9 @@ describe('plain decorators of class-validator', () => {
     }
     const reader = new InputReader(Stocked);
     expect(await faultsOf(reader.read({ stock: '5', other: [1], email: 7 }))).toEqual([
-      { pointer: '/stock', detail: 'stock must be an integer number' },
-      { pointer: '/other', detail: 'other must be an integer number' },
-      { pointer: '/email', detail: 'email must be a string' },
+      { pointer: '/stock', detail: '"stock" must be a whole number.' },
+      { pointer: '/other', detail: '"other" must be a whole number.' },
+      { pointer: '/email', detail: '"email" must be a string.' },
     ]);
     expect(await faultsOf(reader.read({ stock: -1, other: 6, email: 'x' }))).toEqual([
       { pointer: '/stock', detail: 'stock must not be less than 0' },
@@ -56,20 +56,20 @@ describe('plain decorators of class-validator', () => {
       parts: { name: 'b' },
     };
     expect(await faultsOf(reader.read(wrong))).toEqual([
+      { pointer: '/number', detail: '"number" must be a whole number.' },
+      { pointer: '/text', detail: '"text" must be a string.' },
       { pointer: '/flag', detail: '"flag" must be true or false.' },
       { pointer: '/date', detail: DATE },
       { pointer: '/part', detail: '"part" must be an object.' },
       { pointer: '/parts', detail: '"parts" must be an array.' },
-      { pointer: '/number', detail: 'number must be an integer number' },
-      { pointer: '/text', detail: 'text must be a string' },
     ]);
     expect(
       await faultsOf(reader.read({ date: 1_798_718_400_000, part: { name: 1, more: 2 }, parts: [null] })),
     ).toEqual([
       { pointer: '/date', detail: DATE },
+      { pointer: '/part/name', detail: '"name" must be a string.' },
       { pointer: '/part/more', detail: '"more" is not an input field. Allowed: name.' },
       { pointer: '/parts', detail: '"parts" must not hold null.' },
-      { pointer: '/part/name', detail: 'name must be a string' },
     ]);
   });
 
@@ -82,7 +82,24 @@ describe('plain decorators of class-validator', () => {
     expect(await reader.read({ name: '  a ', note: '' })).toEqual({ name: 'a' });
     expect(await reader.readPatch({ note: '' })).toEqual({ note: null });
     expect(await faultsOf(reader.read({ name: 5 }))).toEqual([
-      { pointer: '/name', detail: 'name must be a string' },
+      { pointer: '/name', detail: '"name" must be a string.' },
+    ]);
+  });
+
+  it('say of a value of another type what the author says', async () => {
+    class Spoken {
+      @v.IsInt({ message: '$property: whole numbers, not $value' }) @v.Min(1) count!: number;
+      @v.IsString({ message: ({ property }) => `${property}: words` }) word!: string;
+      @v.IsOptional() @v.IsDate({ message: 'when?' }) date?: Date;
+    }
+    const reader = new InputReader(Spoken);
+    expect(await faultsOf(reader.read({ count: 'two', word: { a: 1 }, date: 'today' }))).toEqual([
+      { pointer: '/count', detail: 'count: whole numbers, not two' },
+      { pointer: '/word', detail: 'word: words' },
+      { pointer: '/date', detail: 'when?' },
+    ]);
+    expect(await faultsOf(reader.read({ count: 0, word: 'a' }))).toEqual([
+      { pointer: '/count', detail: 'count must not be less than 1' },
     ]);
   });
 
@@ -114,8 +131,8 @@ describe('plain decorators of class-validator', () => {
     ]);
     seen.length = 0;
     expect(await faultsOf(reader.read({ name: 5, alias: { length: 1 } }))).toEqual([
+      { pointer: '/name', detail: '"name" must be a string.' },
       { pointer: '/alias', detail: '"alias" must be a string.' },
-      { pointer: '/name', detail: 'name must be a string' },
     ]);
     expect(seen).toEqual([]);
     await expect(reader.read({ name: 'broken' })).rejects.toThrow('no connection');

@@ -106,17 +106,11 @@ const VALIDATOR_OPTIONS = {
 class FaultList {
   private readonly faults: Violation[] = [];
   private readonly pointers = new Set<string>();
-  private readonly unnoticed = new Map<string, string>();
 
   add(pointer: string, detail: string): void {
     if (this.isFull) return;
     this.faults.push({ pointer, detail });
     this.pointers.add(pointer);
-  }
-
-  /** Adds a fault of which the validators of the field may have a sentence of their own. */
-  addUnlessNoticed(pointer: string, detail: string): void {
-    this.unnoticed.set(pointer, detail);
   }
 
   /** Whether the list has a fault for exactly this value. */
@@ -131,7 +125,6 @@ class FaultList {
 
   /** @throws ValidationError that lists the faults, if there are any */
   throwIfAny(): void {
-    for (const [pointer, detail] of this.unnoticed) if (!this.has(pointer)) this.add(pointer, detail);
     const [first, ...others] = this.faults;
     if (first) throw new ValidationError([first, ...others]);
   }
@@ -210,12 +203,8 @@ function readField(target: object, field: ReadField, raw: unknown, body: object,
   } else if (value !== undefined && !faults.has(at)) {
     const fault = kindFault(field, value);
     if (fault === undefined) return put(target, name, value);
-    // Validators that do not check the type may throw at a value of another one, and any at malformed text.
-    if (!field.checksType || fault === fieldMessages.malformedText(name)) faults.add(at, fault);
-    else {
-      faults.addUnlessNoticed(at, fault);
-      return put(target, name, value);
-    }
+    // Validators may throw at a value of another kind, and any at malformed text.
+    faults.add(at, messageOf(field, value, body) ?? fault);
   }
   Reflect.deleteProperty(target, name);
 }
@@ -340,6 +329,15 @@ function kindFault({ source }: ReadField, value: unknown): string | undefined {
   if (!Array.isArray(value)) return fieldMessages.wrongShape(name, 'an array');
   if (entries.some((entry) => entry === null || entry === undefined)) return fieldMessages.nullInList(name);
   return entries.every(fits) ? undefined : fieldMessages.wrongShape(name, `an array, each entry ${shape}`);
+}
+
+/** What the author says of a value of another kind, with class-validator's names for its parts. */
+function messageOf({ message, source }: ReadField, value: unknown, object: object): string | undefined {
+  const { name: property } = source;
+  if (typeof message === 'function')
+    return message({ value, property, object, constraints: [], targetName: object.constructor.name });
+  const shown = typeof value === 'object' ? typeof value : String(value);
+  return message?.replaceAll('$property', property).replaceAll('$value', shorten(shown));
 }
 
 /** Adds what validators reject, but for values that are left out because their fault is known. */

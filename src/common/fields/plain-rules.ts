@@ -10,7 +10,7 @@ import { designTypeOf, isClass, isConditional, transformTypeOf } from './metadat
 type Arguments = readonly unknown[];
 
 /** The kind of value and the schema that a class-validator constraint implies. */
-export interface PlainRule {
+interface PlainRule {
   readonly kind?: FieldKind;
   readonly schema?: (args: Arguments) => JsonSchema;
 }
@@ -78,7 +78,7 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
 };
 
 /** The keywords of constraints for a list as a whole. */
-export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
+const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
   isArray: () => ({}),
   arrayContains: () => ({}),
   arrayNotContains: () => ({}),
@@ -87,6 +87,9 @@ export const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema
   arrayMaxSize: ([max]) => ({ maxItems: max as number }),
   arrayUnique: () => ({ uniqueItems: true }),
 };
+
+/** Whether a constraint is one of class-validator's own, rather than the author's. */
+export const isPlainRule = (name: string) => name in PLAIN_RULES || name in LIST_RULES;
 
 /** Kinds from the most to the least specific: `@IsString() @IsEnum()` is an enum. */
 const KIND_ORDER: readonly FieldKind[] = [
@@ -228,6 +231,7 @@ function listSchema(items: JsonSchema, kind: FieldKind, rules: readonly Validati
   return rules.every((rule) => DESCRIBED.has(constraintOf(rule))) ? withTextExample(schema) : schema;
 }
 
-function constraintOf({ name, type }: Pick<ValidationMetadata, 'name' | 'type'>): string {
+/** The name of a constraint, as class-validator reports it. */
+export function constraintOf({ name, type }: Pick<ValidationMetadata, 'name' | 'type'>): string {
   return type === 'customValidation' ? (name ?? '') : type;
 }

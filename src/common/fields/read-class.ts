@@ -6,19 +6,15 @@ import type { ValidationMetadata } from 'class-validator/types/metadata/Validati
 import { FieldDeclaration } from './field-rule.js';
 import { type FieldSource, sourcesOf } from './fields.js';
 import { isConditional, validationsOf } from './metadata.js';
-import { LIST_RULES, PLAIN_RULES } from './plain-rules.js';
+import { constraintOf, isPlainRule, PLAIN_RULES } from './plain-rules.js';
 
 /** How a field of a body is read. */
 export interface ReadField {
   readonly source: FieldSource;
   /** The functions of `@Transform()`. */
   readonly transforms: readonly ((params: object) => unknown)[];
-  /**
-   * Whether one of its validators may see values of another kind. Class-validator's own check the type first; others
-   * may throw. For nested objects and dates, their messages mean nothing to a JSON client, so only a message by the
-   * author is used.
-   */
-  readonly checksType: boolean;
+  /** The author's message about a value of another kind. @default a sentence of the reader's own */
+  readonly message?: ValidationMetadata['message'];
 }
 
 /** How bodies of a class are read. */
@@ -43,17 +39,14 @@ export function readClassOf(type: Type<object>, isPartial: boolean): ReadClass {
   return found;
 }
 
-/**
- * The validators of the subclass run in the order that a person would check in: types before bounds. So the first
- * fault is the meaningful one, and bounds never see a value of another type.
- */
+/** Validators run as they are written: field decorators, class-validator's, and those of the author, who count on both. */
 function makeReadClass(type: Type<object>, isPartial: boolean): ReadClass {
   class Checked extends (type as Type) {}
   Object.defineProperty(Checked, 'name', { value: type.name });
   const validations = validationsOf(type);
   const fields = sourcesOf(type).map((source): [string, ReadField] => {
     const own = validations.filter(({ propertyName }) => propertyName === source.name);
-    for (const metadata of own.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    for (const metadata of own.toReversed().sort((a, b) => rankOf(a) - rankOf(b))) {
       if (isPartial && isConditional(metadata)) continue;
       getMetadataStorage().addValidationMetadata({ ...metadata, target: Checked });
     }
@@ -68,7 +61,7 @@ function makeReadClass(type: Type<object>, isPartial: boolean): ReadClass {
       {
         source,
         transforms: transforms.map(({ transformFn }) => transformFn),
-        checksType: checksType(source, own),
+        message: own.find((one) => decidesKind(one, source) && one.message)?.message,
       },
     ];
   });
@@ -79,23 +72,12 @@ function makeReadClass(type: Type<object>, isPartial: boolean): ReadClass {
   };
 }
 
-function checksType({ kind }: FieldSource, validations: readonly ValidationMetadata[]): boolean {
-  if (kind === 'nested' || (kind === 'timestamp' && !validations.some(({ message }) => message)))
-    return false;
-  return validations.some(
-    ({ name = '', type }) => type === 'nestedValidation' || name in PLAIN_RULES || name in LIST_RULES,
-  );
+function rankOf(validation: ValidationMetadata): number {
+  if ((validation.constraints as unknown[] | undefined)?.[0] instanceof FieldDeclaration) return 0;
+  return isPlainRule(constraintOf(validation)) ? 1 : 2;
 }
 
-/** Types that a value must have, from the outside in. */
-const TYPES =
-  'isDefined isArray isObject isString isInt isNumber isBoolean isDate isEnum isIn isMongoId'.split(' ');
-
-function rankOf({ name = '', type, constraints }: ValidationMetadata): number {
-  if ((constraints as unknown[] | undefined)?.[0] instanceof FieldDeclaration) return 0;
-  const index = TYPES.indexOf(name);
-  if (index >= 0) return index;
-  if (name in LIST_RULES) return TYPES.length;
-  if (name in PLAIN_RULES) return TYPES.length + (name.startsWith('is') ? 1 : 2);
-  return TYPES.length + (type === 'nestedValidation' ? 3 : 4);
+/** Nested objects have a message of class-validator's, which means nothing to a JSON client. */
+function decidesKind(validation: ValidationMetadata, { kind }: FieldSource): boolean {
+  return kind !== 'nested' && PLAIN_RULES[constraintOf(validation)]?.kind === kind;
 }
