@@ -18,7 +18,7 @@ import {
 } from '../database/index.js';
 import { EventsModule } from '../events/index.js';
 import { TenancyModule, type TokenVerifierOptions } from '../tenancy/index.js';
-import type { Fail } from './options/checks.js';
+import { type Fail, failIf } from './options/checks.js';
 
 /** Settings shared by all resources of an application. */
 export interface CrudRootOptions {
@@ -168,23 +168,22 @@ function checkDatabase(
   if (database instanceof DatabaseServer) return;
   const { uri, embeddedDir, memory } = database ?? {};
   const given = [uri, embeddedDir, memory].filter((value) => value !== undefined);
-  if (given.length !== 1 || (uri === undefined && embeddedDir === undefined && memory !== true))
-    fail(
-      "database must be one of { uri: 'mongodb://127.0.0.1:27017/shop' }, { embeddedDir: './data' } and { memory: true }, or connectionName that of a connection of MongooseModule.",
-    );
-  if (uri !== undefined && !(typeof uri === 'string' && DATABASE_URI.test(uri)))
-    fail(
-      'database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.',
-    );
-  if (embeddedDir !== undefined && (typeof embeddedDir !== 'string' || embeddedDir === ''))
-    fail("database.embeddedDir must be the path of a folder, such as './data'.");
+  failIf(fail, 'database', {
+    " must be one of { uri: 'mongodb://127.0.0.1:27017/shop' }, { embeddedDir: './data' } and { memory: true }, or connectionName that of a connection of MongooseModule.":
+      given.length !== 1 || (memory !== undefined && memory !== true),
+    '.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.':
+      uri !== undefined && !(typeof uri === 'string' && DATABASE_URI.test(uri)),
+    ".embeddedDir must be the path of a folder, such as './data'.":
+      embeddedDir !== undefined && (typeof embeddedDir !== 'string' || embeddedDir === ''),
+  });
 }
 
 function checkTokens({ secret, jwksUrl }: TokenVerifierOptions, fail: Fail): void {
-  if ((secret === undefined) === (jwksUrl === undefined))
-    fail('tokens must have either secret or jwksUrl. Leave tokens out if no resource is isolated.');
-  if (secret !== undefined && Buffer.byteLength(secret) < SECRET_BYTES)
-    fail(`tokens.secret must have at least ${SECRET_BYTES} bytes.`);
-  if (jwksUrl !== undefined && !(jwksUrl instanceof URL))
-    fail("tokens.jwksUrl must be a URL: new URL('https://…').");
+  failIf(fail, 'tokens', {
+    ' must have either secret or jwksUrl. Leave tokens out if no resource is isolated.':
+      (secret === undefined) === (jwksUrl === undefined),
+    [`.secret must have at least ${SECRET_BYTES} bytes.`]:
+      secret !== undefined && Buffer.byteLength(secret) < SECRET_BYTES,
+    ".jwksUrl must be a URL: new URL('https://…').": jwksUrl !== undefined && !(jwksUrl instanceof URL),
+  });
 }

@@ -1,7 +1,7 @@
 import type { Schema, SchemaType } from 'mongoose';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
-import type { Fail } from '../options/checks.js';
+import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import { KEPT } from './check-fields.js';
@@ -104,33 +104,28 @@ export function checkArchive({ options, schema, isolation, archive, inputFields,
     return;
   }
   const { field } = archive;
-  const names = `archive.field names "${String(field)}"`;
   const type = (typeof field === 'string' ? schema.path(field) : undefined) as SchemaType | undefined;
-  if (!type) return fail(`${names}, which the schema does not have.`);
-  if (KEPT.includes(field)) fail(`${names}, which the service sets itself. Choose another field.`);
-  if (type.instance !== 'Date') fail(`${names}, of the schema type ${type.instance}. Choose a date.`);
-  const { default: preset, immutable } = type.options as { default?: unknown; immutable?: unknown };
-  if (type.isRequired || preset !== undefined || immutable) {
-    fail(
-      `${names}, which live records could not be without. Make it optional, changeable, without a default.`,
-    );
-  }
-  if (inputFields.includes(field)) fail(`${names}, which clients may send. Remove it from the input class.`);
-  if (Object.values(isolation).some((fields) => field in fields))
-    fail(`${names}, which isolates records. Choose another field.`);
-  if (field in (options.visible ?? {})) fail(`visible names "${field}", as archive does. Remove it there.`);
+  const { default: preset, immutable } = (type?.options ?? {}) as { default?: unknown; immutable?: unknown };
+  failIf(fail, `archive.field names "${String(field)}", `, {
+    'which the schema does not have.': !type,
+    'which the service sets itself. Choose another field.': KEPT.includes(field),
+    [`of the schema type ${type?.instance}. Choose a date.`]: type?.instance !== 'Date',
+    'which live records could not be without. Make it optional, changeable, without a default.':
+      type?.isRequired || preset !== undefined || immutable,
+    'which clients may send. Remove it from the input class.': inputFields.includes(field),
+    'which isolates records. Choose another field.': Object.values(isolation).some(
+      (fields) => field in fields,
+    ),
+  });
   const { get, count, update, del } = isolation;
   const twofold = fieldOfTwoSources([get, count, update, del]);
-  if (twofold !== undefined) {
-    fail(
-      `archive cannot tell whose archived records are, since "${twofold}" has several sources in get, count, update and del. Give it one.`,
-    );
-  }
-  if (isOpen(archive.isolation.get) || isOpen(archive.isolation.count)) {
-    fail(
-      'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.',
-    );
-  }
+  failIf(fail, '', {
+    [`visible names "${field}", as archive does. Remove it there.`]: field in (options.visible ?? {}),
+    [`archive cannot tell whose archived records are, since "${twofold}" has several sources in get, count, update and del. Give it one.`]:
+      twofold !== undefined,
+    'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.':
+      isOpen(archive.isolation.get) || isOpen(archive.isolation.count),
+  });
 }
 
 function fieldOfTwoSources(actions: readonly IsolationFields[]): string | undefined {

@@ -8,7 +8,7 @@ import {
   unvalidatedFieldsOf,
 } from '../../fields/index.js';
 import { flatFields, type IsolationFields } from '../../tenancy/index.js';
-import type { Fail } from '../options/checks.js';
+import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import { entryTypeOf, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { HOLDS } from '../store/reference-holds.js';
@@ -87,47 +87,46 @@ export function checkFields(checked: Checked): void {
   }
   for (const [field, value] of Object.entries(options.visible ?? {})) {
     const type = schema.path(field) as SchemaType | undefined;
-    if (!type) return fail(`visible names "${field}", which the schema does not have.`);
-    if (value !== null && !canHold(type, value)) {
-      fail(`visible.${field} is ${JSON.stringify(value)}, which a schema type ${type.instance} cannot hold.`);
-    }
+    failIf(fail, 'visible', {
+      [` names "${field}", which the schema does not have.`]: !type,
+      [`.${field} is ${JSON.stringify(value)}, which a schema type ${type?.instance} cannot hold.`]:
+        value !== null && !canHold(type, value),
+    });
   }
   const unique = schema.indexes().filter(([, index]) => index.unique);
   for (const name of (options.globallyUnique ?? []) as readonly string[]) {
-    if (unique.some(([keys]) => name in keys)) continue;
-    fail(
-      `globallyUnique names "${name}", which has no unique index. Write @Prop({ unique: true }), or leave it out.`,
-    );
+    failIf(fail, `globallyUnique names "${name}", `, {
+      'which has no unique index. Write @Prop({ unique: true }), or leave it out.': !unique.some(
+        ([keys]) => name in keys,
+      ),
+    });
   }
   const { output, parent } = options;
   const hides = (typeof output === 'object' ? output.hides : undefined) ?? [];
   const strange = hides.find((path) => !isDeclared(schema, path));
   if (strange !== undefined) fail(`output.hides names "${strange}", which the schema does not have.`);
-  if (parent && !schema.path(parent.field)) {
-    fail(`parent.field names "${String(parent.field)}", which the schema does not have.`);
-  }
-  if (parent && isOpen(schema.path(parent.field), ['Array', ...OPEN])) {
-    fail(
-      `parent.field names "${String(parent.field)}", which is not a single value. A record has one parent.`,
-    );
+  if (parent) {
+    const type = schema.path(parent.field) as SchemaType | undefined;
+    failIf(fail, `parent.field names "${String(parent.field)}", `, {
+      'which the schema does not have.': !type,
+      'which is not a single value. A record has one parent.': isOpen(type, ['Array', ...OPEN]),
+    });
   }
   for (const [path, { onDelete }] of Object.entries(options.references ?? {})) {
     const type = schema.path(path) as SchemaType | undefined;
-    if (!type) return fail(`references names "${path}", which the schema does not have.`);
-    const { instance } = entryTypeOf(type) ?? type;
-    if (!(FITTING.identifier ?? []).includes(instance)) {
-      fail(`references.${path} is of the schema type ${instance}, which holds no identifier.`);
-    }
-    // A list only loses an entry.
-    if (onDelete === 'unset' && type.isRequired && type.instance !== 'Array') {
-      fail(`references.${path}.onDelete cannot be "unset", since the schema requires the field.`);
-    }
+    const instance = (entryTypeOf(type) ?? type)?.instance ?? '';
     const list = listsOn(schema, path).find((outer) => outer !== path);
-    if (onDelete === 'unset' && list !== undefined) {
-      fail(
-        `references.${path}.onDelete cannot be "unset", since "${list}" is a list of objects. Write "restrict", "cascade" or "ignore".`,
-      );
-    }
+    // A list only loses an entry.
+    const isRequired = type?.isRequired && type.instance !== 'Array';
+    failIf(fail, 'references', {
+      [` names "${path}", which the schema does not have.`]: !type,
+      [`.${path} is of the schema type ${instance}, which holds no identifier.`]:
+        !FITTING.identifier?.includes(instance),
+      [`.${path}.onDelete cannot be "unset", since the schema requires the field.`]:
+        onDelete === 'unset' && isRequired,
+      [`.${path}.onDelete cannot be "unset", since "${list}" is a list of objects. Write "restrict", "cascade" or "ignore".`]:
+        onDelete === 'unset' && list !== undefined,
+    });
   }
 }
 
@@ -142,9 +141,9 @@ function isList(schema: Schema, field: string): boolean {
   return entryTypeOf(schema.path(field)) !== undefined;
 }
 
-function canHold(type: SchemaType, value: unknown): boolean {
+function canHold(type: SchemaType | undefined, value: unknown): boolean {
   try {
-    type.cast(value);
+    type?.cast(value);
     return true;
   } catch {
     return false;
@@ -152,48 +151,38 @@ function canHold(type: SchemaType, value: unknown): boolean {
 }
 
 function checkInputField(field: FieldDescription, { options, schema, writeOnly, fail }: Checked): void {
-  const { name } = field;
-  const type = (schema.path(name) ?? undefined) as SchemaType | undefined;
+  const { name, list, kind } = field;
+  const type = schema.path(name) as SchemaType | undefined;
   // The schema may declare a nested object by its members only.
-  const isStored = type !== undefined || schema.pathType(name) === 'nested';
+  const isStored = Boolean(type) || schema.pathType(name) === 'nested';
   if (writeOnly.has(name)) {
     if (isStored) fail(`writeOnly names "${name}", which the schema stores. Remove it from one of them.`);
     return;
   }
-  const entity = options.entity as Type<object>;
-  if (!isStored) {
-    fail(
-      `the input field "${name}" is not in the schema. Decorate ${entity.name}.${name} with @Prop(), or name it in writeOnly.`,
-    );
-  }
-  if (type === undefined || type.instance === 'Mixed') return;
-  if (field.list !== (type.instance === 'Array')) {
-    const [one, other] = field.list ? ['a list', 'none'] : ['no list', 'one'];
-    fail(`the input field "${name}" is ${one}, and ${entity.name}.${name} in the schema is ${other}.`);
-  }
-  if (field.list) return;
-  const fitting = FITTING[field.kind];
-  if (fitting && !fitting.includes(type.instance)) {
-    fail(
-      `the input field "${name}" is of the kind "${field.kind}", which a schema type ${type.instance} cannot hold.`,
-    );
-  }
+  const at = `${(options.entity as Type<object>).name}.${name}`;
+  const { instance = 'Mixed' } = type ?? {};
+  const [one, other] = list ? ['a list', 'none'] : ['no list', 'one'];
+  failIf(fail, `the input field "${name}" is `, {
+    [`not in the schema. Decorate ${at} with @Prop(), or name it in writeOnly.`]: !isStored,
+    [`${one}, and ${at} in the schema is ${other}.`]: instance !== 'Mixed' && list !== (instance === 'Array'),
+    [`of the kind "${kind}", which a schema type ${instance} cannot hold.`]:
+      !list && instance !== 'Mixed' && FITTING[kind]?.includes(instance) === false,
+  });
 }
 
 function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: readonly string[]): void {
   for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
     for (const [field] of flatFields(fields as IsolationFields)) {
-      const names = `isolationFields.${action} names "${field}"`;
       const type = schema.path(field) as SchemaType | undefined;
-      if (!type && schema.pathType(field) !== 'nested') fail(`${names}, which the schema does not have.`);
-      // A filter has only one condition on the identifier: the one that the request names.
-      if (field === '_id') fail(`${names}, which every request names itself. Isolate by another field.`);
-      if (field.includes('.'))
-        fail(`${names}, which is inside of another field. Isolate by a field of the record itself.`);
-      // No claim equals an object, and in a filter it would be an operator.
-      if (!type || schemaOf(type) || isOpen(type) || isOpen(entryTypeOf(type), ['Array', ...OPEN])) {
-        fail(`${names}, which can hold an object. Isolate by a single value, or by a list of single values.`);
-      }
+      failIf(fail, `isolationFields.${action} names "${field}", which `, {
+        'the schema does not have.': !type && schema.pathType(field) !== 'nested',
+        // A filter has only one condition on the identifier: the one that the request names.
+        'every request names itself. Isolate by another field.': field === '_id',
+        'is inside of another field. Isolate by a field of the record itself.': field.includes('.'),
+        // No claim equals an object, and in a filter it would be an operator.
+        'can hold an object. Isolate by a single value, or by a list of single values.':
+          !type || schemaOf(type) || isOpen(type) || isOpen(entryTypeOf(type), ['Array', ...OPEN]),
+      });
     }
   }
   for (const [action, fields] of Object.entries(isolation)) {

@@ -1,8 +1,9 @@
 import { isPlainObject } from '../../fields/index.js';
 import { errorMessages, ForbiddenFieldError, toPointer } from '../../errors/index.js';
 import { type CallerPredicate, needsToken, type TenantContext } from '../../tenancy/index.js';
-import type { Fail } from '../options/checks.js';
+import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudFieldRule } from '../options/crud-options.js';
+import { KEPT } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 import type { Offered } from './query-definition.js';
 
@@ -76,9 +77,6 @@ export function refuseForbidden(rules: FieldRules, caller: TenantContext, body: 
   );
 }
 
-/** What the service itself writes, and every caller sees. */
-const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
-
 /** Checks the option `fields`: that nothing else tells of a field that a caller may not read. */
 export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
   const { archive, createReader, disabled, fieldRules, isolation, options, parent, query, schema, visible } =
@@ -86,31 +84,24 @@ export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
   const inputs = createReader.fields;
   for (const field of fieldRules.keys()) {
     const { read, write } = (options.fields as Readonly<Record<string, CrudFieldRule>>)[field] ?? {};
-    const where = `fields.${field}`;
-    const isKnown = !field.includes('.') && (schema.path(field) || schema.pathType(field) === 'nested');
-    if (!isKnown) fail(`${where} is not a field of the schema. Name one of its own fields, without dots.`);
-    const isolates = Object.values(isolation).some((fields) => field in fields) || field === parent?.field;
-    if (isolates) fail(`${where} isolates records. Choose another field.`);
-    if (KEPT.includes(field) || field === archive?.field || field in visible)
-      fail(`${where} decides which records are found, or is set by the service. Choose another field.`);
-    if (query.search?.fields.some((path) => path === field || path.startsWith(`${field}.`)))
-      fail(
-        `${where} is searched, and the words of a search are the same for all. Leave it out of query.search.`,
-      );
-    if (inputs.some(({ name, required }) => name === field && required)) {
-      fail(
-        `${where} is required in a create, which callers who may not write it could not make. Make it optional.`,
-      );
-    }
     const asked = [
       ...(read ? (['get', 'count'] as const) : []),
       ...(write ? (['create', 'update'] as const) : []),
     ];
     const open = asked.find((action) => !disabled.has(action) && !needsToken(isolation[action]));
-    if (open !== undefined) {
-      fail(
-        `${where} asks who is calling, but the action ${open} takes no token. Add isolationFields.${open}.`,
-      );
-    }
+    failIf(fail, `fields.${field} `, {
+      'is not a field of the schema. Name one of its own fields, without dots.':
+        field.includes('.') || !(schema.path(field) || schema.pathType(field) === 'nested'),
+      'isolates records. Choose another field.':
+        Object.values(isolation).some((fields) => field in fields) || field === parent?.field,
+      'decides which records are found, or is set by the service. Choose another field.':
+        KEPT.includes(field) || field === archive?.field || field in visible,
+      'is searched, and the words of a search are the same for all. Leave it out of query.search.':
+        query.search?.fields.some((path) => path === field || path.startsWith(`${field}.`)),
+      'is required in a create, which callers who may not write it could not make. Make it optional.':
+        inputs.some(({ name, required }) => name === field && required),
+      [`asks who is calling, but the action ${open} takes no token. Add isolationFields.${open}.`]:
+        open !== undefined,
+    });
   }
 }

@@ -12,6 +12,7 @@ import {
   either,
   type Fail,
   failFor,
+  failIf,
   integer,
   isListOf,
   listOf,
@@ -258,15 +259,16 @@ function methodsOf(prototype: object | null): string[] {
 /** Checks the parameters of the path, with that of the parent. */
 function checkPath({ name, path = name, parent }: AnyCrudOptions, fail: Fail): void {
   const segments = path.split('/');
-  const reserved = RESERVED_PATHS.find((segment) => segment === segments[0]);
-  if (reserved) fail(`the path "${path}" is the service's own, which has /${reserved}. Choose another path.`);
+  const [first = ''] = segments;
   const twice = segments.find((segment, i) => segment.startsWith(':') && segments.indexOf(segment) < i);
-  if (twice) fail(`the path has the parameter "${twice}" twice. Give each a name of its own.`);
-  if (segments.includes(':id'))
-    fail('the path has the parameter ":id", which names the record itself. Choose another name.');
-  if (parent && !segments.includes(`:${parent.param}`)) {
-    fail(`the path needs the parent's parameter. Write it like "posts/api/:${parent.param}/${name}".`);
-  }
+  failIf(fail, 'the path ', {
+    [`"${path}" is the service's own, which has /${first}. Choose another path.`]:
+      RESERVED_PATHS.includes(first),
+    [`has the parameter "${twice}" twice. Give each a name of its own.`]: twice !== undefined,
+    'has the parameter ":id", which names the record itself. Choose another name.': segments.includes(':id'),
+    [`needs the parent's parameter. Write it like "posts/api/:${parent?.param}/${name}".`]:
+      parent && !segments.includes(`:${parent.param}`),
+  });
 }
 
 /** Checks that options for routes are only given if the routes exist. */

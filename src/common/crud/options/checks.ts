@@ -14,6 +14,12 @@ export function failFor(options: unknown): Fail {
   };
 }
 
+/** Stops the start with the first sentence of a table whose condition holds. @param subject what they begin with */
+export function failIf(fail: Fail, subject: string, sentences: Readonly<Record<string, unknown>>): void {
+  const found = Object.entries(sentences).find(([, holds]) => holds);
+  if (found) fail(subject + found[0]);
+}
+
 /** Checks the value of an option, which is named `where`. */
 export interface Check {
   (value: unknown, where: string, fail: Fail): void;
