@@ -2,7 +2,6 @@ import {
   type BeforeApplicationShutdown,
   type DynamicModule,
   Global,
-  Inject,
   type MiddlewareConsumer,
   Module,
   type ModuleMetadata,
@@ -13,7 +12,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA } from '@nestjs/common/constants.js';
-import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
+import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getModelToken, MongooseModule } from '@nestjs/mongoose';
 import type { Model } from 'mongoose';
 import { CRUD_CONNECTION, Database, InstallationKey } from '../database/index.js';
@@ -35,7 +34,7 @@ import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './pipeline/crud.controller.js';
 import { checkConstructor, finishController } from './pipeline/finish-controller.js';
-import { definitionOf, pathOfRoute, resourceOf, serviceOf } from './pipeline/plan.js';
+import { definitionOf, hasRoutes, pathOfRoute, resourceOf, serviceOf } from './pipeline/plan.js';
 import { GetGuards } from './pipeline/route-guards.js';
 import { documentRestriction } from './openapi/document-route.js';
 import { checkOverrides } from './options/check-options.js';
@@ -72,21 +71,47 @@ export interface CrudOverrides {
   providers: [ROOT_CHECK, Crud, CrudRegistry, Outboxes],
   exports: [Crud, CrudRegistry, Outboxes],
 })
-class CrudRegistryModule implements NestModule, BeforeApplicationShutdown {
+class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationShutdown {
   private close = (): void => undefined;
 
   constructor(
     private readonly host: HttpAdapterHost,
     private readonly moduleRef: ModuleRef,
+    private readonly modules: ModulesContainer,
   ) {}
 
   /** Nest calls this before it registers routes; not in an application without a server, such as a worker. */
-  configure(): void {
+  configure(consumer: MiddlewareConsumer): void {
     this.close = usePlatform(this.host.httpAdapter, this.moduleRef);
+    const controllers = this.controllers();
+    if (this.isExpress && controllers.length > 0) consumer.apply(readExpressBody).forRoutes(...controllers);
+  }
+
+  /** After the routes, and before Nest's own handler of errors. */
+  onModuleInit(): void {
+    if (!this.isExpress) return;
+    const routes = this.controllers().flatMap((controller) =>
+      [...resourceOf(controller).routes.values()].map((route) => ({
+        method: RequestMethod[route.method],
+        path: pathOfRoute(controller, route),
+      })),
+    );
+    handleExpressErrors(this.host.httpAdapter.getInstance(), routes);
   }
 
   beforeApplicationShutdown(): void {
     this.close();
+  }
+
+  private get isExpress(): boolean {
+    const { httpAdapter } = this.host as Partial<HttpAdapterHost>;
+    return httpAdapter?.getType() === 'express';
+  }
+
+  /** The controllers of the application's resources. */
+  private controllers(): Type<object>[] {
+    const all = [...this.modules.values()].flatMap(({ controllers }) => [...controllers.values()]);
+    return all.map(({ metatype }) => metatype as Type<object>).filter(hasRoutes);
   }
 }
 
@@ -155,7 +180,7 @@ export class CrudModule {
       checkInjected(hooks, entity, service, fail);
     }
     return {
-      module: moduleOf(entity, controller),
+      module: moduleOf(entity),
       imports: [
         CrudRegistryModule,
         IdempotencyModule,
@@ -311,27 +336,8 @@ function serviceProviders(definition: CrudDefinition, service: Type<object> | un
 }
 
 /** Makes a module class per resource, so that each appears under its own name in Nest's module graph. */
-function moduleOf(entity: Type<object>, controller: Type<object>): Type<object> {
-  class ResourceModule implements NestModule, OnModuleInit {
-    @Inject(HttpAdapterHost)
-    private readonly host!: Partial<HttpAdapterHost>;
-
-    configure(consumer: MiddlewareConsumer): void {
-      if (this.host.httpAdapter?.getType() === 'express')
-        consumer.apply(readExpressBody).forRoutes(controller);
-    }
-
-    /** After the routes, and before Nest's own handler of errors. */
-    onModuleInit(): void {
-      const { httpAdapter } = this.host;
-      if (httpAdapter?.getType() !== 'express') return;
-      const routes = [...resourceOf(controller).routes.values()].map((route) => ({
-        method: RequestMethod[route.method],
-        path: pathOfRoute(controller, route),
-      }));
-      handleExpressErrors(httpAdapter.getInstance(), routes);
-    }
-  }
+function moduleOf(entity: Type<object>): Type<object> {
+  class ResourceModule {}
   Object.defineProperty(ResourceModule, 'name', { value: `${entity.name}CrudModule` });
   return ResourceModule;
 }

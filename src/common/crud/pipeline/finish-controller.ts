@@ -137,15 +137,9 @@ function statusOf(controller: Type<object>, { handler, status }: Route): number 
 
 function checkController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { name } = controller;
-  const extended = definitionOf(controller);
-  if (!extended) {
+  if (!definitionOf(controller)) {
     fail(
       `${name} does not extend the generated controller. Write: class ${name} extends CrudController(options).`,
-    );
-  }
-  if (extended !== definition) {
-    fail(
-      `${name} extends a controller of other options. Write: class ${name} extends CrudController(options), with the same options.`,
     );
   }
   checkConstructor(controller, fail);
