@@ -9,6 +9,7 @@ import {
   type CrudAppOptions,
   useExplorer,
 } from './common/server/index.js';
+import { describeWebhooks } from './common/notifications/index.js';
 import type { Environment } from './config/index.js';
 
 export type { ApiDescription };
@@ -55,6 +56,7 @@ function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
       Notifications: 'What happened to the records of your tenant',
       Health: 'What an orchestrator asks a process',
     },
+    webhooks: describeWebhooks,
   };
 }
 

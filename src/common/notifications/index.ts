@@ -1,4 +1,5 @@
 export { NotificationsModule, type NotificationsOptions } from './notifications.module.js';
+export { describeWebhooks } from './webhooks/describe-webhooks.js';
 export type { StreamOptions } from './stream/event-feed.js';
 export type { TargetCheck } from './subscriptions/subscriptions.service.js';
 export type { ResolveName, TargetPolicy } from './webhooks/targets.js';

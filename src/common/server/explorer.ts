@@ -29,6 +29,8 @@ export interface ApiDescription {
   readonly license?: { readonly name: string; readonly url: string };
   /** Description of each group of routes, in the order of the page. @default none */
   readonly tags?: Readonly<Record<string, string>>;
+  /** What the application sends to its subscribers, by name. @default nothing */
+  readonly webhooks?: (app: INestApplication) => OpenAPIObject['paths'];
 }
 
 /** The OpenAPI document of the application. */
@@ -46,7 +48,8 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
     });
   if (api.license) builder.setLicense(api.license.name, api.license.url);
   for (const [tag, description] of Object.entries(api.tags ?? {})) builder.addTag(tag, description);
-  return explicit(SwaggerModule.createDocument(app, builder.build()));
+  const document = explicit(SwaggerModule.createDocument(app, builder.build()));
+  return inVersion31({ ...document, ...(api.webhooks && { webhooks: api.webhooks(app) }) });
 }
 
 /** Hides Swagger's own top bar, and the selection of a server, since there is only one. */
@@ -187,6 +190,33 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
   document.paths = Object.fromEntries(paths.map(([path, item]) => [path, inOrder(item)]));
   return document;
 }
+
+/** The document as OpenAPI 3.1 writes it, which is the first version with webhooks, and whose schemas are JSON Schema. */
+function inVersion31(document: OpenAPIObject): OpenAPIObject {
+  return { ...(converted(document) as OpenAPIObject), openapi: '3.1.0' };
+}
+
+/** In the schemas of OpenAPI 3.0, which Nest writes, members of their own say that null is a value, and a bound is not. */
+function converted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(converted);
+  if (typeof value !== 'object' || value === null) return value;
+  const schema = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, converted(member)]));
+  if (schema.nullable === true && 'type' in schema) {
+    schema.type = [schema.type, 'null'];
+    delete schema.nullable;
+  }
+  for (const [bound, exclusive] of BOUNDS) {
+    if (schema[exclusive] !== true) continue;
+    schema[exclusive] = schema[bound];
+    Reflect.deleteProperty(schema, bound);
+  }
+  return schema;
+}
+
+const BOUNDS = [
+  ['minimum', 'exclusiveMinimum'],
+  ['maximum', 'exclusiveMaximum'],
+] as const;
 
 /** Sets the request's path in the examples of errors, which are made before a route knows its path. */
 function nameInstance({ responses }: Operation, path: string): void {
