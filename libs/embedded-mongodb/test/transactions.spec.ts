@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -153,6 +154,26 @@ describe('everybody else', () => {
     const seen = balances();
     await client.close(true);
     expect(await seen).toEqual([100, 0]);
+  });
+
+  it('goes on when the client of a transaction that waits to begin has gone', async () => {
+    const client = new MongoClient(`mongodb://127.0.0.1:${server.port}/`, { monitorCommands: true });
+    const sent = once(client, 'commandStarted');
+    const own = client.startSession();
+    session.startTransaction();
+    await transfer(30, { session });
+    own.startTransaction();
+    const collection = client.db('test').collection(accounts.collectionName);
+    const begins = codeOf(collection.updateOne({}, { $set: { balance: 7 } }, { session: own }));
+    await sent;
+    await client.db('admin').command({ hello: 1 });
+    await client.close(true);
+    await begins;
+    await session.commitTransaction();
+    expect(await accounts.find({}, { maxTimeMS: 1_000 }).toArray()).toMatchObject([
+      { balance: 70 },
+      { balance: 30 },
+    ]);
   });
 
   it('goes on when a transaction has been open for too long', async () => {

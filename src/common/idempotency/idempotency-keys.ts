@@ -59,6 +59,13 @@ export class IdempotencyKey {
 
 export const IdempotencyKeySchema = SchemaFactory.createForClass(IdempotencyKey);
 
+/** What a unit of work has returned, from its commit until the answer is stored. */
+interface UnitResult {
+  readonly _id: string;
+  readonly result?: unknown;
+  readonly expiresAt: Date;
+}
+
 /** How long an answer is kept. Unit: milliseconds. */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
 
@@ -99,7 +106,7 @@ export class IdempotencyKeys {
       const fresh = { bodyHash, seed: new Types.ObjectId(), owner, ...leased(), ...expiring() };
       if (wait === undefined && (await this.insert({ _id: id, ...fresh }))) {
         this.bytes.add(request);
-        return new Reservation(id, owner, fresh.seed, false);
+        return new Reservation(id, owner, fresh.seed, false, this);
       }
       const found = await this.find(id);
       // The database removes expired keys only about once a minute.
@@ -112,7 +119,7 @@ export class IdempotencyKeys {
       const change = isExpired ? { $set: fresh, $unset: { answer: 1 } } : { $set: { owner, ...leased() } };
       if (await this.change({ _id: id, owner: found.owner, expiresAt: found.expiresAt }, change)) {
         if (isExpired) this.bytes.add(request);
-        return new Reservation(id, owner, isExpired ? fresh.seed : found.seed, !isExpired);
+        return new Reservation(id, owner, isExpired ? fresh.seed : found.seed, !isExpired, this);
       }
     }
     throw new IdempotencyKeyInUseError();
@@ -135,18 +142,39 @@ export class IdempotencyKeys {
    * @throws IdempotencyKeyInUseError if another request has taken it over and not answered yet
    */
   async keep(
-    { id, owner }: Reservation,
+    { id, owner, stored: results }: Reservation,
     answer: KeptAnswer,
     request: HttpRequest,
   ): Promise<KeptAnswer | undefined> {
     const stored = await compressed(answer);
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
       this.bytes.add(request, stored.body.length);
+      // Otherwise, they expire.
+      if (results.length > 0) void this.removeResults(results).catch(() => undefined);
       return undefined;
     }
     const found = await this.find(id);
     if (found && !found.answer) throw new IdempotencyKeyInUseError();
     return found?.answer;
+  }
+
+  async findResult(_id: string): Promise<{ readonly result?: unknown } | undefined> {
+    const find = () => this.results.findOne({ _id }, { ...OPERATION_LIMITS });
+    return (await this.database.call(find)) ?? undefined;
+  }
+
+  async storeResult(_id: string, result: unknown, transaction: Database): Promise<void> {
+    const stored = { _id, ...expiring(), ...(result !== undefined && { result }) };
+    await transaction.call(() => this.results.insertOne(stored, { ...transaction.limits }));
+  }
+
+  private async removeResults(ids: readonly string[]): Promise<void> {
+    await this.database.call(() => this.results.deleteMany({ _id: { $in: ids } }, { ...OPERATION_LIMITS }));
+  }
+
+  /** The results of units of work, beside the keys. */
+  private get results(): mongo.Collection<UnitResult> {
+    return this.keys.collection as unknown as mongo.Collection<UnitResult>;
   }
 
   /** Returns whether the key did not exist. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { Types } from 'mongoose';
+import type { Database } from '../database/index.js';
 import { DuplicateValueError } from '../errors/index.js';
 import { contextOf, type HttpRequest } from '../platform/index.js';
 
@@ -10,6 +11,23 @@ export interface InsertSteps<T> {
   find(id: Types.ObjectId): Promise<T | undefined>;
   /** Stores the record; without an identifier, as usual. */
   insert(id?: Types.ObjectId): Promise<T>;
+}
+
+/** Where the results of units of work are until the answer to their request is stored. */
+interface UnitResults {
+  findResult(id: string): Promise<{ readonly result?: unknown } | undefined>;
+  /** Stores a result by the unit's own transaction. @throws DuplicateValueError if there is one */
+  storeResult(id: string, result: unknown, transaction: Database): Promise<void>;
+}
+
+/** A unit of work of a request with a key. However often the request is repeated, it is committed once. */
+export interface KeyedUnit {
+  /** For another attempt to carry it out. */
+  reservation(): Reservation;
+  /** What the unit has returned, if an earlier attempt, or another process, has committed it. */
+  result(): Promise<{ readonly result?: unknown } | undefined>;
+  /** Stores what the unit returns; the last operation of its transaction. */
+  keep(result: unknown, transaction: Database): Promise<void>;
 }
 
 /**
@@ -27,7 +45,10 @@ export class Reservation {
     private readonly seed: Types.ObjectId,
     /** Whether an earlier attempt may have stored something. */
     readonly resumed: boolean,
+    private readonly results: UnitResults,
     private readonly item = '',
+    /** Identifiers of the results of units that this attempt has stored. */
+    readonly stored: string[] = [],
   ) {}
 
   /**
@@ -69,12 +90,21 @@ export class Reservation {
    */
   ofItem(name: number | string): Reservation {
     const item = this.item === '' ? String(name) : `${this.item} ${name}`;
-    return new Reservation(this.id, this.owner, this.seed, this.resumed, item);
+    return new Reservation(this.id, this.owner, this.seed, this.resumed, this.results, item, this.stored);
   }
 
-  /** The number of the next unit of work of the request, from 0. */
-  numberOfUnit(): number {
-    return this.units++;
+  /** The next unit of work of the request. */
+  nextUnit(): KeyedUnit {
+    const number = this.units++;
+    const id = this.idOf('unit of work', number).toHexString();
+    return {
+      reservation: () => this.ofItem(`unit ${number}`),
+      result: () => this.results.findResult(id),
+      keep: (result, transaction) => {
+        this.stored.push(id);
+        return this.results.storeResult(id, result, transaction);
+      },
+    };
   }
 
   private numbersOf(resource: string): Set<number> {

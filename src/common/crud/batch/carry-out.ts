@@ -28,16 +28,18 @@ export async function carryOutBulk(
 ): Promise<BulkResults> {
   if (!atomic) return { results: await carryOut(operations, items, service) };
   const failure = new NotCarriedOutError();
-  const { endsAt } = contextOf(items.request);
+  const { endsAt, reservation } = contextOf(items.request);
   let results: ItemResult[] = [];
   try {
-    await items.request.platform.transfers.atomicBulk(items, () =>
-      service.atomically(unrestrictedScope().with({ endsAt }), async ({ context }) => {
+    const scope = unrestrictedScope().with({ endsAt, reservation });
+    const committed = await items.request.platform.transfers.atomicBulk(items, () =>
+      service.atomically(scope, async ({ context }) => {
         results = await carryOut(operations, items.within(context.unit), service, failure);
         if (results.some(isFailed)) throw failure;
+        return results;
       }),
     );
-    return { committed: true, results };
+    return { committed: true, results: committed };
   } catch (error) {
     if (!results.some(isFailed) || (error instanceof DomainError && error.status >= 500)) throw error;
   }

@@ -122,6 +122,11 @@ export class WordIndex {
     this.complete();
   }
 
+  /** The same index, asked in a transaction. */
+  within(database: Database): WordIndex {
+    return Object.create(this, { database: { value: database } }) as WordIndex;
+  }
+
   /** @throws IndexUnavailableError if a search would miss records whose words are not there yet */
   async require(): Promise<void> {
     if (this.isComplete || (await Promise.race([this.completed, setTimeout(WAIT_MS, false)]))) return;
@@ -133,7 +138,7 @@ export class WordIndex {
     const filter = { _id: this.name, path: this.search.path, finished: { $exists: true } };
     const found = await this.database.call(() =>
       this.checkpoints
-        .findOne(filter, null, { ...OPERATION_LIMITS })
+        .findOne(filter, null, { ...this.database.limits })
         .lean()
         .exec(),
     );

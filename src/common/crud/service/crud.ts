@@ -58,32 +58,42 @@ export class Crud {
     assertWithin(scope);
     if (scope.context.unit) return work(scope);
     const { endsAt = Infinity, reservation } = scope.context;
-    const number = reservation?.numberOfUnit();
+    const keyed = reservation?.nextUnit();
+    const earlier = reservation?.resumed ? await keyed?.result() : undefined;
+    if (earlier) return earlier.result as T;
     const end = Math.min(performance.now() + LIMIT_MS, endsAt - MARGIN_MS);
     for (let longest = PAUSE_MS; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
       // Each attempt has its own session, so that no late operation of another one is part of it.
       const session = this.database.startSession();
-      const own = reservation?.ofItem(`unit ${number}`);
-      const unit = new UnitOfWork(this.database, session, this.registry, scope, own);
+      const unit = new UnitOfWork(this.database, session, this.registry, scope, keyed?.reservation());
       let result: T;
       try {
         session.startTransaction({ readConcern: { level: 'snapshot' } });
-        result = await within(end, unit.run(work));
+        const kept = async () => {
+          const returned = await unit.run(work);
+          await keyed?.keep(returned, unit.database);
+          return returned;
+        };
+        result = await within(end, kept());
         unit.end(new Error('The unit of work is over.'));
         await within(end + COMMIT_MS, this.commit(session, end));
       } catch (thrown) {
         unit.end(thrown);
-        await Promise.race([unit.settled(), pause(SETTLE_MS)]);
-        await session.abortTransaction().catch(() => undefined);
+        // Not earlier: the driver aborts nothing before the first operation is answered.
+        const aborted = unit.settled().then(() => session.abortTransaction());
+        const over = aborted.catch(() => undefined).then(() => session.endSession());
+        await Promise.race([over, pause(SETTLE_MS)]);
+        // Another attempt may have committed it, or this one without an answer.
+        const done = await keyed?.result().catch(() => undefined);
+        if (done) return done.result as T;
         // The function may have made an error of its own out of a conflict.
         const error = isPassing(unit.reason) ? unit.reason : thrown;
         if (!isPassing(error)) throw error;
         if (performance.now() + longest >= end) throw new DatabaseTooSlowError({ cause: error });
         await pause(Math.random() * longest);
         continue;
-      } finally {
-        await session.endSession();
       }
+      await session.endSession();
       await unit.finish();
       return result;
     }

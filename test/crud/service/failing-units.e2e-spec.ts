@@ -1,0 +1,272 @@
+/** @mongodb */
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Body, ConflictException, Injectable } from '@nestjs/common';
+import { Schema } from '@nestjs/mongoose';
+import { mongo } from 'mongoose';
+import {
+  type AfterUpdate,
+  Crud,
+  CrudAction,
+  CrudController,
+  CrudModule,
+  crudOptions,
+  CrudService,
+  getCrudServiceToken,
+} from '../../../src/common/crud/index.js';
+import { readSearch } from '../../../src/common/crud/search/search.js';
+import { WriteConflictError } from '../../../src/common/errors/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
+import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { eventually } from '../../support/eventually.js';
+import { createResourceApp } from '../../support/resource-app.js';
+import type { TestApp } from '../../support/test-app.js';
+
+class MemoInput {
+  @IsText({ max: 80 }) text!: string;
+}
+
+@Schema({ timestamps: true })
+class Memo extends MemoInput {}
+
+/** What follows the next update, once. */
+let afterUpdate: (() => Promise<void>) | undefined;
+
+const memos = crudOptions({
+  entity: Memo,
+  input: MemoInput,
+  name: 'memos',
+  bulk: true,
+  query: { filter: ['text'], search: ['text'] },
+  hooks: {
+    afterUpdate: async (_event: AfterUpdate<Memo, MemoInput>) => {
+      const run = afterUpdate;
+      afterUpdate = undefined;
+      await run?.();
+    },
+  },
+});
+
+/** What the session of a unit does instead of the commit. */
+let commit: ((own: () => Promise<void>) => Promise<void>) | undefined;
+/** What the function of the route does. */
+let carryOut: (work: TenantScope) => Promise<Memo>;
+
+const sessionOf = ({ context }: TenantScope): mongo.ClientSession =>
+  context.unit?.database.limits.session as mongo.ClientSession;
+
+@Injectable()
+class MemosService extends CrudService.for(memos) {
+  unit(scope: TenantScope) {
+    return this.atomically(scope, (work) => {
+      const session = sessionOf(work);
+      const own = session.commitTransaction.bind(session);
+      if (commit) session.commitTransaction = () => (commit as NonNullable<typeof commit>)(own);
+      return carryOut(work);
+    });
+  }
+  search(scope: TenantScope, q: string) {
+    const search = readSearch(q, this.resource.definition.query.search, []);
+    return this.page(scope, { limit: 5, search });
+  }
+  /** As in a process whose check of older records has not ended, unlike that of another one. */
+  forgetWords() {
+    const { definition, wordIndex = {} } = this.resource;
+    Object.assign(wordIndex, { isComplete: false, completed: new Promise(() => undefined) });
+    return { path: definition.query.search?.path, finished: new Date() };
+  }
+}
+
+class MemosController extends CrudController(memos, MemosService) {
+  @CrudAction(memos, { method: 'POST', path: 'units', body: MemoInput, isolatedAs: 'create' })
+  unit(@CurrentScope() scope: TenantScope, @Body() _body: MemoInput) {
+    return this.service.unit(scope) as never;
+  }
+}
+
+let app: TestApp;
+let crud: Crud;
+let service: MemosService;
+const scope = scopeOf({});
+beforeAll(async () => {
+  app = await createResourceApp(
+    CrudModule.forFeature(memos, { controller: MemosController, service: MemosService }),
+  );
+  crud = app.app.get(Crud, { strict: false });
+  service = app.app.get(getCrudServiceToken(Memo), { strict: false });
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  await app.empty();
+  commit = undefined;
+});
+afterEach(() => jest.restoreAllMocks());
+
+const texts = async () => ((await app.get('/memos')).body as Memo[]).map(({ text }) => text).sort();
+const post = (key: string) =>
+  app.post('/memos/units', { text: 'any' }, { headers: { 'Idempotency-Key': key } });
+
+describe('an operation that a unit of work has begun and not awaited', () => {
+  it('is part of it, once', async () => {
+    await crud.atomically(scope, async (work) => {
+      await service.create(work, { text: 'awaited' });
+      const sent = once(app.connection.getClient(), 'commandStarted');
+      void service.create(work, { text: 'not awaited' });
+      await sent;
+    });
+    expect(await texts()).toEqual(['awaited', 'not awaited']);
+  });
+
+  it('is no part of the next attempt', async () => {
+    let attempts = 0;
+    let resume: () => void = () => undefined;
+    const late: Promise<unknown>[] = [];
+    await crud.atomically(scope, async (work) => {
+      attempts++;
+      if (attempts === 1) {
+        const paused = new Promise<void>((resolve) => (resume = resolve));
+        late.push(paused.then(() => service.create(work, { text: 'late' })).catch((error: unknown) => error));
+        void service.create(work, { text: 'first attempt' }).catch(() => undefined);
+        throw new WriteConflictError();
+      }
+      resume();
+      await late[0];
+      await service.create(work, { text: 'second attempt' });
+    });
+    expect([await texts(), attempts]).toEqual([['second attempt'], 2]);
+    expect(await late[0]).toBeInstanceOf(WriteConflictError);
+  });
+
+  it('is an error while the unit is committed, and after that', async () => {
+    const seen: unknown[] = [];
+    let resume: () => void = () => undefined;
+    let late: Promise<void> = Promise.resolve();
+    carryOut = (work) => {
+      const paused = new Promise<void>((resolve) => (resume = resolve));
+      const tried = async () => {
+        for (const verb of [
+          () => service.create(work, { text: 'late' }),
+          () => service.count(work),
+          () => service.list(work).next(),
+        ])
+          seen.push(await verb().catch(String));
+      };
+      late = paused.then(tried).then(tried);
+      return service.create(work, { text: 'in time' });
+    };
+    commit = async (own) => {
+      resume();
+      await late;
+      await own();
+    };
+    await service.unit(scope);
+    expect(seen).toEqual(Array(6).fill('Error: The unit of work is over.'));
+    expect(await texts()).toEqual(['in time']);
+  });
+});
+
+describe('a unit of work that fails', () => {
+  it('is repeated after a conflict, even if its function makes another error of that', async () => {
+    const conflict = new mongo.MongoServerError({ code: 112, errmsg: 'Write conflict' });
+    conflict.addErrorLabel('TransientTransactionError');
+    jest.spyOn(mongo.Collection.prototype, 'insertOne').mockRejectedValueOnce(conflict);
+    await crud.atomically(scope, async (work) => {
+      await service.create(work, { text: 'one' }).catch(() => {
+        throw new ConflictException('Something of its own.');
+      });
+    });
+    expect(await texts()).toEqual(['one']);
+  });
+
+  it.each<[string, () => void]>([
+    ['its function does not end', () => (carryOut = () => new Promise(() => undefined))],
+    ['its commit does not end', () => (commit = () => new Promise(() => undefined))],
+  ])('is a 503 within five seconds if %s', async (_case, break_) => {
+    carryOut = async (work) => {
+      const memo = await service.create(work, { text: 'one' });
+      await pause(2_500);
+      return memo;
+    };
+    break_();
+    const begun = performance.now();
+    const { status, body } = await post('slow');
+    expect([status, body.code, performance.now() - begun < 5_500]).toEqual([
+      503,
+      'DATABASE_UNAVAILABLE',
+      true,
+    ]);
+    expect(await texts()).toEqual([]);
+  });
+});
+
+it('keeps nobody waiting after it was given up while it waited for another one', async () => {
+  const session = app.database.client.startSession();
+  session.startTransaction();
+  await app.database.collection('memos').insertOne({ text: 'of another one' }, { session });
+  const unit = crud.atomically(scope, (work) => service.create(work, { text: 'one' }));
+  await unit.catch(() => undefined);
+  await session.commitTransaction();
+  await session.endSession();
+  expect(await service.count(scope)).toBeGreaterThan(0);
+}, 15_000);
+
+it('searches in the transaction, and looks there whether all records have their words', async () => {
+  const checkpoint = service.forgetWords();
+  await app.database.collection('search_words').insertOne({ _id: 'memos' as never, ...checkpoint });
+  const found = await crud.atomically(scope, async (work) => {
+    await service.create(work, { text: 'green tea' });
+    return (await service.search(work, 'tea')).results.map(({ text }) => text);
+  });
+  expect(found).toEqual(['green tea']);
+});
+
+describe('a unit of work with a key that is committed, and not answered', () => {
+  const keys = () => app.database.collection('idempotency_keys');
+  type Answer = { status: number; body: unknown };
+  /** Sends a request again when it is committed and not answered, as after a crash; the answer to the second one. */
+  const repeated = async (send: () => Promise<Answer>): Promise<Answer> => {
+    let second: Promise<Answer> | undefined;
+    afterUpdate = async () => {
+      const owner: unknown = (await keys().findOne({ owner: { $exists: true } }))?.owner;
+      await keys().updateOne({ owner }, { $set: { leaseUntil: new Date(0) } });
+      second = send();
+      await eventually(async () => expect(await keys().countDocuments({ owner })).toBe(0));
+    };
+    await send();
+    return second as never;
+  };
+  const memo = async () => String((await service.create(scope, { text: 'old' }))._id);
+  const revision = async (id: string) => (await app.get(`/memos/${id}`)).headers.get('etag');
+
+  it('changes its records once, and has the same answer', async () => {
+    const id = await memo();
+    carryOut = async (work) => {
+      await service.create(work, { text: 'made' });
+      return service.update(work, id, { text: 'new' });
+    };
+    const answer = await repeated(() => post('once'));
+    expect(answer).toMatchObject({ status: 201, body: { _id: id, text: 'new' } });
+    expect([await texts(), await revision(id)]).toEqual([['made', 'new'], '"1"']);
+  });
+
+  it('has been committed, if it is an atomic bulk', async () => {
+    const id = await memo();
+    const operations = [{ create: { text: 'made' } }, { update: { _id: id, changes: { text: 'new' } } }];
+    const headers = { 'Idempotency-Key': 'bulk' };
+    const { body } = await repeated(() => app.post('/memos/bulk', { atomic: true, operations }, { headers }));
+    expect(body).toEqual({
+      committed: true,
+      results: [{ status: 201, _id: expect.any(String) as string }, { status: 200 }],
+    });
+    expect([await texts(), await revision(id)]).toEqual([['made', 'new'], '"1"']);
+  });
+
+  it('keeps its result no longer than until it is answered', async () => {
+    carryOut = (work) => service.create(work, { text: 'one' });
+    expect((await post('kept')).status).toBe(201);
+    const results = { seed: { $exists: false } };
+    await eventually(async () =>
+      expect(await app.database.collection('idempotency_keys').countDocuments(results)).toBe(0),
+    );
+  });
+});
