@@ -79,7 +79,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const { output } = options;
   addIndexes(schema, { visible, isolation, archive, output, globallyUnique, orders: query.indexed }, fail);
   const fieldRules = fieldRulesOf(options);
-  const definition: CrudDefinition = {
+  const resource: Omit<CrudDefinition, 'viewOf'> = {
     options,
     entity,
     name,
@@ -109,12 +109,11 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     inputFields,
     shownFields,
     fieldRules,
-    viewOf: (caller) => viewOf(caller),
     present: presentBy(presenter, options.output, fieldRules),
     presenter,
   };
+  const definition = Object.assign(resource, { viewOf: viewsOf(resource as CrudDefinition) });
   checkFieldRules(definition, fail);
-  const viewOf = viewsOf(definition);
   return definition;
 }
 
