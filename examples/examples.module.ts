@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CrudModule } from '../src/common/crud/index.js';
 import type { DatabaseServer } from '../src/common/database/index.js';
+import { NotificationsModule } from '../src/common/notifications/index.js';
 import { type Environment, rootOptionsOf } from '../src/config/index.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { CategoriesModule } from './categories/index.js';
@@ -33,6 +34,7 @@ export class ExamplesModule {
         LedgerModule,
         BookingsModule,
         PriceRulesModule,
+        NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
       ],
     };
   }

@@ -18,23 +18,23 @@ describe('events', () => {
   beforeEach(() => app.empty());
 
   it('come back as they were sent, the map as an object', async () => {
-    const { status, body } = await postWhole(app, '/events', PARTY, acme);
+    const { status, body } = await postWhole(app, '/gatherings', PARTY, acme);
     expect(status).toBe(201);
     expect(body).toEqual({ ...PARTY, ...KEPT, tenant: ACME });
-    expect((await app.get(`/events/${body._id}`, { token: acme })).body).toEqual(body);
-    expect((await app.get('/events', { token: acme })).body).toEqual([body]);
+    expect((await app.get(`/gatherings/${body._id}`, { token: acme })).body).toEqual(body);
+    expect((await app.get('/gatherings', { token: acme })).body).toEqual([body]);
   });
 
   it('have the defaults of their schema', async () => {
-    const { body } = await postWhole(app, '/events', { title: 'Talk', starts: PARTY.starts }, acme);
+    const { body } = await postWhole(app, '/gatherings', { title: 'Talk', starts: PARTY.starts }, acme);
     expect(body).toEqual({ ...KEPT, title: 'Talk', starts: PARTY.starts, length: 60, tenant: ACME });
   });
 
   it('take a change of one entry of the map, and of one member of the place', async () => {
-    const { _id } = (await app.post('/events', PARTY, { token: acme })).body;
+    const { _id } = (await app.post('/gatherings', PARTY, { token: acme })).body;
     const changes = { notes: { dress: null, music: 'jazz' }, place: { name: 'Garden' }, length: null };
-    expect((await app.patch(`/events/${_id}`, changes, { token: acme })).body).toEqual({ updated: true });
-    expect((await app.get(`/events/${_id}`, { token: acme })).body).toEqual({
+    expect((await app.patch(`/gatherings/${_id}`, changes, { token: acme })).body).toEqual({ updated: true });
+    expect((await app.get(`/gatherings/${_id}`, { token: acme })).body).toEqual({
       ...KEPT,
       ...PARTY,
       _id,
@@ -55,8 +55,8 @@ describe('events', () => {
       notes: 'none',
     };
     expectInvalid(
-      await app.post('/events', body, { token: acme }),
-      '/events',
+      await app.post('/gatherings', body, { token: acme }),
+      '/gatherings',
       {
         pointer: '/starts',
         detail:
@@ -77,8 +77,8 @@ describe('events', () => {
   it('refuse an entry of the map that is no text', async () => {
     const fault = { pointer: '/notes/seats', detail: '"notes.seats" must be a string.' };
     const notes = { seats: 12 };
-    expectInvalid(await app.post('/events', { ...PARTY, notes }, { token: acme }), '/events', fault);
-    const path = `/events/${(await app.post('/events', PARTY, { token: acme })).body._id}`;
+    expectInvalid(await app.post('/gatherings', { ...PARTY, notes }, { token: acme }), '/gatherings', fault);
+    const path = `/gatherings/${(await app.post('/gatherings', PARTY, { token: acme })).body._id}`;
     expectInvalid(await app.patch(path, { notes }, { token: acme }), path, {
       pointer: '/notes',
       detail: 'Every entry of "notes" must be a string.',
@@ -86,11 +86,11 @@ describe('events', () => {
   });
 
   it('are there for their tenant only', async () => {
-    const path = `/events/${(await app.post('/events', PARTY, { token: acme })).body._id}`;
+    const path = `/gatherings/${(await app.post('/gatherings', PARTY, { token: acme })).body._id}`;
     expectNotFound(await app.get(path, { token: globex }), path, 'Event');
     expectNotFound(await app.patch(path, { title: 'Mine' }, { token: globex }), path, 'Event');
     expectNotFound(await app.del(path, { token: globex }), path, 'Event');
-    expectUnauthenticated(await app.get('/events'), '/events');
+    expectUnauthenticated(await app.get('/gatherings'), '/gatherings');
     expect((await app.del(path, { token: acme })).body).toEqual({ deleted: true });
   });
 });

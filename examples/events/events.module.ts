@@ -93,7 +93,8 @@ class Event extends EventInput {
     CrudModule.forFeature({
       entity: Event,
       input: EventInput,
-      name: 'events',
+      // The notifications have a collection and a path of the name "events".
+      name: 'gatherings',
       tag: 'Events',
       query: { filter: ['title', 'starts', 'length', 'guests'], sort: ['starts', 'title'] },
       isolationFields: { all: { tenant: currentTenant } },

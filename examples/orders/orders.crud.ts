@@ -10,6 +10,7 @@ export const orders = crudOptions({
   name: 'orders',
   tag: 'Orders',
   disable: ['del'],
+  events: true,
   isolationFields: { all: { tenant: currentTenant } },
   list: { unpaged: false, maxLimit: 200 },
   query: {

@@ -226,6 +226,7 @@ describe('the document of the examples', () => {
       PriceRuleUpdate: [],
       ProductUpdate: ['category', 'colour', 'dimensions'],
       RoomUpdate: [],
+      SubscriptionUpdate: ['description', 'enabled'],
       TodoUpdate: ['done', 'due'],
       UserUpdate: [],
     });
