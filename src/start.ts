@@ -1,8 +1,12 @@
 import { describeError } from './common/errors/log-text.js';
 import { DamagedDataError, type DatabaseOptions, DatabaseServer } from './common/database/database-server.js';
-import { ConfigurationError } from './config/configuration.error.js';
-import { dataDirOf } from './config/data-dir.js';
-import { type Environment, type EnvironmentOptions, readEnvironment } from './config/environment.js';
+import {
+  ConfigurationError,
+  dataDirOf,
+  type Environment,
+  type EnvironmentOptions,
+  readEnvironment,
+} from './config/environment.js';
 
 /** The differences between kinds of processes. */
 export interface StartOptions extends EnvironmentOptions {

@@ -1,70 +1,29 @@
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { mongo } from 'mongoose';
-import { ConfigurationError } from './configuration.error.js';
 
-/** The process's settings, read once from the environment variables at the start; docs/configuration.md lists them. */
-export interface Environment {
-  readonly nodeEnv: 'development' | 'production' | 'test';
-  /** TCP port; 0 chooses a free one. @default 3000 */
-  readonly port: number;
-  /** Address to listen on. @default "127.0.0.1" */
-  readonly host: string;
-  /** Connection string of a MongoDB; unset means the embedded database. */
-  readonly mongodbUri?: string;
-  /** Whether production may connect to a MongoDB on another host without TLS. @default false */
-  readonly mongodbAllowPlain: boolean;
-  /** Folder for data on disk: the development secret, and the embedded database's files. @default "./data" */
-  readonly dataDir: string;
-  /** Shared secret of HS256 tokens, at least 32 bytes. */
-  readonly jwtSecret?: string;
-  /** URL of the public keys of RS256, ES256 and EdDSA tokens. */
-  readonly jwtJwksUrl?: URL;
-  readonly jwtIssuer?: string;
-  readonly jwtAudience?: string;
-  /** Scope that every token must have; if unset, none is required. */
-  readonly jwtScope?: string;
-  /** Name of the token claim that contains the tenant. @default "tenant" */
-  readonly jwtTenantClaim: string;
-  /** Which implementation of the todo API is served at /todos. @default "generated" */
-  readonly todosApi: 'generated' | 'handwritten';
-  /** Whether this process delivers notifications itself. @default "inline" */
-  readonly worker: 'inline' | 'off';
-  /** TCP port of a worker's health and metrics; 0 chooses a free one, unset opens none. */
-  readonly workerPort?: number;
-  /** Whether webhooks may reach private and loopback addresses; never in production. @default false */
-  readonly webhookAllowPrivate: boolean;
-  /** Origins whose pages may call the API. @default none */
-  readonly corsOrigins: string[];
-  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-  /** Maximum size of a request body. Unit: bytes. @default 1048576 */
-  readonly bodyLimit: number;
-  /** Proxies whose `X-Forwarded-For` is trusted: addresses, or ranges such as 10.0.0.0/8. @default none */
-  readonly trustedProxies: string[];
-  /** Maximum number of requests to carry out at a time; others take turns. @default 128 */
-  readonly maxRunningRequests: number;
-  /** A request that would probably wait longer for its turn is rejected. Unit: milliseconds. @default 750 */
-  readonly maxWaitMs: number;
+/**
+ * A setting that the service cannot start with. The message is one line: the variable and its valid values.
+ */
+export class ConfigurationError extends Error {
   /**
-   * Average event loop delay above which requests are rejected; 0 disables the check. Unit: milliseconds.
-   *
-   * @default 2000
+   * @param variable name of the environment variable
+   * @param detail what is wrong and what would be right, written to follow the name
    */
-  readonly maxEventLoopDelayMs: number;
-  /** Maximum number of requests per tenant and minute; 0 means no limit. @default 600000 */
-  readonly rateLimitTenant: number;
-  /** Maximum number of requests per address and minute; 0 means no limit. @default 600000 */
-  readonly rateLimitAddress: number;
-  /** Maximum number of requests with invalid tokens per address and minute; 0 means no limit. @default 600 */
-  readonly rateLimitBadTokens: number;
-  /** A hook that takes longer is logged as slow. Unit: milliseconds. @default 50 */
-  readonly hookWarnMs: number;
-  /** Whether the explorer and the OpenAPI document are served. @default "on" */
-  readonly docs: 'on' | 'off';
-  /** Whether `GET /metrics` is served. @default "on" */
-  readonly metrics: 'on' | 'off';
-  /** Bearer token that `GET /metrics` requires; if unset, none is required. */
-  readonly metricsToken?: string;
+  constructor(
+    readonly variable: string,
+    detail: string,
+  ) {
+    super(`${variable} ${detail}.`);
+    this.name = 'ConfigurationError';
+  }
 }
+
+/**
+ * The process's settings, read once from the environment variables at the start; docs/configuration.md explains each.
+ */
+export type Environment = Readonly<ReturnType<typeof settingsFrom>>;
 
 /** How a process reads its settings. */
 export interface EnvironmentOptions {
@@ -85,8 +44,14 @@ export function readEnvironment(
   { verifiesTokens = true }: EnvironmentOptions = {},
 ): Environment {
   rejectSeveralProcesses(variables);
-  const read = new Reader(variables);
-  const environment: Environment = {
+  const environment = settingsFrom(new Reader(variables));
+  refuseContradictions(environment);
+  if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
+  return environment;
+}
+
+function settingsFrom(read: Reader) {
+  return {
     nodeEnv: read.oneOf('NODE_ENV', ['development', 'production', 'test'], 'development'),
     port: read.port('PORT') ?? 3000,
     host: read.text('HOST') ?? '127.0.0.1',
@@ -118,9 +83,6 @@ export function readEnvironment(
     metrics: read.oneOf('METRICS', ['on', 'off'], 'on'),
     metricsToken: read.bearerToken('METRICS_TOKEN', 32),
   };
-  refuseContradictions(environment);
-  if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
-  return environment;
 }
 
 /** Platforms set this variable, and earlier versions obeyed it: ignoring it would lose most of the capacity. */
@@ -133,46 +95,40 @@ function rejectSeveralProcesses(variables: Variables): void {
   }
 }
 
-function refuseContradictions(environment: Environment): void {
-  if (environment.jwtSecret && environment.jwtJwksUrl) {
+function refuseContradictions({ jwtSecret, jwtJwksUrl }: Environment): void {
+  if (jwtSecret && jwtJwksUrl)
     throw new ConfigurationError(
       'JWT_JWKS_URL',
       'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them',
     );
-  }
 }
 
 function requireForProduction(environment: Environment, verifiesTokens: boolean): void {
-  if (!environment.mongodbUri) {
-    throw new ConfigurationError(
-      'MONGODB_URI',
-      'is required in production: a mongodb:// or mongodb+srv:// URI',
-    );
-  }
-  if (!environment.mongodbAllowPlain && isPlain(environment.mongodbUri)) {
-    throw new ConfigurationError(
-      'MONGODB_URI',
-      'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without',
-    );
-  }
-  if (acceptsAnyCertificate(environment.mongodbUri)) {
-    throw new ConfigurationError(
-      'MONGODB_URI',
-      'must not turn the check of certificates off in production; name the authority with tlsCAFile',
-    );
-  }
-  if (environment.webhookAllowPrivate) {
-    throw new ConfigurationError(
-      'WEBHOOK_ALLOW_PRIVATE',
-      'cannot be true in production: webhooks would reach the private network. Unset it',
-    );
-  }
-  if (verifiesTokens && !environment.jwtSecret && !environment.jwtJwksUrl) {
-    throw new ConfigurationError(
-      'JWT_SECRET',
-      'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes',
-    );
-  }
+  const { mongodbUri = '', mongodbAllowPlain, webhookAllowPrivate, jwtSecret, jwtJwksUrl } = environment;
+  const check = (variable: string, isMet: boolean, detail: string) => {
+    if (!isMet) throw new ConfigurationError(variable, detail);
+  };
+  check('MONGODB_URI', mongodbUri !== '', 'is required in production: a mongodb:// or mongodb+srv:// URI');
+  check(
+    'MONGODB_URI',
+    mongodbAllowPlain || !isPlain(mongodbUri),
+    'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without',
+  );
+  check(
+    'MONGODB_URI',
+    !acceptsAnyCertificate(mongodbUri),
+    'must not turn the check of certificates off in production; name the authority with tlsCAFile',
+  );
+  check(
+    'WEBHOOK_ALLOW_PRIVATE',
+    !webhookAllowPrivate,
+    'cannot be true in production: webhooks would reach the private network. Unset it',
+  );
+  check(
+    'JWT_SECRET',
+    !verifiesTokens || jwtSecret !== undefined || jwtJwksUrl !== undefined,
+    'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes',
+  );
 }
 
 /** Whether a connection to another host has no TLS. */
@@ -198,33 +154,26 @@ class Reader {
   constructor(private readonly variables: Variables) {}
 
   text(name: string): string | undefined {
-    const value = this.variables[name]?.trim();
-    return value === '' ? undefined : value;
+    return this.variables[name]?.trim() || undefined;
   }
 
   oneOf<const T extends string>(name: string, allowed: readonly T[], fallback: T): T {
-    const value = this.text(name) ?? fallback;
-    const found = allowed.find((candidate) => candidate === value);
-    if (found === undefined) throw new ConfigurationError(name, `must be one of ${allowed.join(', ')}`);
-    return found;
-  }
-
-  port(name: string): number | undefined {
-    return this.text(name) === undefined ? undefined : this.wholeNumber(name, 0, 0, 65_535);
+    const isAllowed = (value: string) => (allowed as readonly string[]).includes(value);
+    return (this.valid(name, isAllowed, `must be one of ${allowed.join(', ')}`) as T | undefined) ?? fallback;
   }
 
   flag(name: string): boolean {
     return this.oneOf(name, ['true', 'false'], 'false') === 'true';
   }
 
+  port(name: string): number | undefined {
+    return this.text(name) === undefined ? undefined : this.wholeNumber(name, 0, 0, 65_535);
+  }
+
   wholeNumber(name: string, fallback: number, min: number, max: number): number {
-    const value = this.text(name);
-    if (value === undefined) return fallback;
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : NaN;
-    if (!(number >= min && number <= max)) {
-      throw new ConfigurationError(name, `must be a whole number from ${min} to ${max}`);
-    }
-    return number;
+    const isAllowed = (value: string) =>
+      /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max;
+    return Number(this.valid(name, isAllowed, `must be a whole number from ${min} to ${max}`) ?? fallback);
   }
 
   mongodbUri(name: string): string | undefined {
@@ -269,20 +218,15 @@ class Reader {
   }
 
   url(name: string): URL | undefined {
-    const value = this.text(name);
-    if (value === undefined) return undefined;
-    const url = URL.canParse(value) ? new URL(value) : undefined;
-    if (!url || !['http:', 'https:'].includes(url.protocol)) {
-      throw new ConfigurationError(name, 'must be an http:// or https:// URL');
-    }
-    return url;
+    const isHttp = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+    const value = this.valid(name, isHttp, 'must be an http:// or https:// URL');
+    return value === undefined ? undefined : new URL(value);
   }
 
   /** One scope, with the characters of RFC 6749, section 3.3. */
   scope(name: string): string | undefined {
-    const value = this.text(name);
-    if (value === undefined || /^[!#-[\]-~]+$/.test(value)) return value;
-    throw new ConfigurationError(name, 'must be one scope, without spaces, quotation marks and backslashes');
+    const isScope = (value: string) => /^[!#-[\]-~]+$/.test(value);
+    return this.valid(name, isScope, 'must be one scope, without spaces, quotation marks and backslashes');
   }
 
   origins(name: string): string[] {
@@ -291,6 +235,12 @@ class Reader {
 
   networks(name: string): string[] {
     return this.list(name, networkFault);
+  }
+
+  private valid(name: string, isValid: (value: string) => boolean, rule: string): string | undefined {
+    const value = this.text(name);
+    if (value === undefined || isValid(value)) return value;
+    throw new ConfigurationError(name, rule);
   }
 
   /** @param faultOf returns what is wrong with an entry, and what would be right */
@@ -325,4 +275,36 @@ function withoutLogin(message: string, uri: string): string {
   const login = uri.slice(uri.indexOf('//') + 2, uri.lastIndexOf('@'));
   const line = message.replaceAll(/\s+/g, ' ').replace(/\.$/, '');
   return login === '' || !uri.includes('@') ? line : line.replaceAll(login, '…');
+}
+
+/**
+ * The folder for data on disk, or one inside it. Created if it is missing, with access for its owner only.
+ *
+ * @throws ConfigurationError if it cannot be written
+ */
+export function dataDirOf({ dataDir }: Environment, inside = ''): string {
+  let folder = dataDir;
+  try {
+    for (folder of [dataDir, join(dataDir, inside)]) {
+      make(resolve(folder));
+      accessSync(folder, constants.W_OK | constants.X_OK);
+    }
+    return folder;
+  } catch {
+    throw new ConfigurationError('DATA_DIR', `must be a folder that can be written; ${folder} is not`);
+  }
+}
+
+/** One folder at a time: Node's own recursion never ends where no folder can be made, such as below /proc. */
+function make(folder: string): void {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found && !found.isDirectory()) throw new Error('Not a folder');
+  if (found) return;
+  make(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have just made it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }

@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CrudRootOptions } from '../common/crud/index.js';
 import type { DatabaseServer } from '../common/database/index.js';
-import { dataDirOf } from './data-dir.js';
-import type { Environment } from './environment.js';
+import { dataDirOf, type Environment } from './environment.js';
 
 /** What all resources of the service share. */
 export function rootOptionsOf(environment: Environment, database: DatabaseServer): CrudRootOptions {
