@@ -32,12 +32,10 @@ export class WorkerModule {
 @Module({})
 export class WorkerPortModule {
   static forRoot(worker: INestApplicationContext, access: MetricsAccess): DynamicModule {
-    const { controllers, providers } = metricsRoute(access);
     return {
       module: WorkerPortModule,
-      controllers: [HealthController, ...controllers],
+      controllers: [HealthController, ...(metricsRoute(access).controllers ?? [])],
       providers: [
-        ...providers,
         // Not the whole Database, which Nest would open and close with this application.
         { provide: Database, useValue: reportOf(worker.get(Database, { strict: false })) },
         { provide: ShutdownState, useValue: worker.get(ShutdownState, { strict: false }) },

@@ -4,13 +4,11 @@ import {
   type CanActivate,
   Controller,
   type DynamicModule,
-  type ExecutionContext,
   Get,
   Header,
-  Inject,
-  Injectable,
   Module,
   type ModuleMetadata,
+  type Type,
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
@@ -29,83 +27,55 @@ export interface MetricsAccess {
   readonly metricsToken?: string;
 }
 
-const METRICS_TOKEN = Symbol('METRICS_TOKEN');
-
 /** The parts of a module that serves the figures to those who may read them. */
-export function metricsRoute({
-  metrics,
-  metricsToken,
-}: MetricsAccess): Required<Pick<ModuleMetadata, 'controllers' | 'providers'>> {
-  if (metrics === 'off') return { controllers: [], providers: [] };
-  if (metricsToken === undefined) return { controllers: [MetricsController], providers: [] };
-  return {
-    controllers: [GuardedMetricsController],
-    providers: [{ provide: METRICS_TOKEN, useValue: metricsToken }],
-  };
+export function metricsRoute({ metrics, metricsToken }: MetricsAccess): Pick<ModuleMetadata, 'controllers'> {
+  return { controllers: metrics === 'on' ? [metricsController(metricsToken)] : [] };
 }
 
-const ReadsMetrics = (description: string, ...problems: ErrorCode[]) =>
-  applyDecorators(
-    Get(),
-    UnderLoad('taken'),
-    Header('Content-Type', Metrics.CONTENT_TYPE),
-    ApiOperation({
+/** @param token bearer token that the route requires. @default none */
+function metricsController(token?: string): Type<unknown> {
+  const [description, ...problems]: [string, ...ErrorCode[]] =
+    token === undefined
+      ? ['']
+      : [' Takes the token of the service’s own setting, and no other.', 'UNAUTHENTICATED', 'INVALID_TOKEN'];
+
+  /** Figures for Prometheus. */
+  @ApiTags('Health')
+  @UseInterceptors(StrictQueryInterceptor)
+  @Controller('metrics')
+  class MetricsController {
+    constructor(private readonly metrics: Metrics) {}
+
+    @Get()
+    @UnderLoad('taken')
+    @Header('Content-Type', Metrics.CONTENT_TYPE)
+    @ApiOperation({
       operationId: 'metrics',
       summary:
         'Figures of the process, its requests, the database and the notifications, in the text format of Prometheus',
       description: `Also answers while the database cannot be reached: \`notifications_queue_up\` is 0 then, and the figures of the queue are absent.${description}`,
-    }),
-    ApiProduces('text/plain'),
-    ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } }),
-    ApiProblems('VALIDATION_FAILED', ...problems, 'INTERNAL_ERROR'),
-  );
-
-/** Figures for Prometheus. */
-@ApiTags('Health')
-@UseInterceptors(StrictQueryInterceptor)
-@Controller('metrics')
-class MetricsController {
-  constructor(private readonly metrics: Metrics) {}
-
-  @ReadsMetrics('')
-  read(): Promise<string> {
-    return this.metrics.render();
+    })
+    @ApiProduces('text/plain')
+    @ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } })
+    @ApiProblems('VALIDATION_FAILED', ...problems, 'INTERNAL_ERROR')
+    read(): Promise<string> {
+      return this.metrics.render();
+    }
   }
+  if (token !== undefined) applyDecorators(ApiBearerAuth(), UseGuards(guardOf(token)))(MetricsController);
+  return MetricsController;
 }
 
 /** Admits only requests with the token. */
-@Injectable()
-class MetricsGuard implements CanActivate {
-  private readonly expected: Buffer;
-
-  constructor(@Inject(METRICS_TOKEN) token: string) {
-    this.expected = hashOf(token);
-  }
-
-  canActivate(context: ExecutionContext): boolean {
-    const sent = hashOf(bearerTokenOf(context.switchToHttp().getRequest<FastifyRequest>()));
-    if (!timingSafeEqual(sent, this.expected)) throw new InvalidTokenError('METRICS_TOKEN');
-    return true;
-  }
-}
-
-/** Figures for a Prometheus that sends the token. */
-@ApiTags('Health')
-@ApiBearerAuth()
-@UseGuards(MetricsGuard)
-@UseInterceptors(StrictQueryInterceptor)
-@Controller('metrics')
-class GuardedMetricsController {
-  constructor(private readonly metrics: Metrics) {}
-
-  @ReadsMetrics(
-    ' Takes the token of the service’s own setting, and no other.',
-    'UNAUTHENTICATED',
-    'INVALID_TOKEN',
-  )
-  read(): Promise<string> {
-    return this.metrics.render();
-  }
+function guardOf(token: string): CanActivate {
+  const expected = hashOf(token);
+  return {
+    canActivate(context) {
+      const sent = hashOf(bearerTokenOf(context.switchToHttp().getRequest<FastifyRequest>()));
+      if (!timingSafeEqual(sent, expected)) throw new InvalidTokenError('METRICS_TOKEN');
+      return true;
+    },
+  };
 }
 
 /** Gives texts the same length, so that the comparison always takes the same time. */
