@@ -6,8 +6,8 @@ const HARMFUL_NAMES = ['constructor', '_bsontype'];
 /** Maximum nesting of a body. Unit: levels of objects and arrays. */
 const MAX_DEPTH = 32;
 
-/** Nesting from which on a text is not parsed at all, since that takes long. Unit: levels. */
-const UNPARSED_DEPTH = 10_000;
+/** Nesting from which on a text is not parsed at all; {@link checkHarmless} has the exact limit. Unit: levels. */
+const UNPARSED_DEPTH = 2 * MAX_DEPTH;
 
 /** Maximum number of names in one object of a body: parsing many more takes long. */
 const MAX_NAMES = 10_000;
@@ -17,43 +17,21 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /**
  * Parses JSON without changing any value.
  *
- * @throws MalformedRequestError if the bytes are not JSON in UTF-8: a lenient decoder would store other
- * characters than those sent
+ * @throws MalformedRequestError if the bytes are not JSON in UTF-8 (a lenient decoder would store other
+ * characters than those sent), or nest so deep or have so many names that parsing would take long
  * @throws ValidationError if an object has a name twice, of which the last value would win
  */
 export function parseJson(bytes: Uint8Array): unknown {
-  let text: string;
-  let value: unknown;
+  let repeated: string[] | undefined;
   try {
-    text = decoder.decode(bytes);
-  } catch {
-    throw malformed();
+    const text = decoder.decode(bytes);
+    repeated = repeatedName(text);
+    if (!repeated) return JSON.parse(text);
+  } catch (error) {
+    throw error instanceof MalformedRequestError ? error : malformed();
   }
-  if (isExcessive(text)) throw new MalformedRequestError(errorMessages.harmfulJson);
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw malformed();
-  }
-  const repeated = repeatedName(text);
-  if (!repeated) return value;
   const detail = errorMessages.repeatedName(repeated.at(-1) ?? '');
   throw new ValidationError([{ pointer: toPointer(repeated), detail }]);
-}
-
-/** Whether a text nests so deep, or has so many names in one object, that it is not parsed. It need not be JSON. */
-function isExcessive(text: string): boolean {
-  /** Number of names of the objects around. A list has none. */
-  const names: number[] = [];
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x22) i = endOfString(text, i);
-    else if (code === 0x7b || code === 0x5b) names.push(0);
-    else if (code === 0x7d || code === 0x5d) names.pop();
-    else if (code === 0x3a && (names[names.length - 1] = (names.at(-1) ?? 0) + 1) > MAX_NAMES) return true;
-    if (names.length > UNPARSED_DEPTH) return true;
-  }
-  return false;
 }
 
 /** An object or a list that a scan is in. */
@@ -64,7 +42,11 @@ interface Open {
   at: string | number;
 }
 
-/** The path of the first name that an object has twice. The text must be JSON. */
+/**
+ * The path of the first name that an object has twice. The text need not be JSON.
+ *
+ * @throws MalformedRequestError if it nests so deep, or has so many names in one object, that it is not parsed
+ */
 function repeatedName(text: string): string[] | undefined {
   const around: Open[] = [];
   let inner: Open = { at: '' };
@@ -74,8 +56,6 @@ function repeatedName(text: string): string[] | undefined {
       case 0x7b: // {
       case 0x5b: // [
         around.push(inner);
-        // Too deep, which is rejected by itself.
-        if (around.length > 2 * MAX_DEPTH) return undefined;
         isName = text.charCodeAt(i) === 0x7b;
         inner = isName ? { names: new Set(), at: '' } : { at: 0 };
         break;
@@ -98,6 +78,8 @@ function repeatedName(text: string): string[] | undefined {
         i = end;
       }
     }
+    if (around.length > UNPARSED_DEPTH || (inner.names?.size ?? 0) > MAX_NAMES)
+      throw new MalformedRequestError(errorMessages.harmfulJson);
   }
   return undefined;
 }
