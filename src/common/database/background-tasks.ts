@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { OUTAGE } from '../errors/index.js';
 import { OPEN_RETRY_MS } from './database-limits.js';
@@ -38,7 +39,8 @@ export class BackgroundTasks {
     await Promise.all(this.running);
   }
 
-  private run(name: string, task: BackgroundTask): void {
+  /** Runs a task at once, even before {@link BackgroundTasks.start}. */
+  run(name: string, task: BackgroundTask): void {
     const done = this.attempt(name, task).finally(() => this.running.delete(done));
     this.running.add(done);
   }
@@ -58,14 +60,5 @@ export class BackgroundTasks {
 
 /** Resolves after a while, or as soon as the signal is aborted. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener('abort', done, { once: true });
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-  });
+  return wait(milliseconds, undefined, { signal }).catch(() => undefined);
 }

@@ -48,15 +48,12 @@ interface WithDriverCursor<T> {
 @Injectable()
 export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Database');
-  private readonly stopping = new AbortController();
   private readonly tasks = new BackgroundTasks();
   private opened = false;
   /** Collections without which the others can be used. */
   private readonly ofResources = new Set<string>();
   private unindexed: ReadonlySet<string> = new Set();
-  private opening: Promise<void> = Promise.resolve();
-  private takingOver: Promise<void> = Promise.resolve();
-  private indexing: Promise<void> = Promise.resolve();
+  private isTakingOver = false;
   private probing?: Promise<boolean>;
   private pinging?: Promise<void>;
 
@@ -89,17 +86,10 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationBootstrap(): Promise<void> {
     refuseReservedCollections(this.connection.models);
     refuseConflictingIndexes(this.connection.models);
-    if (await this.tryOpen()) return;
-    this.opening = this.keepTrying().catch((error: unknown) => {
-      this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened');
-    });
+    if (!(await this.tryOpen())) this.tasks.run('Opening', (stopping) => this.keepTrying(stopping));
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.stopping.abort();
-    await this.opening;
-    await this.takingOver;
-    await this.indexing;
     await this.tasks.stop();
     // A shared connection is the application's to close.
     if (!this.server.isShared) await this.connection.close();
@@ -230,28 +220,29 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.probing;
   }
 
-  private async keepTrying(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      await pause(OPEN_RETRY_MS, this.stopping.signal);
-      if (!this.stopping.signal.aborted && (await this.tryOpen())) return;
+  private async keepTrying(stopping: AbortSignal): Promise<void> {
+    try {
+      do await pause(OPEN_RETRY_MS, stopping);
+      while (!stopping.aborted && !(await this.tryOpen()));
+    } catch (error) {
+      this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened');
     }
   }
 
   /** Tries to run the embedded database, which has ended with another process, until some process does. */
-  private takeOver(): void {
-    const lost = () =>
-      !this.stopping.signal.aborted && this.connection.readyState !== mongoose.ConnectionStates.connected;
-    this.takingOver = this.takingOver.then(async () => {
-      while (lost()) {
-        await this.server.takeOver().catch((error: unknown) => {
-          this.logger.error(
-            { ...OUTAGE, reason: reasonOf(error) },
-            'The embedded database cannot be taken over; trying again',
-          );
-        });
-        await pause(TAKE_OVER_RETRY_MS, this.stopping.signal);
-      }
-    });
+  private async takeOver(stopping: AbortSignal): Promise<void> {
+    if (this.isTakingOver) return;
+    this.isTakingOver = true;
+    while (!stopping.aborted && this.connection.readyState !== mongoose.ConnectionStates.connected) {
+      await this.server.takeOver().catch((error: unknown) => {
+        this.logger.error(
+          { ...OUTAGE, reason: reasonOf(error) },
+          'The embedded database cannot be taken over; trying again',
+        );
+      });
+      await pause(TAKE_OVER_RETRY_MS, stopping);
+    }
+    this.isTakingOver = false;
   }
 
   /** Makes the collections and indexes. */
@@ -273,10 +264,10 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** Builds the indexes that the database could not build, once their records or their rivals have gone. */
-  private async keepIndexing(uri: string | undefined): Promise<void> {
+  private async keepIndexing(uri: string | undefined, stopping: AbortSignal): Promise<void> {
     for (let ms = OPEN_RETRY_MS; this.unindexed.size > 0; ms = Math.min(2 * ms, MAX_RETRY_MS)) {
-      await pause(ms, this.stopping.signal);
-      if (this.stopping.signal.aborted) return;
+      await pause(ms, stopping);
+      if (stopping.aborted) return;
       await this.prepare(uri).catch(() => undefined);
     }
   }
@@ -297,8 +288,11 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
         });
       this.figures.watch(this.connection.getClient());
       this.opened = true;
-      this.indexing = this.keepIndexing(uri);
-      if (this.server.canTakeOver) this.connection.on('disconnected', () => this.takeOver());
+      this.tasks.run('Indexing', (stopping) => this.keepIndexing(uri, stopping));
+      if (this.server.canTakeOver)
+        this.connection.on('disconnected', () =>
+          this.tasks.run('Taking over', (stopping) => this.takeOver(stopping)),
+        );
       this.tasks.start();
       // The embedded database's own address contains no password.
       this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
@@ -313,11 +307,15 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 }
 
-/** @throws DeadlineError */
-async function withDeadline<T>(work: PromiseLike<T>, ms: number): Promise<T> {
+/** Waits for work, but no longer than so many milliseconds. @throws the error that is made then */
+export async function withDeadline<T>(
+  work: PromiseLike<T>,
+  ms: number,
+  late: () => Error = () => new DeadlineError(`No answer within ${ms} ms`),
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError(`No answer within ${ms} ms`)), ms);
+    timer = setTimeout(() => reject(late()), ms);
   });
   try {
     return await Promise.race([work, deadline]);

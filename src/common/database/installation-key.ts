@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type Model, Schema, type Types } from 'mongoose';
-import { DuplicateValueError } from '../errors/index.js';
 import { reserveCollection } from './collections.js';
 import { OPERATION_LIMITS } from './database-limits.js';
 import { CRUD_CONNECTION } from './database-server.js';
@@ -54,29 +53,15 @@ export class InstallationKey {
   }
 
   private async load(): Promise<Buffer> {
-    this.known = (await this.read()) ?? (await this.make(this.known ?? randomBytes(KEY_BYTES)));
-    return this.known;
-  }
-
-  private async read(): Promise<Buffer | undefined> {
-    // From the primary: a secondary may lack a key that another process has just made.
     const query = this.keys
-      .findById(ID, null, { ...OPERATION_LIMITS })
-      .read('primary')
+      .findByIdAndUpdate(
+        ID,
+        { $setOnInsert: { value: this.known ?? randomBytes(KEY_BYTES) } },
+        { ...OPERATION_LIMITS, upsert: true, returnDocument: 'after' },
+      )
       .lean();
-    const found = await this.database.call(() => query.exec());
+    const { value } = await this.database.call(() => query.exec());
     // A lean read returns the driver's own type of bytes.
-    return found ? Buffer.from((found.value as unknown as { buffer: Uint8Array }).buffer) : undefined;
-  }
-
-  private async make(value: Buffer): Promise<Buffer> {
-    try {
-      await this.database.call(() => this.keys.create({ _id: ID, value }));
-      return value;
-    } catch (error) {
-      const winners = error instanceof DuplicateValueError ? await this.read() : undefined;
-      if (winners) return winners;
-      throw error;
-    }
+    return (this.known = Buffer.from((value as unknown as { buffer: Uint8Array }).buffer));
   }
 }

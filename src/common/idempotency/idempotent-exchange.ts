@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { withDeadline } from '../database/index.js';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
 import type { IdempotencyKeys, KeptAnswer } from './idempotency-keys.js';
@@ -161,19 +162,11 @@ export function isOfSameClaims({ claims }: KeptAnswer, request: HttpRequest): bo
  *
  * @throws DatabaseUnavailableError if it takes longer
  */
-export async function inTime<T>(request: HttpRequest, reply: HttpResponse, command: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    // An answer that has begun is in time already.
-    const elapsed = rawOf(reply).headersSent ? 0 : request.platform.elapsedMs(reply);
-    const left = Math.max(COMMAND_AT_LEAST_MS, ANSWER_WITHIN_MS - elapsed);
-    timer = setTimeout(() => reject(new DatabaseUnavailableError()), left);
-  });
-  try {
-    return await Promise.race([command, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function inTime<T>(request: HttpRequest, reply: HttpResponse, command: Promise<T>): Promise<T> {
+  // An answer that has begun is in time already.
+  const elapsed = rawOf(reply).headersSent ? 0 : request.platform.elapsedMs(reply);
+  const left = Math.max(COMMAND_AT_LEAST_MS, ANSWER_WITHIN_MS - elapsed);
+  return withDeadline(command, left, () => new DatabaseUnavailableError());
 }
 
 /** A JSON object without some of its members; any other body as it is. */
