@@ -26,24 +26,13 @@ export function preferredType<T extends string>(
 }
 
 /**
- * The content coding on offer that the client prefers; the first one if several are equal. Undefined if the
- * client sends no `Accept-Encoding`, accepts none of them, or prefers the answer without coding (RFC 9110,
+ * Whether the client prefers gzip to the answer without coding; not if it sends no `Accept-Encoding` (RFC 9110,
  * section 12.5.3).
  */
-export function preferredCoding<T extends string>(
-  acceptEncoding: string | undefined,
-  offered: readonly T[],
-): T | undefined {
-  const accepted = readList(acceptEncoding ?? '');
-  let least = firstOf(accepted, ['identity'])?.quality ?? 0;
-  let best: T | undefined;
-  for (const coding of offered) {
-    const quality = firstOf(accepted, [coding, '*'])?.quality ?? 0;
-    if (quality === 0 || quality < least || (best !== undefined && quality === least)) continue;
-    best = coding;
-    least = quality;
-  }
-  return best;
+export function prefersGzip(acceptEncoding = ''): boolean {
+  const accepted = readList(acceptEncoding);
+  const quality = firstOf(accepted, ['gzip', '*'])?.quality ?? 0;
+  return quality > 0 && quality >= (firstOf(accepted, ['identity'])?.quality ?? 0);
 }
 
 /** The most specific range that matches a type decides, regardless of its position. */

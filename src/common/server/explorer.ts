@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { gzip } from 'node:zlib';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type {
@@ -13,7 +13,7 @@ import type {
 } from 'fastify';
 import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE } from '../errors/index.js';
 import { varyBy } from '../http/index.js';
-import { type Coding, codingOf, isStream } from './responses.js';
+import { isGzipped, isStream } from './responses.js';
 
 type PathItem = OpenAPIObject['paths'][string];
 type Operation = NonNullable<PathItem['get']>;
@@ -127,13 +127,13 @@ function keyOf({ routeOptions: { url = '' }, params }: FastifyRequest): string {
   return url + file;
 }
 
-/** The quality of both codings for what is compressed only once. */
+/** The level of gzip for what is compressed only once. */
 const BEST = 9;
 
-/** A response that was made once. Each of its codings has a strong ETag of its own. */
+/** A response that was made once. As it is and compressed, it has a strong ETag of its own. */
 class MadeOnce {
   private readonly hash: string;
-  private readonly compressed = new Map<Coding, Promise<Buffer>>();
+  private compressed?: Promise<Buffer>;
 
   constructor(
     readonly body: Buffer,
@@ -144,25 +144,19 @@ class MadeOnce {
 
   /** Sets the headers, and returns the bytes to send: none if the client has them already. */
   async send(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | string | null> {
-    const coding = codingOf(request, this.body.length);
+    const isCompressed = isGzipped(request, this.body.length);
     varyBy(reply, 'Accept-Encoding');
     for (const name of ['Accept-Ranges', 'Content-Length', 'Last-Modified']) reply.removeHeader(name);
-    reply.headers({ 'Content-Type': this.type, ETag: `"${this.hash}${coding ? `-${coding}` : ''}"` });
+    reply.headers({ 'Content-Type': this.type, ETag: `"${this.hash}${isCompressed ? '-gzip' : ''}"` });
     if (request.headers['if-none-match']?.includes(`"${this.hash}`)) {
       reply.code(304).removeHeader('Content-Type');
       // Fastify reads the payload of a HEAD.
       return request.method === 'HEAD' ? '' : null;
     }
-    if (coding === undefined) return this.body;
-    reply.header('Content-Encoding', coding);
-    const bytes = this.compressed.get(coding) ?? this.compress(coding);
-    this.compressed.set(coding, bytes);
-    return bytes;
-  }
-
-  private compress(coding: Coding): Promise<Buffer> {
-    if (coding === 'gzip') return promisify(gzip)(this.body, { level: BEST });
-    return promisify(brotliCompress)(this.body, { params: { [constants.BROTLI_PARAM_QUALITY]: BEST } });
+    if (!isCompressed) return this.body;
+    reply.header('Content-Encoding', 'gzip');
+    this.compressed ??= promisify(gzip)(this.body, { level: BEST });
+    return this.compressed;
   }
 }
 

@@ -1,18 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline, type Readable, type Transform } from 'node:stream';
-import {
-  brotliCompress,
-  type BrotliOptions,
-  type CompressCallback,
-  constants,
-  createBrotliCompress,
-  createGzip,
-  gzip,
-  type ZlibOptions,
-} from 'node:zlib';
+import { pipeline, type Readable } from 'node:stream';
+import { constants, createGzip, gzip, type ZlibOptions } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import helmet from 'helmet';
-import { preferredCoding, varyBy } from '../http/index.js';
+import { prefersGzip, varyBy } from '../http/index.js';
 
 /**
  * Headers of every response, by lower-case name: those of Helmet (https://helmetjs.github.io). No request
@@ -75,25 +66,12 @@ function directiveOf({ method, headers }: FastifyRequest, reply: FastifyReply): 
   return reply.hasHeader('ETag') ? 'private, no-cache' : 'no-store';
 }
 
-/** The content codings on offer. The first one wins if the client likes both equally. */
-const CODINGS = ['br', 'gzip'] as const;
-export type Coding = (typeof CODINGS)[number];
-
 /** Answers below this size would hardly become smaller. Unit: bytes. */
 const MIN_BYTES = 1_024;
 /** Maximum number of answers to compress at a time; others are sent as they are. Each takes up to 300 KiB. */
 const MAX_AT_A_TIME = 32;
 
-// Levels that compress about 100 MiB a second in little memory. Each part of a stream is sent as soon as it
-// is ready.
-const BROTLI: BrotliOptions = {
-  flush: constants.BROTLI_OPERATION_FLUSH,
-  params: {
-    [constants.BROTLI_PARAM_QUALITY]: 3,
-    [constants.BROTLI_PARAM_LGWIN]: 18,
-    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-  },
-};
+// A level that compresses about 100 MiB a second in little memory. Each part of a stream is sent as soon as it is ready.
 const GZIP: ZlibOptions = { flush: constants.Z_SYNC_FLUSH, level: 3 };
 
 /** Compresses the 200 responses of routes with {@link Compressed}, including streams. */
@@ -106,12 +84,11 @@ export function useCompression(fastify: FastifyInstance): void {
     // An error in place of a response that was to be compressed.
     if (reply.statusCode >= 400) reply.removeHeader('Content-Encoding');
     const isPlain = reply.statusCode === 200 && !reply.hasHeader('Content-Encoding');
-    const coding = isPlain ? codingOf(request, sizeOf(payload)) : undefined;
-    if (coding === undefined || running >= MAX_AT_A_TIME) return done();
-    announce(reply, coding);
+    if (!isPlain || running >= MAX_AT_A_TIME || !isGzipped(request, sizeOf(payload))) return done();
+    announceGzip(reply);
     if (!isStream(payload)) {
       running += 1;
-      return compress(payload as string | Buffer, coding, (error, compressed) => {
+      return gzip(payload as string | Buffer, GZIP, (error, compressed) => {
         end();
         done(error as null, compressed);
       });
@@ -119,16 +96,16 @@ export function useCompression(fastify: FastifyInstance): void {
     // The length of a stream is unknown, and nobody will read this one.
     if (request.method === 'HEAD') return done();
     running += 1;
-    const compressor = compressorOf(coding).once('close', end);
+    const compressor = createGzip(GZIP).once('close', end);
     // Each of them ends the other. Fastify handles the errors of the one that it sends.
     pipeline(payload, compressor, () => undefined);
     done(null, compressor);
   });
 }
 
-/** The coding for a response of so many bytes; undefined if the client gets it as it is. */
-export function codingOf({ headers }: FastifyRequest, bytes: number): Coding | undefined {
-  return bytes >= MIN_BYTES ? preferredCoding(headers['accept-encoding'], CODINGS) : undefined;
+/** Whether the client gets a response of so many bytes compressed. */
+export function isGzipped({ headers }: FastifyRequest, bytes: number): boolean {
+  return bytes >= MIN_BYTES && prefersGzip(headers['accept-encoding']);
 }
 
 /** Size of a payload; that of a stream is unknown. Unit: bytes. */
@@ -141,19 +118,10 @@ function sizeOf(payload: unknown): number {
  * Sets the headers of the compressed response: no length or ranges, and a weak validator (RFC 9110, section
  * 8.8.1).
  */
-function announce(reply: FastifyReply, coding: Coding): void {
-  reply.header('Content-Encoding', coding).removeHeader('Content-Length').removeHeader('Accept-Ranges');
+function announceGzip(reply: FastifyReply): void {
+  reply.header('Content-Encoding', 'gzip').removeHeader('Content-Length').removeHeader('Accept-Ranges');
   const tag = reply.getHeader('ETag');
   if (typeof tag === 'string' && !tag.startsWith('W/')) reply.header('ETag', `W/${tag}`);
-}
-
-function compress(payload: string | Buffer, coding: Coding, done: CompressCallback): void {
-  if (coding === 'br') brotliCompress(payload, BROTLI, done);
-  else gzip(payload, GZIP, done);
-}
-
-function compressorOf(coding: Coding): Transform {
-  return coding === 'br' ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 }
 
 export function isStream(payload: unknown): payload is Readable {

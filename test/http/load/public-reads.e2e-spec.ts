@@ -61,7 +61,7 @@ describe('public reads', () => {
   });
   afterAll(() => session.disconnect());
 
-  const ask = (url: string) => fastify.inject({ url, headers: { 'Accept-Encoding': 'br' } });
+  const ask = (url: string) => fastify.inject({ url, headers: { 'Accept-Encoding': 'gzip' } });
 
   /** What requests cost that follow one another, once the first has been answered. */
   async function costOf(url: string): Promise<Cost> {
@@ -116,7 +116,7 @@ describe('public reads', () => {
     const paths = ['/docs', '/docs/openapi.json', '/docs/openapi.yaml', '/docs/swagger-ui.css', '/docs/live'];
     for (const path of paths) {
       const tags = new Set<string>();
-      for (const coding of ['br', 'gzip', 'identity']) {
+      for (const coding of ['gzip', 'identity']) {
         const request = { url: path, headers: { 'accept-encoding': coding, range: 'bytes=0-9' } };
         const { statusCode, headers, rawPayload } = await fastify.inject(request);
         const tag = String(headers.etag);
@@ -132,7 +132,7 @@ describe('public reads', () => {
         const head = await fastify.inject({ method: 'HEAD', ...request });
         expect([head.headers.etag, head.headers['content-length']]).toEqual([tag, String(rawPayload.length)]);
       }
-      expect(tags.size).toBe(3);
+      expect(tags.size).toBe(2);
     }
   });
 
