@@ -43,7 +43,6 @@ export function readEnvironment(
   variables: Variables,
   { verifiesTokens = true }: EnvironmentOptions = {},
 ): Environment {
-  rejectSeveralProcesses(variables);
   const environment = settingsFrom(new Reader(variables));
   refuseContradictions(environment);
   if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
@@ -83,16 +82,6 @@ function settingsFrom(read: Reader) {
     metrics: read.oneOf('METRICS', ['on', 'off'], 'on'),
     metricsToken: read.bearerToken('METRICS_TOKEN', 32),
   };
-}
-
-/** Platforms set this variable, and earlier versions obeyed it: ignoring it would lose most of the capacity. */
-function rejectSeveralProcesses(variables: Variables): void {
-  if (Object.hasOwn(variables, 'WEB_CONCURRENCY') && Number(variables.WEB_CONCURRENCY) > 1) {
-    throw new ConfigurationError(
-      'WEB_CONCURRENCY',
-      'no longer starts several processes. Set it to 1, and start several services behind a load balancer, each with its own PORT',
-    );
-  }
 }
 
 function refuseContradictions({ jwtSecret, jwtJwksUrl }: Environment): void {

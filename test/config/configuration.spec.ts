@@ -106,11 +106,6 @@ describe('the environment', () => {
     ],
     ['JWT_SCOPE', 'read write', 'must be one scope, without spaces, quotation marks and backslashes.'],
     ['TODOS_API', 'both', oneOf('generated', 'handwritten')],
-    [
-      'WEB_CONCURRENCY',
-      '2',
-      'no longer starts several processes. Set it to 1, and start several services behind a load balancer, each with its own PORT.',
-    ],
     ['WORKER', 'on', oneOf('inline', 'off')],
     ['WORKER_PORT', 'yes', wholeNumber(0, 65_535)],
     ['METRICS', 'yes', oneOf('on', 'off')],
