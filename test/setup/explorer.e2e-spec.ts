@@ -25,14 +25,12 @@ describe('the OpenAPI document', () => {
     paths = (await app.get('/docs/openapi.json')).body.paths;
   });
 
-  it('lists every path by its name', () => {
-    expect(Object.keys(paths)).toEqual(['/shelves', '/shelves/anything', '/shelves/closed']);
-  });
-
-  it('lists every method of a path, in a fixed order', () => {
-    expect(Object.keys(paths['/shelves'] ?? {}).join(' ')).toBe('post get put patch delete options');
-    expect(Object.keys(paths['/shelves/closed'] ?? {})).toEqual(['head']);
-    expect(Object.keys(paths['/shelves/anything'] ?? {})).toEqual(
+  it('lists every path and every method', () => {
+    expect(Object.keys(paths).sort()).toEqual(['/shelves', '/shelves/anything', '/shelves/closed']);
+    const methodsOf = (path: string) => Object.keys(paths[path] ?? {}).sort();
+    expect(methodsOf('/shelves')).toEqual(['delete', 'get', 'options', 'patch', 'post', 'put']);
+    expect(methodsOf('/shelves/closed')).toEqual(['head']);
+    expect(methodsOf('/shelves/anything')).toEqual(
       expect.arrayContaining(['post', 'get', 'put', 'patch', 'delete', 'head', 'options']),
     );
   });

@@ -15,8 +15,7 @@ import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE } from '../errors
 import { varyBy } from '../http/index.js';
 import { isGzipped, isStream } from './responses.js';
 
-type PathItem = OpenAPIObject['paths'][string];
-type Operation = NonNullable<PathItem['get']>;
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
 /** Texts about an application in its explorer. */
 export interface ApiDescription {
@@ -160,13 +159,10 @@ class MadeOnce {
   }
 }
 
-/** The order of a path's operations in the document; other methods follow by name. */
-const METHOD_ORDER = ['post', 'get', 'put', 'patch', 'delete'];
-
 /**
  * Makes the implicit explicit: objects have no additional fields (bodies with more are rejected, and
  * responses never have more), except those that a function makes, whose fields are unknown; and operations
- * without a bearer token need none. Also lists the operations in the same order everywhere.
+ * without a bearer token need none.
  */
 function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
@@ -180,8 +176,6 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
       nameInstance(operation, path);
     }
   }
-  const paths = sorted(document.paths, byName);
-  document.paths = Object.fromEntries(paths.map(([path, item]) => [path, inOrder(item)]));
   return document;
 }
 
@@ -224,27 +218,7 @@ function nameInstance({ responses }: Operation, path: string): void {
   }
 }
 
-function inOrder(path: PathItem): PathItem {
-  return Object.fromEntries(sorted(path, (a, b) => rankOf(a) - rankOf(b) || byName(a, b)));
-}
-
-function rankOf(method: string): number {
-  const rank = METHOD_ORDER.indexOf(method);
-  return rank === -1 ? METHOD_ORDER.length : rank;
-}
-
 /** Every operation has `responses` (OpenAPI 3.0, section 4.7.10); other members of a path do not. */
 function isOperation(member: unknown): member is Operation {
   return typeof member === 'object' && member !== null && 'responses' in member;
-}
-
-function sorted<T extends object>(
-  object: T,
-  compare: (a: string, b: string) => number,
-): [string, T[keyof T]][] {
-  return Object.entries(object).sort(([a], [b]) => compare(a, b)) as [string, T[keyof T]][];
-}
-
-function byName(a: string, b: string): number {
-  return a < b ? -1 : 1;
 }
