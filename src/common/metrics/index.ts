@@ -1,1 +1,61 @@
-export * from './metrics.js';
+import { Injectable, Module } from '@nestjs/common';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+
+/** Figures of the process itself: CPU, memory, event loop, garbage collection. */
+let ofProcess: Registry | undefined;
+
+/**
+ * The figures of one application in the text format of Prometheus. No label contains a tenant or a URL.
+ */
+@Injectable()
+export class Metrics {
+  static readonly CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+  /** Registry for the figures of features. */
+  readonly registry = new Registry();
+
+  /**
+   * How long rendered figures are sent again: rendering takes as long as several pages. Unit: milliseconds.
+   *
+   * @default 1000
+   */
+  sharedMs = 1_000;
+  private rendered?: { at?: number; readonly text: Promise<string> };
+
+  /** All figures, as they were at most {@link sharedMs} ago. */
+  render(): Promise<string> {
+    const { at = Infinity, text } = this.rendered ?? {};
+    if (text && performance.now() - at < this.sharedMs) return text;
+    const rendered: { at?: number; text: Promise<string> } = { text: this.renderNow() };
+    rendered.text.then(
+      () => (rendered.at = performance.now()),
+      () => (rendered.at = -Infinity),
+    );
+    this.rendered = rendered;
+    return rendered.text;
+  }
+
+  private async renderNow(): Promise<string> {
+    return (await this.registry.metrics()) + (await this.ofProcess().metrics());
+  }
+
+  /**
+   * Created at the first scrape, since observing takes time that a process without scrapes need not spend.
+   */
+  private ofProcess(): Registry {
+    if (!ofProcess) {
+      ofProcess = new Registry();
+      collectDefaultMetrics({ register: ofProcess });
+    }
+    return ofProcess;
+  }
+}
+
+/** Makes the application's figures injectable. */
+@Module({ providers: [Metrics], exports: [Metrics] })
+export class MetricsModule {}
+
+/** Bucket bounds for durations, somewhat beyond the maximum time for an answer. Unit: seconds. */
+export const DURATION_BUCKETS: number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
