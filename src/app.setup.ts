@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type DynamicModule, type INestApplication, Logger, type Type } from '@nestjs/common';
+import { type DynamicModule, type INestApplication, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PathNotFoundError, sendProblem } from './common/errors/index.js';
@@ -74,11 +74,10 @@ function useServiceExplorer(app: INestApplication, environment: Environment, api
 
 /** Redirects a browser that requests `/` to the explorer. For every other client, the path does not exist. */
 function leadToExplorer(app: INestApplication): void {
-  const logger = new Logger('Explorer');
   app.getHttpAdapter().get('/', (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('Vary', 'Accept');
     if (request.headers.accept?.includes('text/html')) void reply.redirect('/docs');
-    else sendProblem(new PathNotFoundError(), request, reply, logger);
+    else sendProblem(new PathNotFoundError(), request, reply);
   });
 }
 

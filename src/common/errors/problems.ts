@@ -34,25 +34,20 @@ declare module '../platform/index.js' {
   }
 }
 
+const logger = new Logger('Problem');
+
 /** Turns any thrown error into `application/problem+json` (RFC 9457), and logs the service's own faults. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  private readonly logger = new Logger('Problem');
-
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    sendProblem(thrown, http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>(), this.logger);
+    sendProblem(thrown, http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>());
   }
 }
 
 /** Answers a request with the problem that was thrown; for errors that arise outside Nest's handlers. */
-export function sendProblem(
-  thrown: unknown,
-  request: HttpRequest,
-  reply: HttpResponse,
-  logger: Pick<Logger, 'error'>,
-): void {
-  const { status, headers, body } = problemAnswer(thrown, request, logger);
+export function sendProblem(thrown: unknown, request: HttpRequest, reply: HttpResponse): void {
+  const { status, headers, body } = problemAnswer(thrown, request);
   if (isSent(reply)) {
     const raw = rawOf(reply);
     // A complete answer has already replaced this one, when the request was given up.
@@ -72,11 +67,7 @@ export interface ProblemAnswer {
 }
 
 /** The response that {@link sendProblem} sends, for code that replaces a response that is being sent. */
-export function problemAnswer(
-  thrown: unknown,
-  request: HttpRequest,
-  logger: Pick<Logger, 'error'>,
-): ProblemAnswer {
+export function problemAnswer(thrown: unknown, request: HttpRequest): ProblemAnswer {
   const error = toDomainError(thrown, request.platform ?? { bodyLimit: BODY_LIMIT });
   const { status } = error;
   request.problem = {

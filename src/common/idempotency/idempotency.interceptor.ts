@@ -4,7 +4,6 @@ import {
   type ExecutionContext,
   Global,
   Injectable,
-  Logger,
   Module,
   type NestInterceptor,
   SetMetadata,
@@ -51,8 +50,6 @@ export const Unkept = (...members: string[]) => SetMetadata(UNKEPT, members);
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  private readonly logger = new Logger('Idempotency');
-
   constructor(
     private readonly keys: IdempotencyKeys,
     private readonly reflector: Reflector,
@@ -83,7 +80,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     try {
       return await exchange.settle(body);
     } catch (error) {
-      const problem = problemAnswer(error, request, this.logger);
+      const problem = problemAnswer(error, request);
       return exchange.replace({ ...problem, headers: Object.entries(problem.headers) }, false);
     }
   }

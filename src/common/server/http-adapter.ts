@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { HttpException, Logger } from '@nestjs/common';
+import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errorMessages, MalformedRequestError, sendProblem, ServerRefusalError } from '../errors/index.js';
@@ -67,7 +67,7 @@ export function createHttpAdapter({
       reply.header('X-Request-Id', request.id);
       // No hook sees these.
       leaveRest(request, reply);
-      sendProblem(error, request, reply, new Logger('Problem'));
+      sendProblem(error, request, reply);
     },
     clientErrorHandler: broken.answer,
   });

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { Logger } from '@nestjs/common';
 import fastifyRateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
@@ -131,13 +130,11 @@ function leave(request: FastifyRequest): void {
   load.place.leave();
 }
 
-const logger = new Logger('Problem');
-
 /** Answers in place of a handler that takes too long. Its own answer is then ignored. */
 function giveUp(request: FastifyRequest, reply: FastifyReply): void {
   leave(request);
   if (reply.sent || reply.raw.headersSent) return;
-  sendProblem(new DeadlineExceededError(), request, reply, logger);
+  sendProblem(new DeadlineExceededError(), request, reply);
   reply.send = (payload?: unknown) => {
     const { destroy } = (payload ?? {}) as { destroy?: () => void };
     if (typeof destroy === 'function') destroy.call(payload);

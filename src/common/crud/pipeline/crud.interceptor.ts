@@ -4,7 +4,6 @@ import {
   createParamDecorator,
   type ExecutionContext,
   Injectable,
-  Logger,
   type PipeTransform,
   StreamableFile,
   type Type,
@@ -67,8 +66,6 @@ export interface Call extends RoutePlan {
  */
 @Injectable()
 export class CrudInterceptor extends IdempotencyInterceptor {
-  private readonly problems = new Logger('Problem');
-
   constructor(
     keys: IdempotencyKeys,
     reflector: Reflector,
@@ -121,7 +118,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     const answered = await answer(result, { ...call, expansion, maySee });
     // Express asks the file what to do about an error; that of Nest sends a text.
     if (answered !== result && answered instanceof StreamableFile)
-      answered.setErrorHandler((error) => sendProblem(error, request, reply, this.problems));
+      answered.setErrorHandler((error) => sendProblem(error, request, reply));
     return answered;
   }
 

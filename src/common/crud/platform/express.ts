@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { Logger } from '@nestjs/common';
 import {
   BodyTooLargeError,
   PathNotFoundError,
@@ -42,8 +41,6 @@ interface ExpressApp {
   use(handler: ErrorHandler): void;
 }
 
-const logger = new Logger('Problem');
-
 /** Prepares an Express. */
 export function useExpress(app: ExpressApp, parts: PlatformParts): void {
   const platform: Platform = {
@@ -58,7 +55,7 @@ export function useExpress(app: ExpressApp, parts: PlatformParts): void {
 
 /** Reads the bodies of a resource that no parser of the application has read as JSON, and rejects harmful ones. */
 export const readExpressBody: Handler = (request, response, next) => {
-  const refuse = (error: unknown) => sendProblem(error, request, response, logger);
+  const refuse = (error: unknown) => sendProblem(error, request, response);
   const [message, raw] = [rawOf(request), rawOf(response)];
   const { bodyLimit, closing } = request.platform;
   whenClosed(raw, () => discardRest(message, request.body, closing));
@@ -114,7 +111,7 @@ export function handleExpressErrors(app: ExpressApp, routes: readonly RoutePath[
     if (!isOfParser || !isOfResource()) return next(error);
     const refusal =
       limit === undefined ? new ServerRefusalError(status, error) : new BodyTooLargeError(limit);
-    sendProblem(refusal, request, response, logger);
+    sendProblem(refusal, request, response);
   });
 }
 

@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { errorCodes, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { PathNotFoundError, sendProblem } from '../../errors/index.js';
 import {
@@ -61,11 +60,10 @@ function isStrict({ routeOptions }: FastifyRequest): boolean {
  * @param readsJson whether to read `application/json` in place of the application's parser
  */
 function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
-  const logger = new Logger('Problem');
   fastify.addHook('onRoute', (route) => {
     // Only errors from before the handler.
     if (route.config?.isStrict)
-      route.errorHandler = (error, request, reply) => sendProblem(error, request, reply, logger);
+      route.errorHandler = (error, request, reply) => sendProblem(error, request, reply);
   });
   const types = new WeakMap<FastifyRequest, string>();
   fastify.addHook('preParsing', (request, _reply, body, done) => {

@@ -1,4 +1,4 @@
-import { Logger, StreamableFile, type Type } from '@nestjs/common';
+import { StreamableFile, type Type } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { ContextIdFactory, ExternalContextCreator, type ModuleRef, ModulesContainer } from '@nestjs/core';
 import { REQUEST_CONTEXT_ID } from '@nestjs/core/router/request/request-constants.js';
@@ -56,7 +56,6 @@ export class SubRequests {
   private readonly contexts: ExternalContextCreator;
   private readonly modules: ModulesContainer;
   private readonly runs = new Map<Type<object>, Map<string, Run>>();
-  private readonly logger = new Logger('Problem');
 
   constructor(private readonly moduleRef: ModuleRef) {
     this.contexts = moduleRef.get(ExternalContextCreator, { strict: false });
@@ -82,7 +81,7 @@ export class SubRequests {
       if (!response.sent) response.send(result);
     } catch (error) {
       // Nest also throws what a filter has answered.
-      if (!response.sent) sendProblem(error, request, response, this.logger);
+      if (!response.sent) sendProblem(error, request, response);
     }
     return { status: response.statusCode, body: response.body };
   }
