@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import * as validators from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { enumSchema, type EnumValues, enumValuesOf } from './enums.js';
 import type { FieldDescription, FieldKind } from './field-rule.js';
@@ -25,20 +26,30 @@ const numeric = (schema: (args: Arguments) => JsonSchema): PlainRule =>
 const length = (schema: (args: Arguments) => JsonSchema): PlainRule =>
   keywords((args) => defined({ type: 'string', ...schema(args) }), 'text');
 
-/** Constraints of class-validator that accept strings and have no schema keyword. */
-const STRINGS =
-  'contains notContains isAlpha isAlphanumeric isAscii isBase32 isBase58 isBIC isBooleanString isBtcAddress ' +
-  'isCreditCard isCurrency isDataURI isDecimal isEAN isEthereumAddress IsFirebasePushId isFullWidth isHSL isHalfWidth ' +
-  'isHash isHexColor isHexadecimal isIBAN isIdentityCard isIp isIsbn isIsin isISO31661Alpha2 isISO31661Alpha3 ' +
-  'isISO31661Numeric isISO4217CurrencyCode isISO6391 isISRC isISSN isJSON isJson isJwt isLatLong isLocale isLowercase ' +
-  'isMacAddress isMagnetURI isMilitaryTime isMimeType isMobilePhone isMultibyte isNumberString isOctal ' +
-  'isPassportNumber isPhoneNumber isPort isPostalCode isRgbColor isSemVer isStrongPassword isSurrogatePair isTaxId ' +
-  'isTimeZone isUppercase isVariableWidth';
+/** The keywords of constraints for a list as a whole. */
+const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
+  isArray: () => ({}),
+  arrayContains: () => ({}),
+  arrayNotContains: () => ({}),
+  arrayNotEmpty: () => ({ minItems: 1 }),
+  arrayMinSize: ([min]) => ({ minItems: min as number }),
+  arrayMaxSize: ([max]) => ({ maxItems: max as number }),
+  arrayUnique: () => ({ uniqueItems: true }),
+};
+
+/** Constraints that say nothing about the type of a value. */
+const TYPELESS = 'isDefined isOptional notEquals isEmpty isNotEmpty isNotIn minDate maxDate isInstance'.split(
+  ' ',
+);
+
+/** The names of all other constraints that class-validator exports. Those without a row below accept strings. */
+const TYPED = Object.values(validators).filter(
+  (name): name is string => typeof name === 'string' && !TYPELESS.includes(name) && !(name in LIST_RULES),
+);
 
 /** The constraints of class-validator, by the names that it reports. */
 export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
-  ...Object.fromEntries(STRINGS.split(' ').map((name) => [name, text()])),
-  isString: text(),
+  ...Object.fromEntries(TYPED.map((name) => [name, text()])),
   isEmail: text({ format: 'email' }),
   isUrl: text({ format: 'uri' }),
   isUuid: text({ format: 'uuid' }),
@@ -55,10 +66,7 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   matches: length(([pattern, flags]) => ({ pattern: patternOf(pattern, flags) })),
   isBoolean: { kind: 'flag', schema: () => ({ type: 'boolean' }) },
   isDate: { kind: 'timestamp', schema: () => ({ type: 'string', format: 'date-time' }) },
-  isMongoId: {
-    kind: 'identifier',
-    schema: () => IDENTIFIER_SCHEMA,
-  },
+  isMongoId: { kind: 'identifier', schema: () => IDENTIFIER_SCHEMA },
   isInt: { kind: 'integer', schema: () => ({ type: 'integer' }) },
   isNumber: numeric(([options]) => decimalPlaces(options)),
   min: numeric(([min]) => ({ minimum: min as number })),
@@ -75,17 +83,6 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   isObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
   isNotEmptyObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
   nestedValidation: { kind: 'nested', schema: () => ({ type: 'object' }) },
-};
-
-/** The keywords of constraints for a list as a whole. */
-const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
-  isArray: () => ({}),
-  arrayContains: () => ({}),
-  arrayNotContains: () => ({}),
-  arrayNotEmpty: () => ({ minItems: 1 }),
-  arrayMinSize: ([min]) => ({ minItems: min as number }),
-  arrayMaxSize: ([max]) => ({ maxItems: max as number }),
-  arrayUnique: () => ({ uniqueItems: true }),
 };
 
 /** Whether a constraint is one of class-validator's own, rather than the author's. */
