@@ -8,14 +8,23 @@ import { readArguments } from './support/arguments.js';
  * application. The schematic in libs/schematics does the same for the Nest CLI.
  */
 const APP_MODULE = 'src/app.module.ts';
-const USAGE = `Usage: npm run generate -- comments title:text! body:text due:timestamp
+const USAGE = `Usage: npm run generate -- comments title:text! body:text due:timestamp [--tenant] [--events]
 
 Writes a resource with its test, and adds it to src/app.module.ts. ! marks a required field. The types are text, texts,
-integer, number, decimal, boolean and timestamp.`;
-const [name, ...fields] = readArguments(USAGE, {}, { positionals: [0, Infinity] }).positionals;
+integer, number, decimal, boolean and timestamp.
+
+  --tenant   each tenant has records of its own; without it, everybody reads and writes them
+  --events   and subscribers of the tenant are told of each write, by webhooks and the live stream`;
+const flag = { type: 'boolean' };
+const { values, positionals } = readArguments(
+  USAGE,
+  { tenant: flag, events: flag },
+  { positionals: [0, Infinity] },
+);
+const [name, ...fields] = positionals;
 
 try {
-  const files = await filesOf(name, fields);
+  const files = await filesOf(name, fields, values);
   const registered = register(readFileSync(APP_MODULE, 'utf8'), name);
   const existing = files.find(([path]) => existsSync(path));
   if (existing) throw new Error(`${existing[0]} is there already.`);

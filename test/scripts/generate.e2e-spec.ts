@@ -46,14 +46,25 @@ it(
     const fields = 'name:text!,tags:texts,stars:integer!,ratio:number,price:decimal,open:boolean';
     expect(bin('nest', 'g', 'resource', 'blog-entries', fields)).toMatchObject({ status: 0 });
     expect(existsSync(join(copy, 'src/blog-entries/blog-entries.module.ts'))).toBe(true);
+    expect(generate('tickets', 'title:text!', '--events')).toMatchObject({ status: 0 });
+    expect(readFileSync(join(copy, 'src/tickets/tickets.module.ts'), 'utf8')).toContain('events: true');
+    const open = readFileSync(join(copy, 'src/comments/comments.module.ts'), 'utf8');
+    expect(open).toContain('// Everybody reads and writes these records');
     for (const schematic of ['module', 'service', 'controller'])
       expect(bin('nest', 'g', schematic, 'shelves')).toMatchObject({ status: 0 });
     const appModule = readFileSync(join(copy, 'src/app.module.ts'), 'utf8');
     for (const name of ['CommentsModule', 'BlogEntriesModule', 'ShelvesModule'])
       expect(appModule).toContain(name);
 
-    const specs = ['test/comments.e2e-spec.ts', 'test/blog-entries.e2e-spec.ts'];
-    const written = ['src/comments', 'src/blog-entries', 'src/shelves', 'src/app.module.ts', ...specs];
+    const specs = ['comments', 'blog-entries', 'tickets'].map((name) => `test/${name}.e2e-spec.ts`);
+    const written = [
+      'src/comments',
+      'src/blog-entries',
+      'src/tickets',
+      'src/shelves',
+      'src/app.module.ts',
+      ...specs,
+    ];
     expect(bin('prettier', '--check', ...written)).toMatchObject({ status: 0 });
     expect(bin('eslint', '--max-warnings', '0', ...written)).toEqual({ status: 0, output: '' });
     expect(bin('tsc', '--noEmit', '--skipLibCheck', '-p', 'tsconfig.build.json')).toEqual({
@@ -64,7 +75,7 @@ it(
     const tests = run(process.execPath, jest);
     expect([tests.status, tests.output]).toEqual([
       0,
-      expect.stringContaining('Test Suites: 2 passed, 2 total'),
+      expect.stringContaining('Test Suites: 3 passed, 3 total'),
     ]);
   },
   GENERATE_MS,

@@ -7,10 +7,10 @@ const APP_MODULE = '/src/app.module.ts';
 /**
  * The factory of the schematic `resource`, called by the Nest CLI, which names its second argument the path.
  */
-export function resource({ name, path: fields = '' }) {
+export function resource({ name, path: fields = '', ...options }) {
   return async (tree) => {
     const registered = register(tree.readText(APP_MODULE), name);
-    for (const [file, content] of await filesOf(name, fields.split(/[\s,]+/)))
+    for (const [file, content] of await filesOf(name, fields.split(/[\s,]+/), options))
       tree.create(`/${file}`, content);
     tree.overwrite(APP_MODULE, registered);
   };

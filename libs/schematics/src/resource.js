@@ -7,18 +7,20 @@ import { namesOf } from './names.js';
  *
  * @param plural name of the resource, such as `comments`
  * @param fieldTexts fields, such as `title:text!`
+ * @param options `tenant`: whether each tenant has records of its own; `events`: whether subscribers of the tenant are
+ * told of each write, which takes tenants
  * @returns pairs of path and content
  * @throws Error with a sentence if the name or a field is invalid
  */
-export async function filesOf(plural, fieldTexts) {
+export async function filesOf(plural, fieldTexts, { events = false, tenant = events } = {}) {
   const names = namesOf(plural);
   const fields = readFields(fieldTexts);
   const { singular } = names;
   const files = {
     [`src/${plural}/dto/${singular}-input.ts`]: inputFile(names, fields),
-    [`src/${plural}/${singular}.schema.ts`]: entityFile(names),
-    [`src/${plural}/${plural}.module.ts`]: moduleFile(names),
-    [`test/${plural}.e2e-spec.ts`]: testFile(names, fields),
+    [`src/${plural}/${singular}.schema.ts`]: entityFile(names, tenant),
+    [`src/${plural}/${plural}.module.ts`]: moduleFile(names, { events, tenant }),
+    [`test/${plural}.e2e-spec.ts`]: testFile(names, fields, tenant),
   };
   return Promise.all(
     Object.entries(files).map(async ([path, content]) => [
@@ -61,28 +63,37 @@ ${fields.map(({ code }) => code).join('\n\n')}
 `;
 }
 
-function entityFile({ Singular, singular }) {
+function entityFile({ Singular, singular }, tenant) {
+  const owner = `{
+  @IsIdentifier()
+  tenant!: string;
+}`;
   return `import { Schema } from '@nestjs/mongoose';
-import { ${Singular}Input } from './dto/${singular}-input.js';
+${tenant ? "import { IsIdentifier } from '../common/fields/index.js';\n" : ''}import { ${Singular}Input } from './dto/${singular}-input.js';
 
 /** A record as it is stored. */
 @Schema({ timestamps: true })
-export class ${Singular} extends ${Singular}Input {}
+export class ${Singular} extends ${Singular}Input ${tenant ? owner : '{}'}
 `;
 }
 
-function moduleFile({ Plural, Singular, plural, singular, title }) {
+function moduleFile({ Plural, Singular, plural, singular, title }, { events, tenant }) {
+  const scoped = tenant
+    ? `isolationFields: { all: { tenant: currentTenant } },${events ? ' events: true,' : ''}`
+    : '// Everybody reads and writes these records: isolationFields says whose they are.';
   return `import { Module } from '@nestjs/common';
 import { CrudModule } from '../common/crud/index.js';
-import { ${Singular}Input } from './dto/${singular}-input.js';
+${tenant ? "import { currentTenant } from '../common/tenancy/index.js';\n" : ''}import { ${Singular}Input } from './dto/${singular}-input.js';
 import { ${Singular} } from './${singular}.schema.js';
 
-@Module({ imports: [CrudModule.forFeature({ entity: ${Singular}, input: ${Singular}Input, name: '${plural}', tag: '${title}' })] })
+@Module({ imports: [CrudModule.forFeature({ entity: ${Singular}, input: ${Singular}Input, name: '${plural}', tag: '${title}',
+${scoped}
+})] })
 export class ${Plural}Module {}
 `;
 }
 
-function testFile({ plural, Plural }, fields) {
+function testFile({ plural, Plural }, fields, tenant) {
   const valid = Object.fromEntries(fields.map(({ name, example }) => [name, example]));
   const invalid = { 'an unknown field': { ...valid, unknownField: true } };
   for (const { name } of fields.filter(({ required }) => required)) {
@@ -91,7 +102,7 @@ function testFile({ plural, Plural }, fields) {
   return `import { describeCrudContract } from '../src/common/crud/testing/index.js';
 import { ${Plural}Module } from '../src/${plural}/${plural}.module.js';
 import { createResourceApp } from './support/resource-app.js';
-import type { TestApp } from './support/test-app.js';
+${tenant ? "import { acme, globex } from './support/tenants.js';\n" : ''}import type { TestApp } from './support/test-app.js';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -102,7 +113,7 @@ afterAll(() => app.close());
 describeCrudContract('${plural}', {
   app: () => app.app,
   path: '/${plural}',
-  valid: ${literalOf(valid)},
+${tenant ? '  token: () => acme,\n  otherToken: () => globex,\n' : ''}  valid: ${literalOf(valid)},
   invalid: ${literalOf(invalid)},
 });
 `;
