@@ -66,8 +66,11 @@ export interface CrudDefinition {
   readonly inputFields: readonly string[];
   /** The fields that only some callers read or write. */
   readonly fieldRules: FieldRules;
-  /** The definition as a caller knows it, whose queries name only fields that the caller may read. */
-  readonly viewOf: (caller: TenantContext) => CrudDefinition;
+  /**
+   * The definition as a caller knows it, whose queries name only fields that the caller may read; undefined if that are
+   * all.
+   */
+  readonly viewOf?: (caller: TenantContext) => CrudDefinition;
   /** Names of the fields that clients see, including `_id`. */
   readonly shownFields: readonly string[];
   /** Shows a record to a caller. */

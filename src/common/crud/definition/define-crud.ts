@@ -79,7 +79,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const { output } = options;
   addIndexes(schema, { visible, isolation, archive, output, globallyUnique, orders: query.indexed }, fail);
   const fieldRules = fieldRulesOf(options);
-  const resource: Omit<CrudDefinition, 'viewOf'> = {
+  const definition: CrudDefinition = {
     options,
     entity,
     name,
@@ -112,9 +112,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     present: presentBy(presenter, options.output, fieldRules),
     presenter,
   };
-  const definition = Object.assign(resource, { viewOf: viewsOf(resource as CrudDefinition) });
   checkFieldRules(definition, fail);
-  return definition;
+  return fieldRules.size === 0 ? definition : Object.assign(definition, { viewOf: viewsOf(definition) });
 }
 
 function auditOf({ audit }: AnyCrudOptions): CrudDefinition['audit'] {

@@ -72,9 +72,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const records = shownOf(result, context);
     const isStreamed = isLarge(context, records);
     const rest = { ...(count !== undefined && { count }), ...cursors };
-    const framing = type === LIST_TYPES[0] ? pageOf(rest) : framingOf(type, context);
     const results = await showAll(records, context);
     if (type === LIST_TYPES[0] && !isStreamed) return { results, ...rest };
+    const framing = type === LIST_TYPES[0] ? pageOf(rest) : framingOf(type, context);
     const { pagePlace } = context.scope.context;
     const place = (isStreamed && pagePlace) || request.platform.transfers.pagePlace(request);
     return file(each(results), type, framing, place);
@@ -183,7 +183,7 @@ function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, 
 }
 
 function framingOf(type: ListType, { definition, scope }: AnswerContext): Framing {
-  if (type === CSV_TYPE) return csvOf(definition.viewOf(scope.caller), scope.context.query);
+  if (type === CSV_TYPE) return csvOf(definition.viewOf?.(scope.caller) ?? definition, scope.context.query);
   return type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
 }
 
