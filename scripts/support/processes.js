@@ -34,20 +34,21 @@ export function startProcess(program, args, options) {
  * its address.
  *
  * @param port a free one by default
+ * @param program the arguments of Node.js, for another application
  * @param waiting the options of {@link untilReady}
  */
 export function startService(env, options) {
-  return start('dist/bundle/main.js', 'PORT', env, options);
+  return start(['dist/bundle/main.js'], 'PORT', env, options);
 }
 
 /** Starts a worker process; otherwise the same as {@link startService}. */
 export function startWorker(env, options) {
-  return start('dist/bundle/worker.js', 'WORKER_PORT', env, options);
+  return start(['dist/bundle/worker.js'], 'WORKER_PORT', env, options);
 }
 
-async function start(file, portVariable, env, { port, ...waiting } = {}) {
+async function start(built, portVariable, env, { port, program = built, ...waiting } = {}) {
   port ??= await freePort();
-  const child = startProcess(process.execPath, [file], {
+  const child = startProcess(process.execPath, program, {
     env: { ...env, HOST: '127.0.0.1', [portVariable]: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

@@ -46,8 +46,9 @@ export class Installation {
     return service;
   }
 
-  async startWorker() {
-    const worker = await startWorker(this.env());
+  /** @param options of {@link startWorker} */
+  async startWorker(options) {
+    const worker = await startWorker(this.env(), options);
     this.processes.push(worker);
     return worker;
   }
@@ -85,8 +86,8 @@ export class Installation {
     return answer.json();
   }
 
-  subscribe(tenant, url) {
-    return this.post('/subscriptions', tenant, { url, events: ['posts.created'] });
+  subscribe(tenant, url, events = ['posts.created']) {
+    return this.post('/subscriptions', tenant, { url, events });
   }
 
   token(tenant) {
