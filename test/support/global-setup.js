@@ -8,5 +8,6 @@ export default async function start() {
   if (process.env.MONGODB_URI) return;
   const server = await startEmbeddedMongodb({ memory: true, port: 0 });
   process.env.MONGODB_URI = server.uri;
+  process.env.TESTS_ARE_EMBEDDED = 'yes';
   globalThis.embeddedMongodb = server;
 }

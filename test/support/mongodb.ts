@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { startEmbeddedMongodb } from 'embedded-mongodb';
 
 /** The connection string of a database that no other suite uses. */
 export function freshDatabaseUri(): string {
@@ -10,4 +11,21 @@ export function freshDatabaseUri(): string {
   // So that a test can see the commands that the service sends.
   uri.searchParams.set('monitorCommands', 'true');
   return uri.href;
+}
+
+/**
+ * Starts a database for tests whose transactions are long: in the embedded one, which tests share, they keep all others
+ * waiting. A MongoDB is shared.
+ *
+ * @returns ends it
+ */
+export async function separateMongodb(): Promise<() => Promise<void>> {
+  const shared = process.env.MONGODB_URI;
+  if (!process.env.TESTS_ARE_EMBEDDED) return () => Promise.resolve();
+  const server = await startEmbeddedMongodb({ memory: true, port: 0 });
+  process.env.MONGODB_URI = server.uri;
+  return async () => {
+    process.env.MONGODB_URI = shared;
+    await server.stop();
+  };
 }

@@ -108,7 +108,7 @@ describe('a list with references as CSV', () => {
 
   it('has their identifiers, and no records in their place', async () => {
     const shelf = (await app.post('/shelves', { text: 'a' })).body._id as string;
-    await app.post('/boxes', { shelf });
+    expect(await app.post('/boxes', { shelf })).toMatchObject({ status: 201 });
     const headers = { Accept: 'text/csv' };
     expect((await app.get('/boxes?fields=shelf', { headers })).text).toContain(`,${shelf}\r\n`);
     const { status, body } = await app.get('/boxes?expand=shelf', { headers });

@@ -19,6 +19,7 @@ import { WriteConflictError } from '../../../src/common/errors/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
+import { separateMongodb } from '../../support/mongodb.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import type { TestApp } from '../../support/test-app.js';
 
@@ -88,14 +89,19 @@ let app: TestApp;
 let crud: Crud;
 let service: MemosService;
 const scope = scopeOf({});
+let stopDatabase: () => Promise<void>;
 beforeAll(async () => {
+  stopDatabase = await separateMongodb();
   app = await createResourceApp(
     CrudModule.forFeature(memos, { controller: MemosController, service: MemosService }),
   );
   crud = app.app.get(Crud, { strict: false });
   service = app.app.get(getCrudServiceToken(Memo), { strict: false });
 });
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  await stopDatabase();
+});
 beforeEach(async () => {
   await app.empty();
   commit = undefined;

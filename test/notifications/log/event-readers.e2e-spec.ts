@@ -69,7 +69,7 @@ const UNREADABLE: Readonly<Record<string, Partial<CrudOptions<Draft, DraftInput>
   'the action get is disabled': { disable: ['get'] },
   '"owner" isolates reads': { isolationFields: { all: OWNER } },
   'the option visible hides records': { visible: { owner: 'ada' } },
-  'the option output is a function of the caller': { output: (record) => record },
+  'the option fields or output shows it differently to callers': { output: (record) => record },
   'the routes of get have guards or decorators': { routes: { get: { guards: [Nobody] } } },
 };
 
