@@ -15,11 +15,13 @@ interface Operation {
 /** Under a load that makes a browser slow. */
 const TIMEOUT_MS = 120_000;
 
-/** Creates come first and deletes last; a restore follows its delete. The stream, which has no end, is the last. */
+/** Creates come first and deletes last; a restore follows its delete, and a retry the list of deliveries. The stream, which has no end, is the last. */
 const ORDER = [
   ({ method, path }: Operation) => method === 'post' && !path.includes('{'),
   ({ path }: Operation) => path.endsWith('/test'),
-  ({ method, path }: Operation) => method !== 'delete' && path !== '/events' && !path.endsWith('/restore'),
+  ({ method, path }: Operation) =>
+    method !== 'delete' && path !== '/events' && !/\/(?:restore|retry)$/.test(path),
+  ({ path }: Operation) => path.endsWith('/retry'),
   ({ path }: Operation) => path.startsWith('/posts') && !path.endsWith('/restore'),
   ({ path }: Operation) => path !== '/events',
   () => true,
@@ -72,7 +74,9 @@ describeInChromium('in a browser', () => {
           await block.locator(`tr[data-param-name="${name}"] input`).fill(ids.get(list) ?? 'none');
         }
         const [response] = await Promise.all([
-          page.waitForResponse((one) => one.request().method() === method.toUpperCase()),
+          page
+            .waitForResponse((one) => one.request().method() === method.toUpperCase())
+            .catch((cause: unknown) => Promise.reject(new Error(`${method} ${path}`, { cause }))),
           block.locator('.execute').click(),
         ]);
         statuses[`${method} ${path}`] = response.status();
