@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 import ipaddr from 'ipaddr.js';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
@@ -205,8 +204,9 @@ export class FairShare {
   private take(piece: Piece): void {
     const [all, group, client] = piece.parties;
     if (client.waiting.size === 0 && this.mayRun(piece)) return run(piece, false);
-    // Whoever leaves a place must not pass on what its own request has in AsyncLocalStorage, such as a unit of work.
-    piece.start = AsyncResource.bind(piece.start);
+    // A promise keeps what the request has in AsyncLocalStorage: whoever leaves a place may be in a unit of work.
+    const { start } = piece;
+    void new Promise<void>((resolve) => (piece.start = resolve)).then(start);
     for (const party of piece.parties) party.waiting.add(piece);
     all.turns.add(group);
     group.turns.add(client);

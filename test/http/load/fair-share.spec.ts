@@ -20,6 +20,8 @@ describe('a share of something', () => {
       setImmediate(() => place.leave());
     });
   };
+  /** Those whose turn has come have begun. */
+  const begun = () => new Promise(setImmediate);
   const take = (client: string, size: number) => {
     const place = share.placeFor(ofTenant(client), size);
     place.take(() => events.push(client));
@@ -33,35 +35,38 @@ describe('a share of something', () => {
     pass('c', 3);
     expect(events.splice(0)).toEqual(['a', 'b']);
     held.forEach((place) => place.leave());
-    while (share.running + share.waiting > 0) await new Promise(setImmediate);
+    while (share.running + share.waiting > 0) await begun();
     expect(events).toHaveLength(7);
     expect(events.indexOf('c')).toBeLessThan(3);
   });
 
-  it('is passed on without what the one who leaves has in AsyncLocalStorage', () => {
+  it('is passed on without what the one who leaves has in AsyncLocalStorage', async () => {
     const storage = new AsyncLocalStorage<string>();
     const seen: (string | undefined)[] = [];
     const held = take('a', 8);
     storage.run('own', () => share.placeFor(ofTenant('b')).take(() => seen.push(storage.getStore())));
     share.placeFor(ofTenant('c')).take(() => seen.push(storage.getStore()));
     storage.run("another one's", () => held.leave());
+    await begun();
     expect(seen).toEqual(['own', undefined]);
   });
 
-  it('is no more than the maximum, but for a single larger piece', () => {
+  it('is no more than the maximum, but for a single larger piece', async () => {
     const large = take('a', 20);
     take('b', 1);
     expect(events).toEqual(['a']);
     large.leave();
+    await begun();
     expect(events).toEqual(['a', 'b']);
     expect(share.running).toBe(1);
   });
 
-  it('goes to others as soon as a piece turns out to be smaller', () => {
+  it('goes to others as soon as a piece turns out to be smaller', async () => {
     const first = take('a', 8);
     take('b', 4);
     expect(events).toEqual(['a']);
     first.resize(2);
+    await begun();
     expect(events).toEqual(['a', 'b']);
     expect(share.running).toBe(6);
     first.leave();
