@@ -55,6 +55,9 @@ it(
     const appModule = readFileSync(join(copy, 'src/app.module.ts'), 'utf8');
     for (const name of ['CommentsModule', 'BlogEntriesModule', 'ShelvesModule'])
       expect(appModule).toContain(name);
+    const features = appModule.slice(appModule.indexOf('function featuresOf'));
+    for (const name of ['CommentsModule', 'BlogEntriesModule', 'TicketsModule'])
+      expect(features).toContain(`{ module: ${name} },`);
 
     const specs = ['comments', 'blog-entries', 'tickets'].map((name) => `test/${name}.e2e-spec.ts`);
     const written = [

@@ -41,13 +41,13 @@ export function register(appModule, plural) {
   if (appModule.includes(line)) throw new Error(`src/app.module.ts has ${Plural}Module already.`);
   const lines = appModule.split('\n');
   const lastImport = lines.findLastIndex((text) => /^import .* from '\.\/[^']*\.module\.js';$/.test(text));
-  const lastModule = lines.findLastIndex((text) => /^\s+\w+Module,$/.test(text));
+  // That of the features, which a worker has as well.
+  const lastModule = lines.findLastIndex((text) => /^\s+\{ module: \w+Module \},$/.test(text));
   if (lastImport === -1 || lastModule === -1)
     throw new Error(
       `src/app.module.ts has no list of modules that is known. Add ${Plural}Module to its imports.`,
     );
-  const [indent] = /^\s+/.exec(lines[lastModule]);
-  lines.splice(lastModule + 1, 0, `${indent}${Plural}Module,`);
+  lines.splice(lastModule + 1, 0, lines[lastModule].replace(/\w+Module/, `${Plural}Module`));
   lines.splice(lastImport + 1, 0, line);
   return lines.join('\n');
 }
