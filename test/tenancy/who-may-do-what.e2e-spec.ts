@@ -212,6 +212,15 @@ it.each<[string, Partial<Outline>, string]>([
     },
     '"anyOf" isolates reads',
   ],
+  [
+    'references within a scope that nobody knows',
+    {
+      kept: { tenant: Prop({ type: Types.ObjectId }), above: Prop({ type: Types.ObjectId }) },
+      isolationFields: { all: unlessCaller(hasRole('support'), { tenant: currentTenant }) },
+      references: { above: { to: class Above {}, check: 'sameScope' } },
+    },
+    'references.above.check is "sameScope", but unlessCaller lets callers update records of any "tenant"',
+  ],
 ])('stops the start for %s', async (_what, more, reason) => {
   await expect((async () => createResourceApp(feature({ name: 'things', ...more })))()).rejects.toThrow(
     reason,

@@ -43,6 +43,12 @@ describe('a filter by a field of a referred record', () => {
     const where = { or: [{ not: { 'team.name': { exists: true } } }, { 'team.name': 'Blue' }] };
     const { body } = await app.post('/tasks/query', { where, sort: ['createdAt'] }, { token: acme });
     expect(body).toMatchObject([{ name: 'b' }, { name: 'c' }]);
+    const expanded = await app.post(
+      '/tasks/query',
+      { where: { 'team.name': 'Blue' }, expand: ['team'], fields: ['name'] },
+      { token: acme },
+    );
+    expect(expanded.body).toMatchObject([{ name: 'b', team: { name: 'Blue' } }]);
     expect((await app.get('/tasks/count?team.name=Red', { token: acme })).body).toEqual({ count: 1 });
   });
 

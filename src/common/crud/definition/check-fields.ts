@@ -9,7 +9,7 @@ import {
 } from '../../fields/index.js';
 import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
-import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
+import type { AnyCrudOptions, CrudAction, CrudReference } from '../options/crud-options.js';
 import { entryTypeOf, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
@@ -197,6 +197,14 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
         ? 'parent.field'
         : `isolationFields.${open in (given[action] ?? {}) ? action : 'all'}`;
     fail(`${at} names "${open}", which clients may send. Remove it from the input class.`);
+  }
+  const references = Object.entries((options.references ?? {}) as Readonly<Record<string, CrudReference>>);
+  const shared = references.find(([, { check }]) => check === 'sameScope');
+  const exempt = Object.keys(isolation.update).find((field) => isolation.update[field]?.exempts);
+  if (shared && exempt !== undefined) {
+    fail(
+      `references.${shared[0]}.check is "sameScope", but unlessCaller lets callers update records of any "${exempt}". Write check: 'exists', or isolate updates for everybody.`,
+    );
   }
 }
 

@@ -13,7 +13,7 @@ import type { Stored } from '../options/records.js';
 import type { PageQuery } from '../query/list-query.js';
 import { Page, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
-import type { AnswerKind } from '../routes/routes.js';
+import { type AnswerKind, TAKES_QUERY } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
@@ -63,7 +63,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const type = listType(context);
     const { reply, request, route } = context;
     // RFC 10008, section 3
-    if (route?.reads) reply.header('Accept-Query', '"application/json"');
+    if (route?.reads && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
     if (!(result instanceof Page)) return stream(result, context, type);
     // A URL cannot say what a body does.
     const links = route?.body === 'query' ? '' : result.links(pathOf(request), queryOf(request));

@@ -115,6 +115,9 @@ const QUERY = METHODS.includes('QUERY')
   ? (RequestMethod as Partial<Record<'QUERY', RequestMethod>>).QUERY
   : undefined;
 
+/** Whether lists take the method QUERY. */
+export const TAKES_QUERY = QUERY !== undefined;
+
 /** The routes that list the records which the body of the request describes, by the names of their handlers. */
 const BODY_QUERIES = {
   ...(QUERY !== undefined && { listByQuery: { method: QUERY, path: '' } }),

@@ -67,7 +67,6 @@ async function matching(
   registry: Resources,
 ): Promise<readonly Types.ObjectId[]> {
   const { access, definition, guards, parents, store } = registry.of(reference.to);
-  if (definition.disabled.has('get')) return [];
   try {
     const filter = { ...access.reading(scope), $and: predicatesOf({ conditions: [condition] }) };
     const fields = definition.parent ? [definition.parent.field as string] : [];
