@@ -3,7 +3,7 @@ import type { ApiDescription } from '../src/app.setup.js';
 /** Texts of the explorer about the examples. */
 export const EXAMPLES_API: ApiDescription = {
   title: 'Examples',
-  description: 'Eleven examples made by CrudModule. `npm run examples` prints tokens to try them with.',
+  description: 'Thirteen examples made by CrudModule. `npm run examples` prints tokens to try them with.',
   tags: {
     Products: 'Variants as a list of objects, prices as decimals, a reference',
     Categories: 'A tree, with a route that moves a branch',
@@ -15,6 +15,8 @@ export const EXAMPLES_API: ApiDescription = {
     Ledger: 'A transfer changes two accounts, or none',
     Bookings: 'No two of a room overlap',
     'Price rules': 'A new order, all at once',
+    Profile: 'One record of each person, without an identifier',
+    Expenses: 'Sums by month, and a purge of archived records',
     Invoices: 'Made by the service itself when an order is paid',
   },
 };

@@ -7,11 +7,13 @@ import { BookingsModule } from './bookings/bookings.module.js';
 import { CategoriesModule } from './categories/index.js';
 import { CommentsModule } from './comments/comments.module.js';
 import { EventsModule } from './events/events.module.js';
+import { ExpensesModule } from './expenses/expenses.module.js';
 import { InvoicesModule } from './invoices/invoices.module.js';
 import { LedgerModule } from './ledger/ledger.module.js';
 import { OrdersModule } from './orders/index.js';
 import { PriceRulesModule } from './price-rules/price-rules.module.js';
 import { ProductsModule } from './products/index.js';
+import { ProfileModule } from './profile/profile.module.js';
 import { TodosModule } from './todos/todos.module.js';
 import { UsersModule } from './users/users.module.js';
 
@@ -34,6 +36,8 @@ export class ExamplesModule {
         LedgerModule,
         BookingsModule,
         PriceRulesModule,
+        ProfileModule,
+        ExpensesModule,
         NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
       ],
     };

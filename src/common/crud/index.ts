@@ -4,6 +4,7 @@ export type { DatabaseOptions } from '../database/index.js';
 export type { CrudRootAsyncOptions, CrudRootOptions } from './crud-root.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './pipeline/crud-action.decorator.js';
+export { listOf, pageOf, patchOf } from './routes/shapes.js';
 export { createBodyPipe, CurrentQuery, IdPipe, updateBodyPipe } from './pipeline/crud.interceptor.js';
 export { CrudController } from './pipeline/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
@@ -51,8 +52,11 @@ export {
   type CountMode,
   type ListQuery,
   type PageQuery,
+  type Operator,
   type ReadQuery,
+  type Where,
 } from './query/list-query.js';
+export { conditionOf } from './query/condition-of.js';
 export { type Outbox, Outboxes } from './store/outbox.js';
 export { forgetsWords } from './search/word-index.js';
 export { fieldsPipe, type PagePosition, PageQueryPipe, type Paging, project } from './query/read-query.js';
@@ -61,8 +65,16 @@ export {
   type ChangeOptions,
   type ConditionalOptions,
   CrudService,
+  type ReadOptions,
   type WriteOptions,
 } from './service/crud.service.js';
 export { Crud } from './service/crud.js';
-export type { CrudStore, StoreChange, StoreFilter, StoreRead, Updated } from './store/crud.store.js';
+export type {
+  AggregationStage,
+  CrudStore,
+  StoreChange,
+  StoreFilter,
+  StoreRead,
+  Updated,
+} from './store/crud.store.js';
 export type { Hold, ReferenceHolds } from './store/reference-holds.js';

@@ -24,3 +24,4 @@ export type { JsonSchema } from './json-schema.js';
 export { apiNamesOf, apiOptionsOf, isClass } from './metadata.js';
 export { isPlainObject, mergePatch } from './plain-object.js';
 export { schemaOf } from './store-of.js';
+export { splitList, TextReader } from './text-reader.js';

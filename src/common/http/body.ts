@@ -21,14 +21,17 @@ import { nextTimeSlice, parseJson } from './json-body.js';
  */
 export type CarriedBody = 'operations' | 'lines';
 
-const CARRIED_BODY = 'http:carried-body';
+/** The form of a body that is not one JSON value: it carries others, or is of a media type that is not read here. */
+export type BodyForm = CarriedBody | { readonly consumes: string };
 
-/** Declares that the body of a route carries the bodies of other requests. */
-export const CarriesBodies = (form: CarriedBody): MethodDecorator => SetMetadata(CARRIED_BODY, form);
+const BODY_FORM = 'http:body-form';
 
-/** How the body of a handler's requests carries others; undefined if it carries none. */
-export function carriedBodyOf(handler: object): CarriedBody | undefined {
-  return Reflect.getMetadata(CARRIED_BODY, handler) as CarriedBody | undefined;
+/** Declares the form of a route's body. */
+export const HasBody = (form: BodyForm): MethodDecorator => SetMetadata(BODY_FORM, form);
+
+/** The form of the body of a handler's requests; undefined if it is one JSON value. */
+export function bodyFormOf(handler: object): BodyForm | undefined {
+  return Reflect.getMetadata(BODY_FORM, handler) as BodyForm | undefined;
 }
 
 /** Has the bodies of a route read strictly, as those of resources are. */
@@ -47,27 +50,37 @@ const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
 /** The content types that a body may have. JSON Merge Patch (RFC 7396) is for updates. */
-function bodyTypesOf({ method }: HttpRequest, carried: CarriedBody | undefined): readonly string[] {
-  if (carried === 'lines') return [NDJSON_TYPE];
+function bodyTypesOf({ method }: HttpRequest, form: BodyForm | undefined): readonly string[] {
+  if (typeof form === 'object') return [form.consumes];
+  if (form === 'lines') return [NDJSON_TYPE];
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
 }
 
 /** Why a body cannot be read: its media type, or its coding. Without a body, a type describes nothing; some clients send it always. */
-export function bodyFault(request: HttpRequest, carried: CarriedBody | undefined): Error | undefined {
+export function bodyFault(request: HttpRequest, form: BodyForm | undefined): Error | undefined {
   if (!hasBody(request)) return undefined;
   const contentType = request.headers['content-type'];
-  const allowed = bodyTypesOf(request, carried);
+  const allowed = bodyTypesOf(request, form);
   const match = MEDIA_TYPE.exec(contentType ?? '');
   const type = match?.[1]?.toLowerCase();
   const charset = /charset="?([^";]+)/i
     .exec(match?.[2] ?? '')?.[1]
     ?.trim()
     .toLowerCase();
-  const fits = type !== undefined && allowed.includes(type) && (charset === undefined || charset === 'utf-8');
+  const isAllowed = type !== undefined && allowed.some((range) => isOfRange(type, range));
+  if (typeof form === 'object') return isAllowed ? undefined : new UnsupportedMediaTypeError(allowed);
+  const fits = isAllowed && (charset === undefined || charset === 'utf-8');
   if (!fits) return new UnsupportedMediaTypeError(allowed);
   const coding = request.headers['content-encoding'];
   const isPlain = coding === undefined || coding.toLowerCase() === 'identity';
   return isPlain ? undefined : new UnsupportedContentCodingError();
+}
+
+/** Whether a media type is one of a range such as `image/*` (RFC 9110, section 12.5.1). */
+function isOfRange(type: string, range: string): boolean {
+  const [kind, subtype] = range.toLowerCase().split('/');
+  const [ownKind, ownSubtype] = type.split('/');
+  return (kind === '*' || kind === ownKind) && (subtype === '*' || subtype === ownSubtype);
 }
 
 /** Number of chunks that a body may have whatever their size. */

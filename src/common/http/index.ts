@@ -1,9 +1,9 @@
 export {
   bodyFault,
+  bodyFormOf,
   type CarriedBody,
-  carriedBodyOf,
-  CarriesBodies,
   discardRest,
+  HasBody,
   hasBody,
   linesOf,
   MERGE_PATCH_TYPE,

@@ -11,6 +11,7 @@ import {
   type Page,
   type PageQuery,
   type Presented,
+  type ReadOptions,
   type Stored,
 } from '../../../src/common/crud/index.js';
 import { IsFlag, IsNested, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
@@ -118,7 +119,7 @@ describe('types are inferred from the classes', () => {
   it('of the verbs', () => {
     expectTypeOf(CrudService.for(users)).instance.toEqualTypeOf<Service>();
     expectTypeOf<Service['list']>().returns.toExtend<AsyncIterable<Stored<User>>>();
-    expectTypeOf<Service['page']>().parameters.toEqualTypeOf<[TenantScope, PageQuery]>();
+    expectTypeOf<Service['page']>().parameters.toExtend<[TenantScope, PageQuery, ReadOptions?]>();
     expectTypeOf<Service['page']>().returns.toEqualTypeOf<Promise<Page<Stored<User>>>>();
     expectTypeOf<Service['count']>().returns.toEqualTypeOf<Promise<number>>();
     expectTypeOf<Service['get']>().returns.toEqualTypeOf<Promise<Stored<User>>>();

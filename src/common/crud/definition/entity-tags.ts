@@ -56,20 +56,22 @@ export function revisionsOf(tags: EntityTags): number[] | undefined {
 
 declare module '../../platform/index.js' {
   interface RequestContext {
-    /** The `If-Match` of the request, for the record that it is about. */
-    precondition?: { readonly id: string; readonly tags: EntityTags };
+    /** The `If-Match` of the request, for the record that it is about: that of its path, or any of its resource. */
+    precondition?: { readonly entity: object; readonly id?: string; readonly tags: EntityTags };
   }
 }
 
-/** The tags that a write requires the record to have; undefined if any will do. */
+/** The tags that a write requires a record of an entity to have; undefined if any will do. */
 export function requiredTags(
   scope: TenantScope,
+  entity: object,
   id: string | Types.ObjectId,
   ifMatch?: string | readonly string[],
 ): EntityTags | undefined {
   if (ifMatch !== undefined) return ifMatch === '*' ? '*' : [ifMatch].flat();
   const { precondition } = scope.context;
-  return precondition?.id === String(id).toLowerCase() ? precondition.tags : undefined;
+  if (precondition?.entity !== entity) return undefined;
+  return [undefined, String(id).toLowerCase()].includes(precondition.id) ? precondition.tags : undefined;
 }
 
 /** Adds the revisions that the tags name to a filter, so that the check and the write are one operation. */

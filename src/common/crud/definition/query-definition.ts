@@ -90,7 +90,7 @@ const NUMBER = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
  *
  * @param values that the field's own declaration allows, if it lists them
  */
-function filterFieldOf(
+export function filterFieldOf(
   schema: Schema,
   path: string,
   values: readonly (string | number)[] | undefined,

@@ -5,19 +5,23 @@ import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { defineCrud } from '../definition/define-crud.js';
-import { isClass } from '../../fields/index.js';
+import { fieldsOf, isClass, jsonSchemaOf } from '../../fields/index.js';
 import { filtersOf } from '../query/read-query.js';
 import type { ResourceMetadata } from '../pipeline/plan.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import type { AnyCrudOptions, CrudHandler } from '../options/crud-options.js';
 import {
+  answersRecord,
   generatedRoutesOf,
   ignoresBody,
+  inputOf,
   isBatch,
   isolationOfHandler,
   itemRouteOf,
   type Route,
+  takesIfMatch,
 } from '../routes/routes.js';
+import { Shape } from '../routes/shapes.js';
 import { type CrudClasses, createClasses } from './create-classes.js';
 import { createBody, documented, type Operation, updateBody } from './decorators.js';
 import {
@@ -27,12 +31,20 @@ import {
   IF_MATCH,
   IF_NONE_MATCH,
   inQuery,
+  ofField,
   PREFER,
   readParameters,
 } from './parameters.js';
 import { queryBody } from './query-body.js';
-import { bulkOperation, importOperation, NOT_MODIFIED, REPLAYED_HEADER, successOf } from './responses.js';
-import { documentedClass, refTo } from './schema-class.js';
+import {
+  bulkOperation,
+  ETAG,
+  importOperation,
+  NOT_MODIFIED,
+  REPLAYED_HEADER,
+  successOf,
+} from './responses.js';
+import { documentedClass, refTo, schemaClass } from './schema-class.js';
 
 /** The methods that OpenAPI 3.0 and 3.1 have. */
 const DOCUMENTED: readonly string[] = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH', 'TRACE'];
@@ -57,7 +69,7 @@ export function documentRoute(
         ...headerParameters(route, definition),
       ],
       security: [...securityOfArchive(route, definition), ...securityOf(definition, isolation)],
-      ...(route.handler === 'get' && { responses: NOT_MODIFIED }),
+      ...(takesIfNoneMatch(route, definition) && { responses: NOT_MODIFIED }),
     }),
     documented(bodyOf(route, definition, classes)),
     documented(answerOf(route, resource, classes)),
@@ -106,9 +118,11 @@ function securityOfArchive(route: Route, definition: CrudDefinition): SecurityRe
 }
 
 /** The content types of a route's body. */
-function contentTypesOf({ body }: Route): readonly string[] {
+function contentTypesOf({ body, consumes, method }: Route): readonly string[] {
+  if (consumes !== undefined) return [consumes];
   if (body === 'lines') return [NDJSON_TYPE];
-  return body === 'update' ? [MERGE_PATCH_TYPE, 'application/json'] : ['application/json'];
+  const isPatch = body === 'update' || (body instanceof Shape && method === RequestMethod.PATCH);
+  return isPatch ? [MERGE_PATCH_TYPE, 'application/json'] : ['application/json'];
 }
 
 /** Whether a route takes `archived`, which requires a token even if the rest of the route is public. */
@@ -130,6 +144,7 @@ function queryParameters(route: Route, definition: CrudDefinition): ParameterObj
   const archived = takesArchived(route, definition) ? [ARCHIVED_QUERY] : [];
   if (route.body === 'query') return [];
   if (route.reads) return [...readParameters(route.reads, definition), ...archived];
+  if (route.queryType) return fieldsOf(route.queryType).map((field) => ofField(field, 'query'));
   const others = route.query.filter((name) => archived.length === 0 || name !== ARCHIVED_PARAMETER);
   return [...others.map((name) => inQuery(name, undefined, { type: 'string' })), ...archived];
 }
@@ -137,7 +152,8 @@ function queryParameters(route: Route, definition: CrudDefinition): ParameterObj
 function headerParameters(route: Route, definition: CrudDefinition): ParameterObject[] {
   return [
     ...(route.body === 'create' || route.body === 'update' ? [PREFER] : []),
-    ...(route.handler === 'get' ? [IF_NONE_MATCH] : []),
+    ...(route.headers ? fieldsOf(route.headers).map((field) => ofField(field, 'header')) : []),
+    ...(takesIfNoneMatch(route, definition) ? [IF_NONE_MATCH] : []),
     ...(takesKey(route) ? [IDEMPOTENCY_KEY] : []),
     ...(takesIfMatch(route, definition) ? [IF_MATCH] : []),
   ];
@@ -147,14 +163,13 @@ function headerParameters(route: Route, definition: CrudDefinition): ParameterOb
  * Whether a route takes an `Idempotency-Key`. A stream is too long to compare with that of an earlier
  * request.
  */
-function takesKey({ body, method, reads }: Route): boolean {
-  return method === RequestMethod.POST && body !== 'lines' && !reads;
+function takesKey({ body, consumes, method, reads }: Route): boolean {
+  return method === RequestMethod.POST && body !== 'lines' && consumes === undefined && !reads;
 }
 
-/** Whether a route changes the record that its path names and answers with it, so that `If-Match` is of use. */
-function takesIfMatch({ action, answer, path, response }: Route, { entity }: CrudDefinition): boolean {
-  const changes = (action === 'update' || action === 'del') && path.split('/').includes(':id');
-  return changes && (path === ':id' || answer !== 'own' || response === entity);
+/** Whether a route answers with one record that the client may have already. */
+function takesIfNoneMatch(route: Route, definition: CrudDefinition): boolean {
+  return route.answer === 'get' || (route.method === RequestMethod.GET && answersRecord(route, definition));
 }
 
 /** Whether an isolation source may have no value for a request, which is a 401. The router gives every parameter one. */
@@ -162,7 +177,15 @@ function mayLackValue(fields: IsolationFields): boolean {
   return Object.values(fields).some(({ param }) => param === undefined);
 }
 
-function bodyOf({ body }: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
+function bodyOf({ body, consumes }: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
+  if (consumes !== undefined) return { body: { types: [consumes], schema: {} } };
+  if (body instanceof Shape) {
+    const isOwn = body.type === definition.inputs.update;
+    const type = isOwn
+      ? classes.update
+      : schemaClass(`${body.type.name}Patch`, jsonSchemaOf(body.type, { partial: true }));
+    return { body: updateBody(type), models: [type] };
+  }
   if (body === 'query') return { body: queryBody(definition, classes.where), models: [classes.where] };
   if (body === 'create') return { body: createBody(classes.create), models: [classes.create] };
   if (body === 'update') return { body: updateBody(classes.update), models: [classes.update] };
@@ -179,16 +202,18 @@ function answerOf(route: Route, { definition, routes }: ResourceMetadata, classe
     return bulkOperation(status, classes, kinds);
   }
   if (answer !== 'own') return successOf(answer, status, classes, definition);
-  const type = response && response !== definition.entity ? documentedClass(response) : classes.record;
+  const shape = response instanceof Shape ? response : undefined;
+  const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
+  const isPage = shape?.form === 'page';
+  const type = isPage ? classes.page : shown === definition.entity ? classes.record : documentedClass(shown);
+  const headers = {
+    ...(answersRecord(route, definition) && ETAG),
+    ...(method === RequestMethod.POST && REPLAYED_HEADER),
+  };
+  const schema = shape?.form === 'list' ? { type: 'array', items: refTo(type) } : refTo(type);
   return {
-    models: [type],
-    responses: {
-      [status]: {
-        description: 'Done',
-        headers: method === RequestMethod.POST ? REPLAYED_HEADER : undefined,
-        content: { 'application/json': { schema: refTo(type) } },
-      },
-    },
+    models: isPage ? [classes.record, classes.read, ...(classes.part ? [classes.part] : []), type] : [type],
+    responses: { [status]: { description: 'Done', headers, content: { 'application/json': { schema } } } },
   };
 }
 
@@ -199,7 +224,7 @@ function problemsOf(
 ): (ErrorCode | number)[] {
   const { answer, body, errors } = route;
   const { archive, path, schema, parent } = definition;
-  const readsBody = body !== undefined || ignoresBody(route);
+  const readsBody = body !== undefined || route.consumes !== undefined || ignoresBody(route);
   const filtersOfRoute = route.reads ? [...filtersOf(route.reads, definition.query).values()] : [];
   const isRestore = answer === 'restore';
   const isWrite = (body !== undefined && !isBatch(route) && !route.reads) || isRestore;
@@ -216,7 +241,7 @@ function problemsOf(
     ...when(readsBody, 'MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(readsBody && body !== 'lines', 'BODY_TOO_LARGE'),
     ...when(isWrite && hasUniqueIndex(schema), 'DUPLICATE_VALUE'),
-    ...when((body === 'create' || body === 'update') && definition.fieldRules.size > 0, 'FORBIDDEN_FIELD'),
+    ...when(inputOf(definition, route) !== undefined && definition.fieldRules.size > 0, 'FORBIDDEN_FIELD'),
     ...when(mayConflict, 'WRITE_CONFLICT'),
     ...when(route.reads === 'list' || route.reads === 'count', 'QUERY_TOO_SLOW'),
     ...when(

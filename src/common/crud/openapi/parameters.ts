@@ -1,5 +1,5 @@
 import type { ParameterObject } from '@nestjs/swagger';
-import type { JsonSchema } from '../../fields/index.js';
+import type { FieldDescription, JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED_PARAMETER, ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -27,8 +27,21 @@ export function inQuery(
   return { name, in: 'query', required: false, ...described, ...rest, schema: schema as object };
 }
 
-function inHeader(name: string, description: string, schema: JsonSchema): ParameterObject {
-  return { name, in: 'header', required: false, description, schema: schema as object };
+function inHeader(name: string, description: string | undefined, schema: JsonSchema): ParameterObject {
+  return {
+    name,
+    in: 'header',
+    required: false,
+    ...(description && { description }),
+    schema: schema as object,
+  };
+}
+
+/** A parameter in the query or a header that a field of a class describes. */
+export function ofField({ name, list, required, schema }: FieldDescription, place: 'query' | 'header') {
+  const { description, ...rest } = schema;
+  const of = place === 'query' ? inQuery : inHeader;
+  return { ...of(name, description, rest), required, ...(list && place === 'query' && commas) };
 }
 
 /** An identifier in the path. */

@@ -31,7 +31,7 @@ function content(schema: object, type = 'application/json'): ContentObject {
   return { [type]: { schema } };
 }
 
-const ETAG = { ETag: header('The revision of the record', '"0"') };
+export const ETAG = { ETag: header('The revision of the record', '"0"') };
 
 const PREFERENCE_APPLIED = {
   'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),

@@ -45,14 +45,15 @@ const isFunction = (value: unknown) => typeof value === 'function';
 
 const isString = (value: unknown) => typeof value === 'string';
 
-const ROUTE = object({
+/** The checks of what every route takes. */
+export const ROUTE = {
   guards: listOf(isGuard, 'a list of guards'),
   decorators: listOf(isFunction, "a list of method decorators, such as [Roles('admin')]"),
   summary: rule(isString, 'a text'),
   response: aClass,
   errors: listOf(isProblem, 'a list of codes, such as "WRITE_CONFLICT", or of statuses'),
   unkept,
-});
+};
 
 const PREDICATE = "a function of the caller, such as hasRole('hr')";
 
@@ -131,7 +132,7 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
   audit: either((value) => typeof value === 'boolean', AUDIT),
   references: recordOf(REFERENCE, 'an object, such as { category: { to: Category } }'),
   hooks: checkHooks,
-  routes: object(eachOf([...HANDLERS, ...BATCH_HANDLERS], ROUTE)),
+  routes: object(eachOf([...HANDLERS, ...BATCH_HANDLERS], object(ROUTE))),
 };
 
 /** The check of every member of the second argument of `forFeature`. */

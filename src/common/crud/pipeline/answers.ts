@@ -13,7 +13,8 @@ import type { Stored } from '../options/records.js';
 import type { PageQuery } from '../query/list-query.js';
 import { Page, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
-import { type AnswerKind, TAKES_QUERY } from '../routes/routes.js';
+import { type AnswerKind, answersRecord, TAKES_QUERY } from '../routes/routes.js';
+import { Shape } from '../routes/shapes.js';
 import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
 import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
@@ -63,7 +64,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const type = listType(context);
     const { reply, request, route } = context;
     // RFC 10008, section 3
-    if (route?.reads && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
+    if (route?.answer === 'list' && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
     if (!(result instanceof Page)) return stream(result, context, type);
     // A URL cannot say what a body does.
     const links = route?.body === 'query' ? '' : result.links(pathOf(request), queryOf(request));
@@ -108,7 +109,13 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     return atomic ? answered : bulkAnswer(answered);
   },
   import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
-  own: (result, context) => showAny(result, context),
+  own: (result, context) => {
+    const { definition, reply, request, route } = context;
+    if (!route || !answersRecord(route, definition) || !isRecord(result)) return showAny(result, context);
+    if (request.method === 'GET') return ANSWERS.get(result, context);
+    reply.header('ETag', etagOf(result));
+    return showAny(result, context);
+  },
 };
 
 /** A bulk with a failed item is not kept for its key. When it is repeated, its creates find their records. */
@@ -200,8 +207,9 @@ async function showAny(result: unknown, context: AnswerContext): Promise<unknown
   if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
   if (result instanceof Page) return ANSWERS.list(result as Page<Stored<object>>, context);
   const { definition, route } = context;
+  const response = route?.response instanceof Shape ? route.response.type : route?.response;
   const isShown = (value: unknown) =>
-    (route?.response ?? definition.entity) === definition.entity && isRecord(value);
+    (response ?? definition.entity) === definition.entity && isRecord(value);
   if (Array.isArray(result)) {
     if (result.every(isShown)) return showAll(result as Stored<object>[], context);
     return Promise.all(result.map((entry) => showAny(entry, context)));

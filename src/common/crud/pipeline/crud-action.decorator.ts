@@ -1,11 +1,12 @@
-import { RequestMethod, type Type } from '@nestjs/common';
-import { type ErrorCode, isProblem } from '../../errors/index.js';
-import { isPlainObject } from '../../fields/index.js';
-import { requireEntity } from '../options/check-options.js';
-import { unkept } from '../options/checks.js';
+import { type CanActivate, RequestMethod, type Type } from '@nestjs/common';
+import type { ErrorCode } from '../../errors/index.js';
+import { fieldsOf } from '../../fields/index.js';
+import { ROUTE, requireEntity } from '../options/check-options.js';
+import { type Check, checkMembers, checkNames, either, isListOf, oneOf, rule } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
-import { ACTIONS, unknownName } from '../options/option-names.js';
+import { ACTIONS } from '../options/option-names.js';
 import type { Route } from '../routes/routes.js';
+import { Shape } from '../routes/shapes.js';
 
 /** Your own route on a generated controller. */
 export interface CrudActionOptions {
@@ -14,16 +15,41 @@ export interface CrudActionOptions {
   path?: string;
   /** The action whose scope the route has. A caller who may carry out that action may use the route. */
   isolatedAs: Action;
-  /** Class of the body, validated as strictly as a generated route's. @default none */
-  body?: Type<object>;
-  /** Names of the query parameters, each an optional string. @default none */
-  query?: readonly string[];
+  /** Guards of the route, which run after isolation. @default none */
+  guards?: (Type<CanActivate> | CanActivate)[];
+  /** Method decorators of the route, such as `Roles('admin')`. @default none */
+  decorators?: MethodDecorator[];
   /**
-   * Class of the response. If it is the entity, the record is shown as on every other route.
+   * Media type of a body that the platform or your own interceptor reads, such as `multipart/form-data` for a
+   * `FileInterceptor`; a star stands for any. Nothing checks what is in it. Excludes `body`.
+   *
+   * @default none: bodies are JSON
+   */
+  consumes?: string;
+  /**
+   * Class of the body, or `patchOf(Class)` for a merge patch; validated as strictly as a generated route's.
+   *
+   * @default none
+   */
+  body?: Type<object> | Shape<'patch'>;
+  /**
+   * A class of the query parameters, which `@Query()` gives; validated as strictly as a body, whose values are
+   * spelled as texts and whose lists are separated by commas. Or the names of optional texts; or `list` for the
+   * filters, orders and pages of the generated list, which `@CurrentQuery()` gives.
+   *
+   * @default none
+   */
+  query?: Type<object> | readonly string[] | 'list';
+  /** Class of the headers that the route reads, by their names. `@Headers()` gives their values. @default none */
+  headers?: Type<object>;
+  /**
+   * Class of the answer, `listOf(Class)` or `pageOf(Entity)`. Records of the entity are shown as on every other
+   * route. One record comes with its `ETag`: a GET takes `If-None-Match`, and a route that is isolated as `update` or
+   * `del` takes `If-Match` for the record that it changes, with or without an id in the path.
    *
    * @default the entity
    */
-  response?: Type<object>;
+  response?: Type<object> | Shape<'list' | 'page'>;
   /** @default 200, or 201 for POST */
   status?: number;
   /** Summary in the explorer. @default the method's name, in words */
@@ -45,8 +71,6 @@ export interface CrudActionOptions {
 }
 
 const ROUTES = 'crud:routes';
-const OPTION_NAMES = 'method path isolatedAs body query response status summary errors unkept'.split(' ');
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 interface OwnRoute {
   readonly resource: object;
@@ -71,22 +95,21 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
     requireEntity(resource);
     if (typeof target === 'function')
       throw new Error(`@CrudAction on ${target.name}.${handler}: the method must not be static.`);
-    checkAction(options, `@CrudAction on ${target.constructor.name}.${handler}`);
-    const { method, path = '', isolatedAs, body, query = [], response, summary } = options;
+    checkAction(options, resource, `@CrudAction on ${target.constructor.name}.${handler}`);
+    const { method, path = '', isolatedAs, query = [], summary, ...said } = options;
     const hasId = /(^|\/):id(\/|$)/.test(path);
     const route: Route = {
+      ...said,
       handler,
       action: isolatedAs,
       method: RequestMethod[method],
       path,
-      status: options.status ?? (method === 'POST' ? 201 : 200),
-      body,
-      query,
+      status: said.status ?? (method === 'POST' ? 201 : 200),
+      ...queryOf(query),
       answer: 'own',
-      response: response ?? (resource.entity as Type<object>),
+      response: said.response ?? (resource.entity as Type<object>),
       summary: () => summary ?? sentence(handler),
-      errors: options.errors ?? (hasId ? ['RECORD_NOT_FOUND'] : []),
-      unkept: options.unkept,
+      errors: said.errors ?? (hasId ? ['RECORD_NOT_FOUND'] : []),
     };
     const own = ownRoutesOf(target.constructor as Type<object>);
     const others = own.filter((known) => known.route.handler !== handler);
@@ -99,36 +122,85 @@ export function ownRoutesOf(controller: Type<object>): readonly OwnRoute[] {
   return (Reflect.getMetadata(ROUTES, controller) as OwnRoute[] | undefined) ?? [];
 }
 
-function checkAction(options: CrudActionOptions, where: string): void {
-  if (!isPlainObject(options))
-    throw new Error(`${where}: the options are missing. Pass { method, path, isolatedAs }.`);
-  const stray = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
-  if (stray !== undefined) throw new Error(unknownName(where, stray, OPTION_NAMES));
-  if (!METHODS.includes(options.method))
-    throw new Error(`${where}: method must be one of ${METHODS.join(', ')}.`);
-  if (!ACTIONS.includes(options.isolatedAs)) {
-    throw new Error(`${where}: isolatedAs must be one of ${ACTIONS.join(', ')}.`);
-  }
-  const { path = '', status = 200, query = [], errors = [] } = options;
-  if (typeof path !== 'string' || !/^(:?[\w-]+(\/:?[\w-]+)*)?$/.test(path)) {
-    throw new Error(`${where}: the path ${JSON.stringify(path)} is not a path. Write it like ":id/move".`);
-  }
-  if (!Number.isInteger(status) || status < 200 || status > 399) {
-    throw new Error(`${where}: status must be a whole number from 200 to 399.`);
-  }
-  if (!Array.isArray(query) || query.some((name) => typeof name !== 'string')) {
-    throw new Error(`${where}: query must be a list of names.`);
-  }
-  if (!Array.isArray(errors) || !errors.every(isProblem)) {
-    throw new Error(`${where}: errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.`);
-  }
-  unkept(options.unkept, `${where}.unkept`, (problem) => {
+function queryOf(
+  query: NonNullable<CrudActionOptions['query']>,
+): Pick<Route, 'query' | 'reads' | 'queryType'> {
+  if (query === 'list') return { query: [], reads: 'list' };
+  if (typeof query !== 'function') return { query: query as readonly string[] };
+  return { query: fieldsOf(query).map(({ name }) => name), queryType: query };
+}
+
+const PATH = /^(:?[\w-]+(\/:?[\w-]+)*)?$/;
+const MEDIA_RANGE = /^(\*|[\w.+-]+)\/(\*|[\w.+-]+)$/;
+
+const isNames = (value: unknown) => isListOf(value, (name): name is string => typeof name === 'string');
+
+/** Accepts a class, or something else. One that is undefined comes from a file that is not loaded yet. */
+const classOr = (accepts: (value: unknown) => boolean, ...others: string[]): Check => {
+  const must = ['must be a class', ...others].join(', ');
+  return either(
+    (value) => typeof value === 'function' || accepts(value),
+    (_value, where, fail) => fail(`${where} ${must}; if it is undefined, break the circle of imports.`),
+  );
+};
+
+/** The form of a value that is a {@link Shape}. */
+const formOf = (value: unknown) => (value instanceof Shape ? (value.form as string) : '');
+
+/** The check of every option. */
+const CHECKS: { readonly [Name in keyof Required<CrudActionOptions>]: Check } = {
+  method: Object.assign(oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE'), { isRequired: true }),
+  path: (path, where, fail) => {
+    if (typeof path !== 'string' || !PATH.test(path))
+      fail(
+        `${where.replace(/path$/, 'the path')} ${JSON.stringify(path)} is not a path. Write it like ":id/move".`,
+      );
+  },
+  isolatedAs: rule((value) => ACTIONS.includes(value as Action), `one of ${ACTIONS.join(', ')}`, true),
+  guards: ROUTE.guards,
+  decorators: ROUTE.decorators,
+  consumes: rule(
+    (type) => typeof type === 'string' && MEDIA_RANGE.test(type),
+    'a media type, such as "multipart/form-data"',
+  ),
+  body: classOr((value) => formOf(value) === 'patch', 'or patchOf(Class)'),
+  query: classOr((value) => value === 'list' || isNames(value), 'a list of names', 'or "list"'),
+  headers: classOr(() => false),
+  response: classOr(
+    (value) => ['list', 'page'].includes(formOf(value)),
+    'listOf(Class)',
+    'or pageOf(Entity)',
+  ),
+  status: rule(
+    (value) => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 399,
+    'a whole number from 200 to 399',
+  ),
+  summary: ROUTE.summary,
+  errors: ROUTE.errors,
+  unkept: ROUTE.unkept,
+};
+
+function checkAction(options: CrudActionOptions, { entity }: AnyCrudOptions, where: string): void {
+  const fail = (problem: string): never => {
     throw new Error(problem);
-  });
-  for (const name of ['body', 'response'] as const) {
-    if (name in options && typeof options[name] !== 'function') {
-      throw new Error(`${where}: ${name} must be a class; if it is undefined, break the circle of imports.`);
-    }
+  };
+  if ((options as unknown) === undefined || (options as unknown) === null)
+    fail(`${where}: the options are missing. Pass { method, path, isolatedAs }.`);
+  checkNames(options, where, Object.keys(CHECKS), fail);
+  checkMembers(options, CHECKS, `${where}: `, fail);
+  const { body, consumes, headers, query, response } = options;
+  if (body && consumes !== undefined)
+    fail(
+      `${where}: body is read by the generator, and consumes leaves the body to the platform. Leave one out.`,
+    );
+  if (response instanceof Shape && response.form === 'page' && response.type !== entity)
+    fail(
+      `${where}: response is a page of ${response.type.name}. pageOf takes the entity; write listOf for others.`,
+    );
+  for (const [name, type] of Object.entries({ query, headers })) {
+    const nested = typeof type === 'function' && fieldsOf(type).find(({ kind }) => kind === 'nested');
+    if (nested)
+      fail(`${where}: the field "${nested.name}" of ${name} is an object, which one text cannot spell.`);
   }
 }
 

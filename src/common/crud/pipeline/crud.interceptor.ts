@@ -12,7 +12,7 @@ import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, sendProblem, toDomainError } from '../../errors/index.js';
 import { InputReader } from '../../fields/index.js';
-import { bodyFault, carriedBodyOf, checkQuery, queryOf } from '../../http/index.js';
+import { bodyFault, bodyFormOf, checkQuery, queryOf } from '../../http/index.js';
 import { IdempotencyInterceptor, IdempotencyKeys, type KeptAnswer } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
@@ -78,7 +78,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
   override async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     checkQuery(request, context.getHandler());
-    const fault = bodyFault(request, carriedBodyOf(context.getHandler()));
+    const fault = bodyFault(request, bodyFormOf(context.getHandler()));
     if (fault) throw fault;
     applyScope(request, isolationOf(context));
     const { guardCheck } = contextOf(request);
@@ -146,7 +146,8 @@ function callOf(context: ExecutionContext): Call {
 }
 
 /** Replaces the identifiers, the query and the body of a request with checked ones. */
-async function read({ definition, readBody, request, route, scope }: Call): Promise<void> {
+async function read(call: Call): Promise<void> {
+  const { definition, request, route, scope } = call;
   const { context } = scope;
   const params = request.params as Record<string, string>;
   for (const name of ['id', definition.parent?.param]) {
@@ -154,16 +155,34 @@ async function read({ definition, readBody, request, route, scope }: Call): Prom
     if (name !== undefined && value !== undefined) params[name] = checkId(value, name);
   }
   const tags = readEntityTags('If-Match', request.headers['if-match']);
-  if (tags && params.id !== undefined) context.precondition = { id: params.id, tags };
+  if (tags && (params.id !== undefined || call.takesIfMatch))
+    context.precondition = { entity: definition.entity, id: params.id, tags };
   const known = definition.viewOf?.(scope.caller) ?? definition;
   if (route?.body === 'query') context.query = readBodyQuery(request.body, known);
   else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), known);
   else if (route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
-  if (definition.fieldRules.size > 0 && (route?.body === 'create' || route?.body === 'update'))
+  await readTexts(call);
+  if (definition.fieldRules.size > 0 && call.isInput)
     refuseForbidden(definition.fieldRules, scope.caller, request.body);
-  if (readBody) request.body = await readBody(request.body);
+  if (route?.consumes !== undefined) return;
+  if (call.readBody) request.body = await call.readBody(request.body);
   else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
+}
+
+/** Replaces the query and the declared headers of a route of your own with the values of their classes. */
+async function readTexts({ readHeaders, readQuery: reader, request }: Call): Promise<void> {
+  const { headers } = request;
+  if (reader) {
+    const parameters = queryOf(request);
+    const value = await reader.read((name) => parameters[name] as string | undefined);
+    // That of Express is a getter.
+    Object.defineProperty(request, 'query', { value, configurable: true, enumerable: true, writable: true });
+  }
+  if (!readHeaders) return;
+  const values = await readHeaders.read((name) => headers[name.toLowerCase()] as string | undefined);
+  for (const [name, value] of Object.entries(values))
+    (headers as Record<string, unknown>)[name.toLowerCase()] = value;
 }
 
 /**

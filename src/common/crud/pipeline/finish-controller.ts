@@ -21,7 +21,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
-import { type CarriedBody, CarriesBodies, ReadsQuery, TakesQuery } from '../../http/index.js';
+import { type CarriedBody, HasBody, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -40,6 +40,7 @@ import {
   offers,
   type Route,
 } from '../routes/routes.js';
+import { Shape } from '../routes/shapes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
 import { definitionOf, hasRoutes, isGeneratedMethod, keepRoutes, resourceOf } from './plan.js';
@@ -66,8 +67,12 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     .filter(({ handler }) => !replaced.has(handlerOf(handler)))
     .map((route) => ({ ...route, isUnseen: isUnseen(controller, route, definition) }));
   const routes = [...generated, ...own.map(({ route }) => route)];
-  for (const { handler, body } of own.map(({ route }) => route)) {
-    if (typeof body === 'function') checkBodyClass(body, `the body of ${controller.name}.${handler}`, fail);
+  for (const { handler, body, headers, queryType } of own.map(({ route }) => route)) {
+    const classes = { body: body instanceof Shape ? body.type : body, query: queryType, headers };
+    for (const [name, type] of Object.entries(classes)) {
+      if (typeof type === 'function')
+        checkBodyClass(type, `the ${name} of ${controller.name}.${handler}`, fail);
+    }
   }
   checkTwins(controller, routes, fail);
   for (const { handler, body } of routes) if (body === 'query') repeatList(controller, handler, fail);
@@ -78,18 +83,21 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   for (const declared of routes) {
     // An override may set another status with @HttpCode.
     const route = { ...declared, status: statusOf(controller, declared) };
-    const { guards = [], decorators = [] } = definition.routes[handlerOf(route.handler)] ?? {};
+    const said = [definition.routes[handlerOf(route.handler)] ?? {}, route];
+    const guards = said.flatMap((one) => one.guards ?? []);
+    const decorators = said.flatMap((one) => one.decorators ?? []);
     decorate(controller, route.handler, decorators);
     inherit(controller, route.handler, [
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
       route.reads && route.body !== 'query' ? ReadsQuery() : TakesQuery(...route.query),
       RouteConfig({
-        isStrict: true,
+        isStrict: route.consumes === undefined,
         ...(isBatch(route) && { carriedBody: route.body as CarriedBody }),
         ...(route.answer === 'list' && { compressed: true }),
       }),
-      ...(isBatch(route) ? [CarriesBodies(route.body as CarriedBody)] : []),
+      ...(isBatch(route) ? [HasBody(route.body as CarriedBody)] : []),
+      ...(route.consumes === undefined ? [] : [HasBody({ consumes: route.consumes })]),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
       ...(inheriting.has(declared) ? [UseGuards(InheritedGuard)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),

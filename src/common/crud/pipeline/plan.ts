@@ -1,17 +1,20 @@
 import type { Type } from '@nestjs/common';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
-import { InputReader, isPlainObject, markChecked, shorten } from '../../fields/index.js';
+import { InputReader, isPlainObject, markChecked, shorten, TextReader } from '../../fields/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
 import { readOperations } from '../batch/operation.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import {
   ignoresBody,
+  inputOf,
   isBatch,
   isolationOfHandler,
   isolationOfItems,
   onceFieldsOf,
   type Route,
+  takesIfMatch,
 } from '../routes/routes.js';
+import { Shape } from '../routes/shapes.js';
 
 const DEFINITION = 'crud:definition';
 const ROUTES = 'crud:route-table';
@@ -39,8 +42,15 @@ export interface RoutePlan {
   readonly isBatch: boolean;
   /** The hidden fields that the answer to a create shows once. */
   readonly onceFields: readonly string[];
+  /** Whether the body is that of a create or an update, whose fields callers may not be allowed to write. */
+  readonly isInput: boolean;
   /** Checks a body and returns it; undefined if the route does not describe it. */
   readonly readBody: ((body: unknown) => object | undefined | Promise<object>) | undefined;
+  /** Reads the parameters of the query into their class, if the route has one, and the headers into theirs. */
+  readonly readQuery: TextReader<object> | undefined;
+  readonly readHeaders: TextReader<object> | undefined;
+  /** Whether it takes `If-Match`. */
+  readonly takesIfMatch: boolean;
 }
 
 /** Stores the definition that a generated controller was made from; its subclasses inherit it. */
@@ -103,7 +113,8 @@ export function planOf(controller: Type<object>, handler: string): RoutePlan {
   if (known) return known;
   const { definition, routes } = resource;
   const route = routes.get(handler);
-  const plan = {
+  const input = route && inputOf(definition, route);
+  const plan: RoutePlan = {
     definition,
     route,
     isolation: isolationOfHandler(resource, handler),
@@ -111,7 +122,11 @@ export function planOf(controller: Type<object>, handler: string): RoutePlan {
     items: isolationOfItems(resource, handler),
     isBatch: isBatch(route),
     onceFields: onceFieldsOf(definition),
-    readBody: route && bodyReader(definition, route),
+    isInput: input !== undefined,
+    readBody: route && bodyReader(definition, { ...route, body: input ?? route.body }),
+    readQuery: route?.queryType && new TextReader(route.queryType),
+    readHeaders: route?.headers && new TextReader(route.headers),
+    takesIfMatch: route !== undefined && takesIfMatch(route, definition),
   };
   resource.plans.set(handler, plan);
   return plan;
@@ -126,6 +141,10 @@ function bodyReader({ createReader, updateReader }: CrudDefinition, route: Route
   if (kind === 'update') return async (body) => markChecked(await updateReader.readPatch(body), updateReader);
   if (kind === 'lines' || kind === 'query') return (body) => body as object;
   if (kind === 'operations') return readOperations;
+  if (kind instanceof Shape) {
+    const patches = new InputReader(kind.type);
+    return (body) => patches.readPatch(body);
+  }
   let reader: InputReader<object> | undefined;
   return (body) => (reader ??= new InputReader(kind)).read(body);
 }

@@ -1,4 +1,5 @@
 import { errorMessages, type Violation } from '../../errors/index.js';
+import { splitList } from '../../fields/index.js';
 import type { FilterField } from '../definition/query-definition.js';
 import { searchPredicates } from '../search/search.js';
 import type { StoreFilter } from '../store/crud.store.js';
@@ -96,16 +97,6 @@ function valuesOf(field: FilterField, operator: Operator, text: string): readonl
 /** Whether a text is too long to look for. The cheap bound comes first, so that most such texts are not counted. */
 export function isTooLong(text: string): boolean {
   return text.length > 2 * MAX_TEXT || [...text].length > MAX_TEXT;
-}
-
-/** Splits at commas. `\,` is a comma inside a value, and `\\` is a backslash. */
-export function splitList(text: string): string[] {
-  const values = [''];
-  for (const [part] of text.matchAll(/\\[\\,]|,|[^\\,]+|\\/g)) {
-    if (part === ',') values.push('');
-    else values[values.length - 1] += part.length === 2 && part.startsWith('\\') ? part.slice(1) : part;
-  }
-  return values;
 }
 
 /** The predicates of a query's conditions and search. No other code turns client input into a filter. */

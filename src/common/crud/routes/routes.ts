@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import { RequestMethod, type Type } from '@nestjs/common';
+import { type CanActivate, RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
 import type { CarriedBody } from '../../http/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
@@ -9,11 +9,13 @@ import { isHidden } from '../definition/schema-paths.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
 import { HANDLERS } from '../options/option-names.js';
 import type { ReadKind } from '../query/list-query.js';
+import { Shape } from './shapes.js';
 
 /**
- * How the body of a route is read: as a create, a merge patch, a query, operations or lines of them, or another class.
+ * How the body of a route is read: as a create, a merge patch, a query, operations or lines of them, or another class
+ * or a merge patch of it.
  */
-export type BodyKind = 'create' | 'update' | 'query' | CarriedBody | Type<object>;
+export type BodyKind = 'create' | 'update' | 'query' | CarriedBody | Type<object> | Shape<'patch'>;
 
 /** How the result of a handler becomes a response; see `http/answers.ts`. */
 export type AnswerKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
@@ -32,13 +34,21 @@ export interface Route {
   readonly path: string;
   readonly status: number;
   readonly body?: BodyKind;
-  /** Names of the query parameters, if the query is not typed. */
+  /** Media type of a body that is not read here. */
+  readonly consumes?: string;
+  /** Names of the query parameters, unless `reads` says which there are. */
   readonly query: readonly string[];
+  /** Class of the query parameters. */
+  readonly queryType?: Type<object>;
+  /** Class of the headers that the route declares. */
+  readonly headers?: Type<object>;
   /** Kind of the typed query: filters, orders and pages, as the resource declares them. */
   readonly reads?: ReadKind;
   readonly answer: AnswerKind;
   /** Class of the response, if it is not the one that `answer` implies. */
-  readonly response?: Type<object>;
+  readonly response?: Type<object> | Shape<'list' | 'page'>;
+  readonly guards?: readonly (Type<CanActivate> | CanActivate)[];
+  readonly decorators?: readonly MethodDecorator[];
   readonly summary: (definition: CrudDefinition) => string;
   /**
    * Errors of the route, besides those that follow from its id, body and isolation. A number is another
@@ -52,7 +62,26 @@ export interface Route {
 }
 
 /** Whether the requests of a route may have a body, although the route does not use it. */
-export const ignoresBody = ({ method, body }: Route) => method === RequestMethod.POST && body === undefined;
+export const ignoresBody = ({ method, body, consumes }: Route) =>
+  method === RequestMethod.POST && body === undefined && consumes === undefined;
+
+/** Whether the body of a route is that of a create or an update, also where your own route takes the resource's input. */
+export function inputOf({ inputs }: CrudDefinition, { body }: Route): 'create' | 'update' | undefined {
+  if (body === 'create' || body === inputs.create) return 'create';
+  return body === 'update' || (body instanceof Shape && body.type === inputs.update) ? 'update' : undefined;
+}
+
+/** Whether a route of your own answers with a record of the resource. */
+export const answersRecord = ({ answer, response }: Route, { entity }: CrudDefinition) =>
+  answer === 'own' && response === entity;
+
+/** Whether a route changes a record and answers with it, or changes the one that its path names, so that it takes `If-Match`. */
+export function takesIfMatch(route: Route, definition: CrudDefinition): boolean {
+  const { action, answer, path } = route;
+  const changes = action === 'update' || action === 'del';
+  if (answersRecord(route, definition)) return changes;
+  return changes && path.split('/').includes(':id') && (path === ':id' || answer !== 'own');
+}
 
 /** The kind of a batch's item: the name of the handler whose route it takes. */
 export type ItemKind = 'create' | 'update' | 'del';

@@ -1,6 +1,6 @@
 import { Inject, type Type } from '@nestjs/common';
 import type { Types } from 'mongoose';
-import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index.js';
+import { PreconditionFailedError, RecordNotFoundError, WriteConflictError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
@@ -10,9 +10,16 @@ import { refuseForbidden } from '../definition/field-rules.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
-import type { ListQuery, PageQuery, ReadQuery } from '../query/list-query.js';
+import type { ListQuery, PageQuery, ReadQuery, Where } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
-import type { CrudStore, StoreChange, StoreFilter } from '../store/crud.store.js';
+import {
+  allOf,
+  type AggregationStage,
+  type CrudStore,
+  type StoreChange,
+  type StoreFilter,
+} from '../store/crud.store.js';
+import { SETTLED } from '../store/outbox.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
 import { assertWithin, currentUnit } from './unit-of-work.js';
@@ -30,6 +37,12 @@ export interface WriteOptions {
    * @default true
    */
   validate?: boolean;
+}
+
+/** Options of the verbs that read many records. */
+export interface ReadOptions {
+  /** Conditions besides those of the query, all of which must be true; see `conditionOf`. @default none */
+  and?: readonly Where[];
 }
 
 /** Options of the verbs that change or remove a record. */
@@ -93,8 +106,12 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    *
    * @throws QueryTooSlowError if the database cannot find the first ones in time
    */
-  async *list(scope: TenantScope, query: ListQuery = {}): AsyncGenerator<Stored<Entity>, void, undefined> {
-    yield* this.resource.reads.list(scope, query);
+  async *list(
+    scope: TenantScope,
+    query: ListQuery = {},
+    options: ReadOptions = {},
+  ): AsyncGenerator<Stored<Entity>, void, undefined> {
+    yield* this.resource.reads.list(scope, narrowed(query, options));
   }
 
   /**
@@ -103,8 +120,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * @throws ValidationError if `after` or `before` is not a cursor of this list
    * @throws QueryTooSlowError if the database cannot find the records in time
    */
-  async page(scope: TenantScope, query: PageQuery): Promise<Page<Stored<Entity>>> {
-    return this.resource.reads.page(scope, query);
+  async page(scope: TenantScope, query: PageQuery, options: ReadOptions = {}): Promise<Page<Stored<Entity>>> {
+    return this.resource.reads.page(scope, narrowed(query, options));
   }
 
   /**
@@ -112,8 +129,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    *
    * @throws QueryTooSlowError if the database cannot count them in time
    */
-  async count(scope: TenantScope, query: ListQuery = {}): Promise<number> {
-    return this.resource.reads.count(scope, query);
+  async count(scope: TenantScope, query: ListQuery = {}, options: ReadOptions = {}): Promise<number> {
+    return this.resource.reads.count(scope, narrowed(query, options));
   }
 
   /** @throws RecordNotFoundError if no record of the scope has the id */
@@ -239,6 +256,27 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
+   * Removes an archived record for good, runs the delete hooks, and returns it. Subscribers, who were told when it
+   * was archived, are not told again.
+   *
+   * @throws RecordNotFoundError if no archived record of the scope has the id
+   * @throws PreconditionFailedError if the record does not have one of the required ETags
+   * @throws WriteConflictError if subscribers are still to be told of its last write, usually for milliseconds
+   */
+  async purge(
+    scope: TenantScope,
+    id: string | Types.ObjectId,
+    options: ConditionalOptions = {},
+  ): Promise<Stored<Entity>> {
+    this.requireArchive();
+    const { filter, tags } = await this.#reach('del', scope, id, { ...options, archived: 'only' });
+    const condition = withTags(filter, tags);
+    const record = await this.resource.writes.remove(scope, allOf(condition, SETTLED));
+    if (!record && (await this.store.exists(condition))) throw new WriteConflictError();
+    return record ?? this.refuseUnmatched(filter, tags);
+  }
+
+  /**
    * Carries out a unit of work: writes of any resources that happen all at once, or not at all. The same as
    * `atomically` of Crud, where everything about it is said.
    */
@@ -255,6 +293,22 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /** The store, for your own queries. Filter them with {@link CrudService.filterOf}. */
   protected get store(): CrudStore<Entity> {
     return this.resource.store;
+  }
+
+  /**
+   * What an aggregation makes of the records that the caller can read and the query selects, within the time limit of
+   * one operation. Its stages see hidden fields, too.
+   *
+   * @param stages of MongoDB, without those that read or write other collections
+   * @throws QueryTooSlowError if the database cannot carry it out in time
+   */
+  protected async aggregate<Result extends object>(
+    scope: TenantScope,
+    stages: readonly AggregationStage[],
+    query: ListQuery = {},
+    options: ReadOptions = {},
+  ): Promise<Result[]> {
+    return this.resource.reads.aggregate(scope, stages, narrowed(query, options));
   }
 
   /** A record as the caller sees it, for the response of another route or a message. */
@@ -321,7 +375,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const reached = this.filterOf(action, scope, objectId(id), { archived });
     // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
-    return { filter, tags: requiredTags(scope, id, ifMatch) };
+    return { filter, tags: requiredTags(scope, this.resource.definition.entity, id, ifMatch) };
   }
 
   async #checked(
@@ -368,6 +422,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   private refuseMissing(): never {
     throw new RecordNotFoundError(this.resource.definition.label);
   }
+}
+
+function narrowed<Query extends ListQuery>(query: Query, { and = [] }: ReadOptions): Query {
+  return and.length === 0 ? query : { ...query, conditions: [...(query.conditions ?? []), ...and] };
 }
 
 /** The options that `CrudService.for` made a service class from. */

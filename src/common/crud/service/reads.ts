@@ -15,7 +15,7 @@ import {
   sharedPage,
 } from '../query/pages.js';
 import type { CountMode, ListQuery, PageQuery } from '../query/list-query.js';
-import type { StoreFilter, StoreRead, CrudStore } from '../store/crud.store.js';
+import type { AggregationStage, StoreFilter, StoreRead, CrudStore } from '../store/crud.store.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 import { resolveReferred } from './referred-fields.js';
 import { assertWithin } from './unit-of-work.js';
@@ -154,6 +154,16 @@ export class Reads<Entity extends object, Create extends object, Update extends 
     return timed(this.resource.store.count(filter));
   }
 
+  async aggregate<Result extends object>(
+    scope: TenantScope,
+    stages: readonly AggregationStage[],
+    query: ListQuery,
+  ): Promise<Result[]> {
+    refuseForeign(stages);
+    const { filter } = await this.select('get', scope, query);
+    return timed(this.resource.store.aggregate<Result>(filter, stages));
+  }
+
   /** The filter of the records that a query selects, and what was asked for, which stays the same while others write. */
   private async select(action: 'get' | 'count', scope: TenantScope, query: ListQuery) {
     const { access, definition, parents, wordIndex } = this.resource;
@@ -185,6 +195,21 @@ export class Reads<Entity extends object, Create extends object, Update extends 
     // of.
     const isWhole = mode === 'estimated' && Object.keys(filter).length === 0;
     return isWhole ? this.resource.store.estimatedCount() : this.resource.store.count(filter);
+  }
+}
+
+/** Stages that read or write other collections, or other records than those in the scope. */
+const FOREIGN = ['$lookup', '$graphLookup', '$unionWith', '$out', '$merge'];
+
+/** @throws Error if a stage, or one inside another, leaves the scope */
+function refuseForeign(stage: unknown): void {
+  if (typeof stage !== 'object' || stage === null) return;
+  for (const [name, value] of Object.entries(stage)) {
+    if (FOREIGN.includes(name))
+      throw new Error(
+        `An aggregation of a scope cannot have ${name}, which leaves the scope. Read the other records through their own service.`,
+      );
+    refuseForeign(value);
   }
 }
 

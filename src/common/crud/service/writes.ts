@@ -179,7 +179,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
       }
       const id = current?._id ?? filter._id;
       const entry = this.entry(scope, 'del', [], definition.events && { id: deletionIdOf(id) });
-      const removed = await this.audited(scope, id, entry, () => store.delete(condition, entry));
+      // Subscribers were told when it was archived.
+      const told = definition.archive ? undefined : entry;
+      const removed = await this.audited(scope, id, entry, () => store.delete(condition, told));
       if (removed) await this.announce('afterDel', scope, removed, entry);
       return removed;
     });

@@ -7,6 +7,9 @@ import type { ReferenceHolds, StoreReferences } from './reference-holds.js';
 /** Values that a record must have, and MongoDB operators; `null` means that the field is absent. */
 export type StoreFilter = Readonly<Record<string, unknown>>;
 
+/** A stage of an aggregation, such as `{ $group: { _id: '$month', total: { $sum: '$amount' } } }`. */
+export type AggregationStage = Readonly<Record<`$${string}`, unknown>>;
+
 /** Adds a condition to a filter, next to its members. */
 export function allOf(filter: StoreFilter, condition: StoreFilter): StoreFilter {
   return { ...filter, $and: [...((filter.$and as StoreFilter[] | undefined) ?? []), condition] };
@@ -94,6 +97,11 @@ export interface CrudStore<Entity> {
    * @param how everything else that the read depends on
    */
   share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result>;
+  /** What the stages of an aggregation make of the records that match. */
+  aggregate<Result extends object>(
+    filter: StoreFilter,
+    stages: readonly AggregationStage[],
+  ): Promise<Result[]>;
   /** The approximate number of all records, at no cost. */
   estimatedCount(): Promise<number>;
   /** Whether a record matches. */

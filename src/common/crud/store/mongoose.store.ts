@@ -4,6 +4,7 @@ import { WriteConflictError } from '../../errors/index.js';
 import type { Stored } from '../options/records.js';
 import { RecordWords, type SearchDefinition, type StoredWords, WORDS } from '../search/words.js';
 import {
+  type AggregationStage,
   allOf,
   applyChange,
   type CrudStore,
@@ -195,6 +196,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     const isPlain = Object.keys(filter).length === 0 || this.database.limits.session !== undefined;
     const count = () => (isPlain ? query() : counted(query())).exec();
     return this.share(filter, { count: true }, () => this.database.call(count));
+  }
+
+  aggregate<Result extends object>(filter: StoreFilter, stages: readonly AggregationStage[]) {
+    return this.lists.aggregate<Result>(filter, stages);
   }
 
   estimatedCount(): Promise<number> {

@@ -43,6 +43,9 @@ export function withOutbox(schema: Schema, { events }: CrudDefinition): Schema {
   return extended;
 }
 
+/** Matches records of whose writes nobody is to be told any more. */
+export const SETTLED = { [PENDING]: { $exists: false } };
+
 /**
  * Matches records with events pending since before a time. The first condition is the one that uses the
  * index.

@@ -1,4 +1,4 @@
-import { type Model, mongo, type Query, type Types } from 'mongoose';
+import { type Model, mongo, type PipelineStage, type Query, type Types } from 'mongoose';
 import {
   Batches,
   type BatchKind,
@@ -10,7 +10,7 @@ import {
 } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
-import type { StoreFilter, StoreRead } from './crud.store.js';
+import type { AggregationStage, StoreFilter, StoreRead } from './crud.store.js';
 
 const { deserialize, serialize } = mongo.BSON;
 
@@ -55,6 +55,19 @@ export class OrderedReads<Entity> {
   countHint(filter: StoreFilter): { readonly hint?: Record<string, 1 | -1> } {
     const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
     return countsIndex ? { hint: { ...NEWEST_FIRST } } : {};
+  }
+
+  /** What the stages of an aggregation make of the records that match. */
+  aggregate<Result>(filter: StoreFilter, stages: readonly AggregationStage[]): Promise<Result[]> {
+    const query = filtered(this.model.find(), filter);
+    query.cast(this.model);
+    const pipeline = [{ $match: query.getFilter() }, ...stages] as unknown as PipelineStage[];
+    return this.database.call(() =>
+      this.model
+        .aggregate<Result>(pipeline)
+        .option({ ...this.database.limits })
+        .exec(),
+    );
   }
 
   private async *findInRanges(

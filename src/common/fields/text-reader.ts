@@ -1,0 +1,66 @@
+import type { Type } from '@nestjs/common';
+import { ValidationError } from '../errors/index.js';
+import type { FieldDescription, FieldKind } from './field-rule.js';
+import { fieldsOf } from './fields.js';
+import { InputReader } from './input-reader.js';
+
+/** A number as JSON writes it (RFC 8259, section 6), with leading zeros. */
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** What a text means for a field of a kind; itself if it means nothing, which the validators then reject. */
+const MEANINGS: Readonly<Partial<Record<FieldKind, (text: string, field: FieldDescription) => unknown>>> = {
+  integer: (text) => (NUMBER.test(text) ? Number(text) : text),
+  number: (text) => (NUMBER.test(text) ? Number(text) : text),
+  flag: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
+  enum: (text, { values = [] }) => values.find((value) => String(value) === text) ?? text,
+};
+
+/** Reads named texts, such as the parameters of a query or headers, into a class, as strictly as a body. */
+export class TextReader<T extends object> {
+  private readonly reader: InputReader<T>;
+
+  constructor(private readonly type: Type<T>) {
+    this.reader = new InputReader(type);
+  }
+
+  /**
+   * @param textOf the text that was sent under a name, if any. A list is separated by commas
+   * @returns an instance of the class
+   * @throws ValidationError that lists each fault with its name
+   */
+  async read(textOf: (name: string) => string | undefined): Promise<T> {
+    const values = fieldsOf(this.type).flatMap((field) => {
+      const text = textOf(field.name);
+      return text === undefined ? [] : [[field.name, valueOf(field, text)] as const];
+    });
+    try {
+      return await this.reader.read(Object.fromEntries(values));
+    } catch (error) {
+      throw error instanceof ValidationError ? named(error) : error;
+    }
+  }
+}
+
+function valueOf(field: FieldDescription, text: string): unknown {
+  const meaning = MEANINGS[field.kind] ?? ((one: string) => one);
+  return field.list ? splitList(text).map((one) => meaning(one, field)) : meaning(text, field);
+}
+
+/** The same faults, with the name of each text in place of the pointer to its value. */
+function named({ errors }: ValidationError): ValidationError {
+  const [first, ...others] = errors.map((fault) => {
+    const [, parameter = ''] = 'pointer' in fault ? fault.pointer.split('/') : [];
+    return { parameter, detail: fault.detail };
+  });
+  return new ValidationError([first as { parameter: string; detail: string }, ...others]);
+}
+
+/** Splits at commas. `\,` is a comma inside a value, and `\\` is a backslash. */
+export function splitList(text: string): string[] {
+  const values = [''];
+  for (const [part] of text.matchAll(/\\[\\,]|,|[^\\,]+|\\/g)) {
+    if (part === ',') values.push('');
+    else values[values.length - 1] += part.length === 2 && part.startsWith('\\') ? part.slice(1) : part;
+  }
+  return values;
+}
