@@ -4,6 +4,8 @@ import { ACME, tokenOf } from '../../test/support/tenants.js';
 import type { TestApp } from '../../test/support/test-app.js';
 import { PriceRulesModule } from './price-rules.module.js';
 
+const weekend = { kind: 'weekday', name: 'Weekend', percent: 5, days: [6, 7] };
+
 describe('price rules', () => {
   let app: TestApp;
   let token: string;
@@ -17,7 +19,7 @@ describe('price rules', () => {
     await app.empty();
     ids = [];
     for (const name of ['a', 'b', 'c', 'd'])
-      ids.push((await app.post('/price-rules', { name, percent: 5 }, { token })).body._id as string);
+      ids.push((await app.post('/price-rules', { ...weekend, name }, { token })).body._id as string);
   });
 
   /** A busy machine may give a new order up. */

@@ -8,12 +8,21 @@ import {
   crudOptions,
   CrudService,
 } from '../../src/common/crud/index.js';
-import { IsIdentifier, IsListOf, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
+import { IsIdentifier, IsListOf, IsText, IsTimestamp, IsWholeNumber } from '../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
 
 class PriceRuleInput {
   @IsText({ max: 80, example: 'Early bird' }) name!: string;
   @IsWholeNumber({ min: -100, max: 100, example: -10 }) percent!: number;
+}
+
+class SeasonalInput extends PriceRuleInput {
+  @IsTimestamp({ example: '2027-06-01T00:00:00.000Z' }) from!: Date;
+  @IsTimestamp({ example: '2027-09-01T00:00:00.000Z' }) until!: Date;
+}
+
+class WeekdayInput extends PriceRuleInput {
+  @IsListOf(IsWholeNumber({ min: 1, max: 7, example: 6 }), { min: 1, max: 7, unique: true }) days!: number[];
 }
 
 @Schema({ timestamps: true })
@@ -25,6 +34,7 @@ class PriceRule extends PriceRuleInput {
 const priceRules = crudOptions({
   entity: PriceRule,
   input: PriceRuleInput,
+  kinds: { seasonal: SeasonalInput, weekday: WeekdayInput },
   name: 'price-rules',
   tag: 'Price rules',
   isolationFields: { all: { tenant: currentTenant } },

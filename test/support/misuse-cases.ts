@@ -18,6 +18,7 @@ import {
   Injecting,
 } from './misused-classes.js';
 import { ARCHIVE_CASES } from './archive-misuse-cases.js';
+import { KIND_CASES } from './kind-misuse-cases.js';
 import { QUERY_CASES } from './query-misuse-cases.js';
 
 /** Options that are right. */
@@ -26,7 +27,7 @@ export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteIn
 export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 const names = {
   options:
-    'entity, input, name, path, tag, security, schema, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, fields, archive, list, query, bulk, import, events, audit, references, hooks, routes',
+    'entity, input, name, path, tag, security, schema, kinds, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, fields, archive, list, query, bulk, import, events, audit, references, hooks, routes',
   actions: 'get, count, create, update, del',
   hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
 };
@@ -57,6 +58,7 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     'schema must be a Mongoose schema, such as SchemaFactory.createForClass(Note) makes.': { schema: {} },
   },
   query: QUERY_CASES,
+  kinds: KIND_CASES,
   events: {
     'events must be an object. It takes data.': { events: 'yes' },
     'events has no "date". Did you mean "data"?': { events: { date: 'id' } },

@@ -225,7 +225,7 @@ describe('the document of the examples', () => {
       EventUpdate: ['guests', 'length', 'notes', 'place'],
       ExpenseUpdate: [],
       OrderUpdate: ['note'],
-      PriceRuleUpdate: [],
+      PriceRuleUpdate: ['days', 'from', 'until'],
       ProductUpdate: ['category', 'colour', 'dimensions'],
       ProfileUpdate: ['name', 'newsletter'],
       RoomUpdate: [],

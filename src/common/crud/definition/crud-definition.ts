@@ -17,6 +17,7 @@ import type { Presented } from '../options/records.js';
 import type { ArchiveDefinition } from './archive.js';
 import type { EventsDefinition } from './events.js';
 import type { FieldRules } from './field-rules.js';
+import type { Kinds } from './kinds.js';
 import type { Presenter } from './output.js';
 import type { QueryDefinition } from './query-definition.js';
 
@@ -60,6 +61,8 @@ export interface CrudDefinition {
   readonly routes: Partial<Record<CrudHandler | CrudBatchHandler, CrudRouteOptions>>;
   readonly writeOnly: ReadonlySet<string>;
   readonly inputs: { readonly create: Type<object>; readonly update: Type<object> };
+  /** The input classes of its kinds, if its records are of several. */
+  readonly kinds?: Kinds;
   readonly createReader: InputReader<object>;
   readonly updateReader: InputReader<object>;
   /** Names of every field that a client may send. */

@@ -19,6 +19,7 @@ import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { eventsOf } from './events.js';
 import { checkFieldRules, fieldRulesOf, viewsOf } from './field-rules.js';
 import { isHidden } from './schema-paths.js';
+import { addKinds, KIND, KindReader, kindsOf, unionOf } from './kinds.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { queryDefinition } from './query-definition.js';
 import { outputClassOf, outputFieldsOf, presentBy, Presenter } from './output.js';
@@ -44,7 +45,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     tag = name,
     parent,
   } = options as CrudOptions<Record<string, unknown>, object>;
-  const inputs = inputClasses(options.input);
+  const kinds = kindsOf(options, fail);
+  const inputs = inputClasses(kinds ? unionOf(options.input as Type<object>, kinds) : options.input);
   const { create, update } = inputs;
   const writeOnly = new Set<string>(options.writeOnly);
   for (const type of new Set<Type<object>>([create, update])) checkInputClass(type, fail);
@@ -52,11 +54,13 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const schema = refuseCoercionInMaps(
     timestamped(options.schema?.clone() ?? entitySchema(entity, fail), fail),
   );
+  if (kinds) addKinds(schema, kinds);
   const isolation = isolationOf(options);
   const stored = Object.keys(schema.paths).map((stem) => stem.split('.', 1)[0] ?? stem);
   const extras = [...new Set(stored)].filter((field) => field !== '_id' && field !== '__v');
-  const createReader = new InputReader(create, extras);
-  const updateReader = new InputReader(update, extras);
+  const readerOf = (type: Type<object>) =>
+    kinds ? new KindReader(type, kinds, extras) : new InputReader(type, extras);
+  const [createReader, updateReader] = [readerOf(create), readerOf(update)];
   const inputFields = [
     ...new Set([...createReader.fields, ...updateReader.fields].map((field) => field.name)),
   ];
@@ -74,7 +78,9 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const scopes = scopesOf({ visible, isolation, archive });
   const references = referencesOf(options);
   const described = { entity, schema, archive, output: options.output, references, scopes };
-  const query = queryDefinition(options.query ?? {}, described, fail);
+  const { filter = [], ...queries } = (options.query ?? {}) as { filter?: readonly string[] };
+  const filters = kinds ? [...new Set([KIND, ...filter])] : filter;
+  const query = queryDefinition({ ...queries, filter: filters as never }, described, fail);
   const { globallyUnique = [] } = options as CrudOptions<Record<string, unknown>, object>;
   const { output } = options;
   addIndexes(schema, { visible, isolation, archive, output, globallyUnique, orders: query.indexed }, fail);
@@ -104,6 +110,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
     routes: options.routes ?? {},
     writeOnly,
     inputs,
+    kinds,
     createReader,
     updateReader,
     inputFields,

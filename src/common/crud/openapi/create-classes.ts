@@ -1,12 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { PartialType } from '@nestjs/swagger';
-import { type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
+import { fieldsOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { KIND } from '../definition/kinds.js';
 import { outputClassOf } from '../definition/output.js';
 import { onceFieldsOf } from '../routes/routes.js';
 import { whereClass } from './query-body.js';
 import { fieldSchema, ID_SCHEMA, recordSchema, viewSchema } from './record-schema.js';
-import { anyOf, CreatedResult, refTo, schemaClass } from './schema-class.js';
+import { anyOf, asUnion, CreatedResult, refTo, schemaClass } from './schema-class.js';
 
 /** The classes that name the schemas of a resource in the document. */
 export interface CrudClasses {
@@ -29,19 +30,33 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   const view = outputClassOf(options.output);
   const schema = view ? viewSchema(definition, view) : recordSchema(definition);
   const { required } = schema;
-  const record = schemaClass(label, schema, view);
   const expanded = expandedMembers(schema, definition);
   const isExpandable = Object.keys(expanded).length > 0;
-  const read = isExpandable
-    ? schemaClass(`${label}Expandable`, { properties: expanded, required }, record)
-    : record;
+  const readOf = (record: Type<object>, name: string, of: JsonSchema) => {
+    const properties = Object.entries(expanded).filter(([member]) => member in (of.properties ?? {}));
+    const own = { properties: Object.fromEntries(properties), required: of.required ?? required };
+    return isExpandable ? schemaClass(`${name}Expandable`, own, record) : record;
+  };
+  const record = schemaClass(label, schema, view);
+  const read = readOf(record, label, { ...schema, properties: { ...schema.properties, ...expanded } });
+  // An output has fields of its own.
+  const ofKinds = options.output === undefined ? [...(definition.kinds ?? [])] : [];
+  const kinds = ofKinds.map(([kind, type]) => {
+    const shown = kindSchema(schema, type, definition);
+    const shownClass = schemaClass(label + capitalized(kind), shown);
+    return { kind, record: shownClass, read: readOf(shownClass, shownClass.name, shown) };
+  });
+  if (kinds.length > 0) {
+    asUnion(record, new Map(kinds.map((one) => [one.kind, one.record])));
+    asUnion(read, new Map(kinds.map((one) => [one.kind, one.read])));
+  }
   const properties = { ...schema.properties, ...expanded };
   const part =
     options.output !== undefined && !view
       ? undefined
       : schemaClass(`${read.name}Part`, { properties, required: ['_id'] }, view && PartialType(view));
   return {
-    create: schemaClass(`${label}Create`, jsonSchemaOf(inputs.create)),
+    create: createClass(definition),
     update: schemaClass(`${label}Update`, jsonSchemaOf(inputs.update, { partial: true })),
     record,
     ...(part && { part }),
@@ -51,6 +66,34 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
     created: createdClasses(record, definition),
   };
 }
+
+/** What a create takes, of each kind. */
+function createClass({ inputs, kinds, label }: CrudDefinition): Type<object> {
+  const whole = schemaClass(`${label}Create`, jsonSchemaOf(inputs.create));
+  if (!kinds) return whole;
+  const ofKind = ([kind, type]: [string, Type<object>]) =>
+    [kind, schemaClass(`${label}${capitalized(kind)}Create`, jsonSchemaOf(type))] as const;
+  return asUnion(whole, new Map([...kinds].map(ofKind)));
+}
+
+/** The schema of the records of one kind: without the fields of others, and with those that it requires. */
+function kindSchema(
+  whole: JsonSchema,
+  type: Type<object>,
+  { fieldRules, inputs }: CrudDefinition,
+): JsonSchema {
+  const own = new Map(fieldsOf(type).map((field) => [field.name, field]));
+  const isOfOthers = (name: string) =>
+    !own.has(name) && fieldsOf(inputs.create).some((one) => one.name === name);
+  const shown = Object.entries(whole.properties ?? {}).filter(([name]) => !isOfOthers(name));
+  const properties = shown.map(([name, schema]) => [name, name === KIND ? own.get(name)?.schema : schema]);
+  const required = shown
+    .map(([name]) => name)
+    .filter((name) => whole.required?.includes(name) || (own.get(name)?.required && !fieldRules.has(name)));
+  return { ...whole, properties: Object.fromEntries(properties) as JsonSchema['properties'], required };
+}
+
+const capitalized = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** The responses to a create, including the fields that only they show. */
 function createdClasses(record: Type<object>, definition: CrudDefinition): Type<object>[] {

@@ -16,7 +16,7 @@ import {
   type SecurityRequirementObject,
 } from '@nestjs/swagger';
 import { MERGE_PATCH_TYPE } from '../../http/index.js';
-import { refTo } from './schema-class.js';
+import { modelsOf, refTo } from './schema-class.js';
 
 /** Everything that the document says about a route, in the terms of OpenAPI 3.0. */
 export interface Operation {
@@ -49,7 +49,7 @@ export function documented(operation: Operation): MethodDecorator {
   } = operation;
   return applyDecorators(
     ...(operationId === undefined ? [] : [ApiOperation({ operationId, summary })]),
-    ApiExtraModels(...(models as Type<unknown>[])),
+    ApiExtraModels(...models.flatMap(modelsOf)),
     ...parameters.map(parameterDecorator),
     ...(body?.types ? [ApiConsumes(...body.types)] : []),
     ...(body ? [ApiBody({ required: true, schema: body.schema, description: body.description })] : []),

@@ -270,7 +270,9 @@ function problemsOf(
 function dependsOnRecord(definition: CrudDefinition): boolean {
   const { fields } = definition.updateReader;
   return (
-    hasUpdateHook(definition) || fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind))
+    hasUpdateHook(definition) ||
+    definition.kinds !== undefined ||
+    fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind))
   );
 }
 

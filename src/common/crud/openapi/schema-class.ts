@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
 import { fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
+import { KIND } from '../definition/kinds.js';
 
 /**
  * Names a schema in Nest's document, which takes only classes: the fields of the schema, and those that Nest knows
@@ -60,9 +61,30 @@ export function objectOf(fields: readonly Member[]): JsonSchema {
   };
 }
 
-/** Reference to the schema of a class. */
-export function refTo(type: Type<unknown>) {
-  return { $ref: getSchemaPath(type) };
+/** The classes that stand for one of several, by the value of their member `kind`. */
+const unions = new WeakMap<Type<unknown>, ReadonlyMap<string, Type<unknown>>>();
+
+/** Has references to a class name those of its kinds. */
+export function asUnion(type: Type<object>, kinds: ReadonlyMap<string, Type<object>>): Type<object> {
+  unions.set(type, kinds);
+  return type;
+}
+
+/** A class, and those of its kinds. */
+export function modelsOf(type: Type<unknown>): readonly Type<unknown>[] {
+  return [type, ...(unions.get(type)?.values() ?? [])];
+}
+
+/** Reference to the schema of a class, or to one of its kinds. */
+export function refTo(type: Type<unknown>): JsonSchema & { $ref?: string } {
+  const kinds = unions.get(type);
+  if (!kinds) return { $ref: getSchemaPath(type) };
+  const mapping = [...kinds].map(([kind, one]) => [kind, getSchemaPath(one)]);
+  const discriminator = {
+    propertyName: KIND,
+    mapping: Object.fromEntries(mapping) as Record<string, string>,
+  };
+  return { oneOf: [...kinds.values()].map((one) => refTo(one)), discriminator };
 }
 
 /** The schema of a value of any of several classes. */

@@ -94,6 +94,7 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
     (value) => value instanceof Schema,
     'a Mongoose schema, such as SchemaFactory.createForClass(Note) makes',
   ),
+  kinds: recordOf(aClass, 'an object, such as { seasonal: SeasonalInput, weekday: WeekdayInput }'),
   writeOnly: rule(Array.isArray, 'a list of input fields'),
   output: either(isFunction, OUTPUT),
   parent: object({

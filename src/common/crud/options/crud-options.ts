@@ -231,6 +231,16 @@ export interface CrudOptions<
   schema?: Schema;
 
   /**
+   * Records of several kinds in one collection, as Mongoose's discriminators store them, with the field `kind` as the
+   * key: the input class of each kind, which extends `input`. A record has the fields of its kind and no others, and
+   * keeps its kind. Clients can filter by `kind`.
+   *
+   * @default none
+   * @example { seasonal: SeasonalInput, weekday: WeekdayInput }
+   */
+  kinds?: Readonly<Record<string, Type<Create>>>;
+
+  /**
    * Input fields that are not stored but used by hooks, such as a `password` that a hook turns into a hash.
    *
    * @default none

@@ -2,6 +2,7 @@ import { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { AfterHook, EntityEventPublisher, WriteAction } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
+import { ofKind } from '../definition/kinds.js';
 import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { HookName } from '../options/option-names.js';
@@ -106,16 +107,18 @@ export class Writes<Entity extends object, Create extends object, Update extends
     changes: Changes<Update>,
   ): Promise<Stored<Entity> | undefined> {
     const { definition } = this.resource;
+    const { updateReader } = definition;
     const plan = async (previous: Stored<Entity> | undefined) => {
+      const { given, reader } = await ofKind(updateReader, changes, previous);
       const shown = previous && definition.presenter.present(previous);
-      const merged = shown && mergedFields(definition, changes, shown);
+      const merged = shown && mergedFields(definition, given, shown);
       if (merged) {
         refuseGrowth(this.resource.bodyLimit(), shown, merged);
-        await definition.updateReader.check(merged as Partial<Update>);
+        await reader.check(merged as Partial<Update>);
       }
-      return planChange(definition, changes, previous);
+      return planChange(definition, given, previous);
     };
-    const needsCurrent = this.has('beforeUpdate') || needsPrevious(changes);
+    const needsCurrent = this.has('beforeUpdate') || definition.kinds !== undefined || needsPrevious(changes);
     return this.update(scope, filter, needsCurrent, plan, { changes });
   }
 
@@ -127,7 +130,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const { audit, definition, store } = this.resource;
     const isTold = definition.events !== undefined || this.isHeard('afterUpdate');
     const change =
-      isTold || this.has('beforeUpdate') || audit || needsPrevious(changes)
+      isTold || this.has('beforeUpdate') || audit || definition.kinds || needsPrevious(changes)
         ? undefined
         : planChange(definition, changes, undefined);
     if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes)) !== undefined;

@@ -1,0 +1,141 @@
+import type { Type } from '@nestjs/common';
+import { IntersectionType } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import type { Schema } from 'mongoose';
+import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
+import { fieldsOf, InputReader, isPlainObject, IsOneOf, schemaOf } from '../../fields/index.js';
+import type { Fail } from '../options/checks.js';
+import type { AnyCrudOptions } from '../options/crud-options.js';
+
+/** Name of the field that says of which kind a record is. Mongoose calls it the discriminator key. */
+export const KIND = 'kind';
+
+/** The input classes of a resource whose records are of several kinds, by kind; each has the field {@link KIND}. */
+export type Kinds = ReadonlyMap<string, Type<object>>;
+
+/** The kinds that the options describe, if any. */
+export function kindsOf({ kinds, input }: AnyCrudOptions, fail: Fail): Kinds | undefined {
+  if (kinds === undefined) return undefined;
+  if (typeof input !== 'function') fail('kinds take one input class, which theirs extend.');
+  const given = Object.entries(kinds);
+  const known = new Map<string, { list: boolean; kind: string; at: string }>();
+  for (const [kind, type] of given) {
+    const at = `kinds.${kind}`;
+    if (!((type.prototype as object) instanceof (input as Type<object>)))
+      fail(`${at} must be a class that extends ${(input as Type<object>).name}.`);
+    for (const field of fieldsOf(type)) {
+      if (field.name === KIND) fail(`${at} has a field "${KIND}", which the generator adds. Remove it.`);
+      const other = known.get(field.name) ?? { ...field, at };
+      known.set(field.name, other);
+      if (other.kind !== field.kind || other.list !== field.list)
+        fail(`the field "${field.name}" of ${at} is of another type than that of ${other.at}. Rename one.`);
+    }
+  }
+  return new Map(given.map(([kind, type]) => [kind, withKind(type, [kind])]));
+}
+
+function withKind(type: Type<object>, kinds: readonly string[]): Type<object> {
+  class OfKind extends type {}
+  Object.defineProperty(OfKind, 'name', { value: type.name });
+  IsOneOf(kinds)(OfKind.prototype as object, KIND);
+  return OfKind as Type<object>;
+}
+
+/** A class with the fields of every kind. Those that only some kinds have are optional. */
+export function unionOf(input: Type<object>, kinds: Kinds): Type<object> {
+  const classes = [...kinds.values()];
+  const union = withKind(IntersectionType(input, ...(classes as [Type<object>])), [...kinds.keys()]);
+  Object.defineProperty(union, 'name', { value: input.name });
+  const common = (name: string) =>
+    classes.every((type) => fieldsOf(type).some((field) => field.name === name && field.required));
+  const names = new Set(classes.flatMap((type) => fieldsOf(type).map(({ name }) => name)));
+  for (const name of [...names].filter((one) => !common(one))) IsOptional()(union.prototype as object, name);
+  return union;
+}
+
+/** Adds the fields of every kind to a schema, none of which the database requires. */
+export function addKinds(schema: Schema, kinds: Kinds): void {
+  schema.add({ [KIND]: { type: String, enum: [...kinds.keys()], required: true, immutable: true } });
+  for (const type of kinds.values()) {
+    const own = schemaOf(type);
+    const isNew = (name: string) => !schema.path(name) && schema.pathType(name) !== 'nested';
+    for (const { name } of fieldsOf(type).filter((field) => isNew(field.name))) {
+      schema.add(own.pick([name]));
+      schema.path(name)?.required(false);
+    }
+  }
+}
+
+/** Reads bodies by the class of their kind. */
+export class KindReader extends InputReader<object> {
+  private readonly readers: ReadonlyMap<unknown, InputReader<object>>;
+
+  constructor(union: Type<object>, kinds: Kinds, extras: readonly string[]) {
+    super(union, extras);
+    const names = this.fields.map(({ name }) => name);
+    const others = extras.filter((name) => !names.includes(name));
+    this.readers = new Map([...kinds].map(([kind, type]) => [kind, new InputReader(type, others)]));
+  }
+
+  /** The reader of a record's kind; for a record from before there were kinds, of all. */
+  of(record: object): InputReader<object> {
+    return this.readers.get((record as Record<string, unknown>)[KIND]) ?? this;
+  }
+
+  override async read(body: unknown, options?: { extras?: boolean }): Promise<object> {
+    const reader = isPlainObject(body) ? this.readers.get(body[KIND]) : undefined;
+    return reader ? reader.read(body, options) : super.read(body, options);
+  }
+
+  /** Reads a patch of a record whose kind is not known yet: as the one that it fits best. */
+  override async readPatch(body: unknown, options?: { extras?: boolean }): Promise<object> {
+    const given = isPlainObject(body) ? body : {};
+    const named = this.readers.get(given[KIND]);
+    const hasAll = ({ fields }: InputReader<object>) =>
+      Object.keys(given).every((name) => fields.some((field) => field.name === name));
+    const readers = [...this.readers.values()].sort((a, b) => Number(hasAll(b)) - Number(hasAll(a)));
+    let best: ValidationError | undefined;
+    for (const reader of named ? [named] : readers) {
+      try {
+        return await reader.readPatch(body, options);
+      } catch (error) {
+        if (!(error instanceof ValidationError)) throw error;
+        if (!best || error.errors.length < best.errors.length) best = error;
+      }
+    }
+    throw best ?? new Error('There is no kind.');
+  }
+
+  /**
+   * Checks a patch that has been read against the kind of its record.
+   *
+   * @returns the patch without the kind itself, which stays
+   * @throws ValidationError that lists what the kind does not have, or cannot be without
+   */
+  async ofRecord(patch: object, record: object): Promise<object> {
+    const { [KIND]: kind } = record as Record<string, unknown>;
+    const { [KIND]: given = kind, ...changes } = patch as Record<string, unknown>;
+    const reader = this.of(record);
+    if (reader === this) return changes;
+    const own = new Map(reader.fields.map((field) => [field.name, field]));
+    const isOfOthers = (name: string) => !own.has(name) && this.fields.some((field) => field.name === name);
+    const faults = Object.entries(changes).flatMap(([name, value]): Violation[] => {
+      const pointer = toPointer([name]);
+      if (isOfOthers(name)) return [{ pointer, detail: errorMessages.unknownField(name, [...own.keys()]) }];
+      const isKept = value === null && own.get(name)?.required;
+      return isKept ? [{ pointer, detail: errorMessages.nullOnRequired(name) }] : [];
+    });
+    if (given !== kind) faults.unshift({ pointer: toPointer([KIND]), detail: errorMessages.immutable(KIND) });
+    const [first, ...others] = faults;
+    if (first) throw new ValidationError([first, ...others]);
+    const values = Object.entries(changes).filter(([name, value]) => own.has(name) && !isPlainObject(value));
+    await reader.check(Object.fromEntries(values));
+    return changes;
+  }
+}
+
+/** A patch that has been read, and what reads the record that it changes, by the kind of that record if it has one. */
+export async function ofKind(reader: InputReader<object>, patch: object, record: object | undefined) {
+  if (!record || !(reader instanceof KindReader)) return { given: patch, reader };
+  return { given: await reader.ofRecord(patch, record), reader: reader.of(record) };
+}

@@ -1,0 +1,187 @@
+/** @mongodb */
+import { Schema } from '@nestjs/mongoose';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import {
+  IsIdentifier,
+  IsListOf,
+  IsNested,
+  IsText,
+  IsTimestamp,
+  IsWholeNumber,
+} from '../../../src/common/fields/index.js';
+import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { ACME, tokenOf } from '../../support/tenants.js';
+
+class Guests {
+  @IsWholeNumber({ min: 1 }) most!: number;
+  @IsWholeNumber({ min: 0, optional: true }) least?: number;
+}
+class RuleInput {
+  @IsText({ max: 40 }) name!: string;
+  @IsText({ max: 40, optional: true }) note?: string;
+}
+class SeasonalInput extends RuleInput {
+  @IsTimestamp() from!: Date;
+  @IsTimestamp({ optional: true }) until?: Date;
+  @IsWholeNumber({ max: 50 }) percent!: number;
+}
+class WeekdayInput extends RuleInput {
+  @IsListOf(IsWholeNumber({ min: 1, max: 7 }), { min: 1, max: 7 }) days!: number[];
+  @IsWholeNumber({ max: 90 }) percent!: number;
+}
+class GroupInput extends RuleInput {
+  @IsNested(() => Guests) guests!: Guests;
+}
+@Schema({ timestamps: true })
+class Rule extends RuleInput {
+  kind!: string;
+  @IsIdentifier() tenant!: string;
+}
+const rules = crudOptions({
+  entity: Rule,
+  input: RuleInput,
+  kinds: { seasonal: SeasonalInput, weekday: WeekdayInput, group: GroupInput },
+  name: 'rules',
+  isolationFields: { all: { tenant: currentTenant } },
+  query: { filter: ['name'], search: ['name'] },
+  bulk: true,
+  import: true,
+});
+
+const summer = { kind: 'seasonal', name: 'Summer', from: '2027-06-01T00:00:00.000Z', percent: 20 };
+const weekend = { kind: 'weekday', name: 'Weekend', days: [6, 7], percent: 80 };
+const group = { kind: 'group', name: 'Groups', guests: { most: 8, least: 4 } };
+
+describe('records of several kinds', () => {
+  const app = useResourceApp(CrudModule.forFeature(rules));
+  const own = { token: '' };
+  beforeAll(async () => void (own.token = await tokenOf(ACME)));
+  beforeEach(() => app.empty());
+
+  async function rule(body: object): Promise<string> {
+    const created = await app.post('/rules', body, own);
+    expect(created.status).toBe(201);
+    return `/rules/${created.body._id as string}`;
+  }
+  const faultsOf = ({ status, body }: { status: number; body: { errors?: object[] } }) => [
+    status,
+    body.errors,
+  ];
+
+  it.each([summer, weekend, group])('have the fields of theirs: $kind', async (body) => {
+    const path = await rule(body);
+    const { _id, createdAt, updatedAt, tenant, ...record } = (await app.get(path, own)).body as Record<
+      string,
+      unknown
+    >;
+    expect([_id, createdAt, updatedAt, tenant]).not.toContain(undefined);
+    expect(record).toEqual(body);
+  });
+
+  it.each([
+    ['of no kind', { name: 'x' }, ['/kind', '/name']],
+    ['of an unknown kind', { ...summer, kind: 'yearly' }, ['/kind']],
+    ['of a list of kinds', { ...summer, kind: ['seasonal'] }, ['/kind']],
+    ['with a field of another kind', { ...summer, days: [1] }, ['/days']],
+    ['without one of theirs', { kind: 'weekday', name: 'x', percent: 1 }, ['/days']],
+    ['beyond the bound of their kind', { ...summer, percent: 60 }, ['/percent']],
+  ])('are rejected %s', async (_case, body, pointers) => {
+    const { status, body: problem } = await app.post('/rules', body, own);
+    const found = (problem.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+    expect([status, pointers.filter((pointer) => found.includes(pointer))]).toEqual([
+      400,
+      pointers.filter((pointer) => pointer !== '/name'),
+    ]);
+  });
+
+  it('are changed by the rules of their kind', async () => {
+    const seasonal = await rule(summer);
+    const change = (path: string, body: object) => app.patch(path, body, own);
+    expect((await change(seasonal, { until: '2027-09-01T00:00:00.000Z', note: 'warm' })).status).toBe(200);
+    expect((await change(seasonal, { until: null })).status).toBe(200);
+    expect((await change(seasonal, { kind: 'seasonal', percent: 30 })).status).toBe(200);
+    expect((await app.get(seasonal, own)).body).toMatchObject({ ...summer, percent: 30, note: 'warm' });
+    // A percent of 60 fits a weekday, and the days do, too.
+    expect(faultsOf(await change(seasonal, { percent: 60 }))).toMatchObject([400, [{ pointer: '/percent' }]]);
+    expect(faultsOf(await change(seasonal, { days: [1] }))).toMatchObject([400, [{ pointer: '/days' }]]);
+    expect(faultsOf(await change(seasonal, { days: null }))).toMatchObject([400, [{ pointer: '/days' }]]);
+    expect(faultsOf(await change(seasonal, { from: null }))).toMatchObject([400, [{ pointer: '/from' }]]);
+    expect(faultsOf(await change(seasonal, { kind: 'weekday' }))).toMatchObject([
+      400,
+      [{ pointer: '/kind' }],
+    ]);
+    expect(faultsOf(await change(seasonal, { kind: null }))).toMatchObject([400, [{ pointer: '/kind' }]]);
+    expect(faultsOf(await change(seasonal, { from: summer.from, days: [1] }))).toMatchObject([400, [{}]]);
+    expect((await change(await rule(weekend), { percent: 60 })).status).toBe(200);
+  });
+
+  it('merge nested fields of their kind, and are checked as a whole', async () => {
+    const path = await rule(group);
+    expect((await app.patch(path, { guests: { least: null } }, own)).status).toBe(200);
+    expect((await app.get(path, own)).body.guests).toEqual({ most: 8 });
+    expect(faultsOf(await app.patch(path, { guests: { most: null } }, own))).toMatchObject([
+      400,
+      [{ pointer: '/guests/most' }],
+    ]);
+    expect(faultsOf(await app.patch(path, { guests: { most: 0 } }, own))).toMatchObject([
+      400,
+      [{ pointer: '/guests/most' }],
+    ]);
+  });
+
+  it('are filtered by kind', async () => {
+    for (const body of [summer, weekend, group, weekend]) await rule(body);
+    const count = async (query: string) => (await app.get(`/rules/count?${query}`, own)).body.count as number;
+    expect([
+      await count('kind=weekday'),
+      await count('kind[in]=seasonal,group'),
+      await count('kind[ne]=group'),
+    ]).toEqual([2, 2, 3]);
+    expect((await app.get('/rules?kind=yearly', own)).status).toBe(400);
+    expect((await app.get('/rules?q=summer&kind=seasonal', own)).body).toMatchObject([summer]);
+  });
+
+  it('are made and changed in bulk, and imported', async () => {
+    const seasonal = (await rule(summer)).split('/').at(-1);
+    const operations = [
+      { create: weekend },
+      { create: { ...weekend, from: summer.from } },
+      { update: { _id: seasonal, changes: { days: [1] } } },
+      { update: { _id: seasonal, changes: { percent: 1 } } },
+    ];
+    const { body } = await app.post('/rules/bulk', { operations }, own);
+    expect((body.results as { status: number }[]).map(({ status }) => status)).toEqual([201, 400, 400, 200]);
+  });
+
+  it('are documented as one of their kinds', async () => {
+    const { paths, components } = (await app.get('/docs/openapi.json')).body as OpenAPIObject;
+    const schemas = components?.schemas as Record<string, { properties: object; required: string[] }>;
+    const { requestBody, responses } = paths['/rules']?.post as never as Record<string, { content: object }>;
+    const mapping = (end: string) => ({
+      seasonal: `#/components/schemas/RuleSeasonal${end}`,
+      weekday: `#/components/schemas/RuleWeekday${end}`,
+      group: `#/components/schemas/RuleGroup${end}`,
+    });
+    expect(requestBody).toMatchObject({
+      content: {
+        'application/json': {
+          schema: {
+            oneOf: Object.values(mapping('Create')).map(($ref) => ({ $ref })),
+            discriminator: { propertyName: 'kind', mapping: mapping('Create') },
+          },
+        },
+      },
+    });
+    expect(JSON.stringify(responses)).toContain(JSON.stringify(mapping('')));
+    expect(Object.keys(schemas.RuleWeekday?.properties ?? {})).toEqual(
+      expect.arrayContaining(['kind', 'days', 'name']),
+    );
+    expect(schemas.RuleWeekday?.properties).not.toHaveProperty('from');
+    expect(schemas.RuleWeekday?.required).toEqual(
+      expect.arrayContaining(['kind', 'days', 'percent', 'name', '_id']),
+    );
+    expect(schemas.RuleSeasonal?.required).not.toContain('until');
+  });
+});

@@ -1,0 +1,30 @@
+import { IsText, IsWholeNumber } from '../../src/common/fields/index.js';
+import { type MisuseCases, NoteInput } from './misused-classes.js';
+
+class Long extends NoteInput {
+  @IsWholeNumber() pages!: number;
+}
+class Short extends NoteInput {
+  @IsText({ max: 9 }) pages!: string;
+}
+class Kind extends NoteInput {
+  @IsText({ max: 9 }) kind!: string;
+}
+class Other {
+  @IsText({ max: 9 }) text!: string;
+}
+
+/** Kinds that are wrong, by the sentence. */
+export const KIND_CASES: MisuseCases = {
+  'kinds must be an object, such as { seasonal: SeasonalInput, weekday: WeekdayInput }.': { kinds: [Long] },
+  'kinds.long must be a class.': { kinds: { long: 'Long' } },
+  'kinds.long must be a class that extends NoteInput.': { kinds: { long: Other } },
+  'kinds.long has a field "kind", which the generator adds. Remove it.': { kinds: { long: Kind } },
+  'kinds take one input class, which theirs extend.': {
+    input: { create: NoteInput, update: NoteInput },
+    kinds: { long: Long },
+  },
+  'the field "pages" of kinds.short is of another type than that of kinds.long. Rename one.': {
+    kinds: { long: Long, short: Short },
+  },
+};
