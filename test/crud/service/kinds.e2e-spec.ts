@@ -33,6 +33,7 @@ class WeekdayInput extends RuleInput {
 }
 class GroupInput extends RuleInput {
   @IsNested(() => Guests) guests!: Guests;
+  @IsWholeNumber({ optional: true }) percent?: number;
 }
 @Schema({ timestamps: true })
 class Rule extends RuleInput {
@@ -105,6 +106,11 @@ describe('records of several kinds', () => {
     expect((await app.get(seasonal, own)).body).toMatchObject({ ...summer, percent: 30, note: 'warm' });
     // A percent of 60 fits a weekday, and the days do, too.
     expect(faultsOf(await change(seasonal, { percent: 60 }))).toMatchObject([400, [{ pointer: '/percent' }]]);
+    // A group can be without.
+    expect(faultsOf(await change(seasonal, { percent: null }))).toMatchObject([
+      400,
+      [{ pointer: '/percent' }],
+    ]);
     expect(faultsOf(await change(seasonal, { days: [1] }))).toMatchObject([400, [{ pointer: '/days' }]]);
     expect(faultsOf(await change(seasonal, { days: null }))).toMatchObject([400, [{ pointer: '/days' }]]);
     expect(faultsOf(await change(seasonal, { from: null }))).toMatchObject([400, [{ pointer: '/from' }]]);
