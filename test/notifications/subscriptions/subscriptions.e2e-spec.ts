@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Types } from 'mongoose';
 import {
   expectInvalid,
