@@ -16,5 +16,6 @@ export default {
   globalSetup: './test/support/global-setup.js',
   globalTeardown: './test/support/global-teardown.js',
   setupFilesAfterEnv: ['./test/support/setup.js'],
-  maxWorkers: 2,
+  // Those of the quick tests are never idle; the others wait for processes, time limits and another server.
+  maxWorkers: ['slow', 'mongodb'].includes(process.env.TESTS) ? 3 : 2,
 };

@@ -1,7 +1,4 @@
-/**
- * @mongodb
- * @slow
- */
+/** @mongodb only */
 import { errorMessages } from '../../src/common/errors/index.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { eventually } from '../support/eventually.js';

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';

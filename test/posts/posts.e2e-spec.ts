@@ -90,7 +90,7 @@ describe('the special behaviour of posts', () => {
       pointer: `/${field}`,
       detail: `"${field}" is not an input field. Allowed: title, content, tags.`,
     };
-    for (const value of [GLOBEX, '2026-01-31T09:00:00.000Z', null, { $ne: 1 }]) {
+    for (const value of [ACME, GLOBEX, NOBODY, '2026-01-31T09:00:00.000Z', null, [GLOBEX], { $ne: null }]) {
       expectInvalid(await app.post(PATH, { ...FULL, [field]: value }, { token: acme }), PATH, fault);
       expectInvalid(
         await app.patch(`${PATH}/${id}`, { [field]: value }, { token: acme }),
@@ -101,12 +101,6 @@ describe('the special behaviour of posts', () => {
     expect((await app.get(PATH)).body).toEqual(before);
   });
 
-  it('a body that is a list of its tags stays a list when it is emptied', async () => {
-    const id = await create();
-    await app.patch(`${PATH}/${id}`, { tags: [] }, { token: acme });
-    expect((await app.get(`${PATH}/${id}`)).body.tags).toEqual([]);
-  });
-
   it('everybody reads the posts of every tenant', async () => {
     const first = await create({ title: 'Of acme' });
     const second = await create({ title: 'Of globex' }, globex);
@@ -115,9 +109,12 @@ describe('the special behaviour of posts', () => {
       [second, GLOBEX],
       [first, ACME],
     ]);
-    expect((await app.get(`${PATH}/count`)).body).toEqual({ count: 2 });
-    expect((await app.get(`${PATH}?limit=1`)).body.count).toBe(2);
-    expect((await app.get(`${PATH}/${first}`)).body.title).toBe('Of acme');
+    for (const token of [undefined, globex]) {
+      expect((await app.get(PATH, { token })).body).toEqual(body);
+      expect((await app.get(`${PATH}/count`, { token })).body).toEqual({ count: 2 });
+      expect((await app.get(`${PATH}?limit=1`, { token })).body.count).toBe(2);
+      expect((await app.get(`${PATH}/${first}`, { token })).body.title).toBe('Of acme');
+    }
   });
 
   describe('DELETE /posts/api/:id', () => {
@@ -170,18 +167,15 @@ describe('the special behaviour of posts', () => {
       expect(Number((await stored('Archived twice')).deletedAt)).toBeGreaterThanOrEqual(from);
     });
 
-    it('answers archived true if no post matched, and creates none', async () => {
-      const { status, body } = await archive(NOBODY);
-      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
-      expect(await app.database.collection('posts').countDocuments()).toBe(0);
-    });
-
-    it('answers archived true for the post of another tenant, which is not modified', async () => {
+    it('answers archived true for no post and for that of another tenant, and modifies and creates none', async () => {
       const id = await create({ title: 'Of acme' });
       const before = await stored('Of acme');
-      const { status, body } = await archive(id, globex);
-      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
+      for (const missing of [NOBODY, id]) {
+        const { status, body } = await archive(missing, globex);
+        expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
+      }
       expect(await stored('Of acme')).toEqual(before);
+      expect(await app.database.collection('posts').countDocuments()).toBe(1);
       expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
     });
 
@@ -203,12 +197,6 @@ describe('the special behaviour of posts', () => {
 
     it('refuses an id that is not 24 hexadecimal digits', async () => {
       expectInvalidId(await archive('all'), `${PATH}/all`);
-    });
-
-    it('archives nothing without a token', async () => {
-      const id = await create();
-      expect((await app.del(`${PATH}/${id}`)).status).toBe(401);
-      expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
     });
   });
 });

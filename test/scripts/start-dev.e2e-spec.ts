@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.js';
 import { copyProject } from '../support/project-copy.js';
 
 const RESTART_MS = 60_000;
-const SAVES = 3;
+const SAVES = 2;
 
 let copy: string;
 let child: ChildProcess;

@@ -225,16 +225,11 @@ describe.each<[Template, string]>([
     expect(await send('GET', '/')).toEqual({ status: 200, body: 'Hello World!' });
   });
 
-  it('answers probes, and on SIGTERM turns unready, takes requests for a moment, and ends with 0', async () => {
+  // What it answers meanwhile is shown in shutdown.e2e-spec.ts.
+  it('answers probes, and on SIGTERM ends with 0', async () => {
     for (const probe of ['live', 'ready'])
       expect(await send('GET', `/health/${probe}`)).toEqual({ status: 200, body: { status: 'ok' } });
     started.signal('SIGTERM');
-    await eventually(async () => {
-      const ready = await send('GET', '/health/ready');
-      expect(ready).toMatchObject({ status: 503, body: { code: 'SHUTTING_DOWN' } });
-    }, 900);
-    expect(await send('GET', '/health/live')).toMatchObject({ status: 200 });
-    expect(await send('GET', '/notes/count', ACME)).toMatchObject({ status: 200 });
     expect(await started.ended()).toMatchObject({ code: 0 });
   });
 });

@@ -24,12 +24,27 @@ export interface ObservedResponse {
   body: unknown;
 }
 
+/** The documents of applications of this process, by their text: compiling their schemas takes longer than many a test. */
+const known = new Map<string, ApiDocument>();
+const MAX_KNOWN = 20;
+
 /** Checks responses, and the queries of those that succeed, against the OpenAPI document that the service itself serves. */
 export class ApiDocument {
-  private readonly ajv = new Ajv({ strict: false, allErrors: true });
-  private readonly validators = new Map<object, ValidateFunction>();
+  /** The document of this text, in which a schema is compiled once. */
+  static of(text: string): ApiDocument {
+    const document = known.get(text) ?? new ApiDocument(JSON.parse(text) as never);
+    known.delete(text);
+    known.set(text, document);
+    const [oldest = ''] = known.keys();
+    if (known.size > MAX_KNOWN) known.delete(oldest);
+    return document;
+  }
 
-  constructor(readonly document: { paths: Record<string, Record<string, OperationObject>> }) {
+  private readonly ajv = new Ajv({ strict: false, allErrors: true });
+  /** By schemas, and by their texts, which many of them share. */
+  private readonly validators = new Map<object | string, ValidateFunction>();
+
+  private constructor(readonly document: { paths: Record<string, Record<string, OperationObject>> }) {
     addFormats.default(this.ajv);
     // Known to OpenAPI's registry of formats; the pattern beside it says what the values are.
     this.ajv.addFormat('decimal', true);
@@ -85,9 +100,9 @@ export class ApiDocument {
   private validatorOf(schema: object): ValidateFunction {
     const known = this.validators.get(schema);
     if (known) return known;
-    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
-    const validate = this.ajv.compile(absolute);
-    this.validators.set(schema, validate);
+    const text = JSON.stringify(schema).replaceAll('"#/', '"api#/');
+    const validate = this.validators.get(text) ?? this.ajv.compile(JSON.parse(text) as object);
+    this.validators.set(schema, validate).set(text, validate);
     return validate;
   }
 }

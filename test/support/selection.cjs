@@ -4,8 +4,8 @@ const { extract, parse } = require('jest-docblock');
 /** Which files run, by the tags in the comment at their top: see "Running tests" in CONTRIBUTING.md. */
 const SELECTIONS = {
   all: () => true,
-  quick: ({ slow }) => slow === undefined,
-  slow: ({ slow }) => slow !== undefined,
+  quick: ({ slow, mongodb }) => slow === undefined && mongodb !== 'only',
+  slow: ({ slow, mongodb }) => slow !== undefined && mongodb !== 'only',
   mongodb: ({ mongodb }) => mongodb !== undefined,
 };
 

@@ -63,27 +63,9 @@ describe('reads', () => {
       }
     },
   );
-
-  it('are not scoped by the tenant of a token', async () => {
-    await create(acme);
-    expect((await app.get(`${PATH}/count`, { token: globex })).body).toEqual({ count: 1 });
-    expect((await app.get(PATH, { token: globex })).body).toEqual((await app.get(PATH)).body);
-  });
 });
 
 describe('the tenant', () => {
-  it.each([ACME, GLOBEX, NOBODY, null, [GLOBEX], { $ne: null }])('is not an input: %j', async (tenant) => {
-    const id = await create();
-    const before = await stored();
-    const fault = {
-      pointer: '/tenant',
-      detail: '"tenant" is not an input field. Allowed: title, content, tags.',
-    };
-    expectInvalid(await app.post(PATH, { ...POST, tenant }, { token: acme }), PATH, fault);
-    expectInvalid(await app.patch(`${PATH}/${id}`, { tenant }, { token: acme }), `${PATH}/${id}`, fault);
-    expect(await stored()).toEqual(before);
-  });
-
   it.each(['tenant', 'tenant[$ne]', 'tenantId'])('is not a query parameter: %s', async (parameter) => {
     const id = await create();
     const before = await stored();

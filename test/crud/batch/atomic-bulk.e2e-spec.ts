@@ -5,9 +5,8 @@ import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 class SeatInput {
   @IsText({ max: 20 }) row!: string;
@@ -54,15 +53,10 @@ const plants = crudOptions({ ...of, entity: Plant, name: 'plants' });
 const pots = crudOptions({ ...of, entity: Pot, name: 'pots' });
 
 describe('an atomic bulk request', () => {
-  let app: TestApp;
-  let token: string;
-  beforeAll(async () => {
-    app = await createResourceApp(
-      ...[seats, plants, pots].map((options) => CrudModule.forFeature(options as never)),
-    );
-    token = await tokenOf(ACME);
-  });
-  afterAll(() => app.close());
+  const token = tokenOf(ACME);
+  const app = useResourceApp(
+    ...[seats, plants, pots].map((options) => CrudModule.forFeature(options as never)),
+  );
   beforeEach(async () => {
     await app.empty();
     created.length = 0;

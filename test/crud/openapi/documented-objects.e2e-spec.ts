@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Body, Param } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';

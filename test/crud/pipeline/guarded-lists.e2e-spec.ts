@@ -1,4 +1,3 @@
-/** @mongodb */
 import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { CrudController, CrudModule } from '../../../src/common/crud/index.js';

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { AdminGuard, createGloballyGuardedApp, SelfGuard } from '../../support/guarded-app.js';
 import { useResourceApp } from '../../support/resource-app.js';

@@ -10,7 +10,7 @@ import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.
 import { watchCursors } from '../../support/open-cursors.js';
 
 /** More than the sockets between a client and the service can hold. */
-const RECORDS = 4_000;
+const RECORDS = 2_500;
 const TEXT = 'x'.repeat(10_000);
 
 describe.each(['generated', 'handwritten'])('GET /todos without page parameters, %s', (form) => {

@@ -2,11 +2,10 @@
 import { ForbiddenException, Injectable } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import { CrudModule } from '../../../src/common/crud/index.js';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import {
   Hooked,
   ID,
@@ -63,17 +62,12 @@ interface Replaced {
   previous: { counter: number };
 }
 
-let app: TestApp;
-beforeAll(async () => {
-  const things = crudOptions({ entity: Thing, input: ThingInput, name: 'things' });
-  app = await createResourceApp(
-    CrudModule.forFeature(things),
-    CrudModule.forFeature({ entity: Strict, input: StrictInput, name: 'stricts' }),
-    CrudModule.forFeature({ entity: PlainOne, input: PlainInput, name: 'plains' }),
-    CrudModule.forFeature({ entity: Hooked, input: ThingInput, name: 'hookeds', hooks: Hooks as never }),
-  );
-});
-afterAll(() => app.close());
+const app = useResourceApp(
+  CrudModule.forFeature({ entity: Thing, input: ThingInput, name: 'things' }),
+  CrudModule.forFeature({ entity: Strict, input: StrictInput, name: 'stricts' }),
+  CrudModule.forFeature({ entity: PlainOne, input: PlainInput, name: 'plains' }),
+  CrudModule.forFeature({ entity: Hooked, input: ThingInput, name: 'hookeds', hooks: Hooks as never }),
+);
 beforeEach(async () => {
   seen.length = 0;
   await app.empty();

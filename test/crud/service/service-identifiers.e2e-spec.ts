@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Delete, Param } from '@nestjs/common';
 import {
   CrudController,

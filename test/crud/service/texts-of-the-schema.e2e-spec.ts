@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Prop, Schema } from '@nestjs/mongoose';
 import { IsString } from 'class-validator';
 import mongoose, { Schema as MongooseSchema } from 'mongoose';

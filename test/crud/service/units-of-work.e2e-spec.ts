@@ -15,9 +15,8 @@ import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 class NoteInput {
   @IsText({ max: 80 }) text!: string;
@@ -68,20 +67,17 @@ class NotesController extends CrudController(notes, NotesService) {
 }
 
 describe('a unit of work', () => {
-  let app: TestApp;
   let crud: Crud;
   let service: NotesService;
-  let token: string;
+  const token = tokenOf(ACME);
   const scope = scopeOf({ tenant: ACME });
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature(notes, { controller: NotesController, service: NotesService }),
-    );
+  const app = useResourceApp(
+    CrudModule.forFeature(notes, { controller: NotesController, service: NotesService }),
+  );
+  beforeAll(() => {
     crud = app.app.get(Crud, { strict: false });
     service = app.app.get(getCrudServiceToken(Note), { strict: false });
-    token = await tokenOf(ACME);
   });
-  afterAll(() => app.close());
   beforeEach(async () => {
     await app.empty();
     created.length = 0;

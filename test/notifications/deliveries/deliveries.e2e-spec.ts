@@ -11,8 +11,8 @@ import {
   expectProblem,
   expectUnauthenticated,
 } from '../../support/problems.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp, TestResponse } from '../../support/test-app.js';
+import { ACME, acme, globex } from '../../support/tenants.js';
+import { type TestResponse, useApp } from '../../support/test-app.js';
 import { createWebhookApp, HOOK, SUBSCRIPTIONS } from '../../support/webhooks.js';
 import { ID } from '../../support/whole-records.js';
 
@@ -24,18 +24,11 @@ const FAILED: AttemptOutcome = { at: AT, status: 503, error: 'The target answere
 const PENDING = { _id: ID, event: 'evt_1', type: 'posts.created', status: 'pending', attempts: [] };
 
 describe('deliveries', () => {
-  let app: TestApp;
   let queue: DeliveryQueue;
-  let acme: string;
-  let globex: string;
   let subscription: string;
   let path: string;
-  beforeAll(async () => {
-    app = await createWebhookApp();
-    queue = app.app.get(DeliveryQueue, { strict: false });
-    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-  });
-  afterAll(() => app.close());
+  const app = useApp(createWebhookApp);
+  beforeAll(() => void (queue = app.app.get(DeliveryQueue, { strict: false })));
   beforeEach(async () => {
     await app.empty();
     subscription = await subscribe();

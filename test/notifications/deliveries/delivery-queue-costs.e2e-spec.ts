@@ -6,21 +6,16 @@ import {
 } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { claimOldest, newDelivery } from '../../support/deliveries.js';
 import { plansOf } from '../../support/query-plans.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
-import type { TestApp } from '../../support/test-app.js';
 
 const HOUR = 3_600_000;
 
 /** What the queue of deliveries asks of the database. */
 describe('the queue of deliveries', () => {
-  let app: TestApp;
   let queue: DeliveryQueue;
-  beforeAll(async () => {
-    app = await createResourceApp(QueueModule);
-    queue = app.app.get(DeliveryQueue, { strict: false });
-  });
-  afterAll(() => app.close());
+  const app = useResourceApp(QueueModule);
+  beforeAll(() => void (queue = app.app.get(DeliveryQueue, { strict: false })));
   beforeEach(() => app.empty());
 
   it('needs three commands to claim a batch, and one for simultaneous outcomes', async () => {

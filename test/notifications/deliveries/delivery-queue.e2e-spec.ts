@@ -7,7 +7,7 @@ import {
 import { claimOldest, newDelivery, storedDeliveries } from '../../support/deliveries.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { resourceRoot } from '../../support/resource-app.js';
-import { createTestApp, type TestApp, type TestAppOptions } from '../../support/test-app.js';
+import { createTestApp, type TestAppOptions, useTestApp } from '../../support/test-app.js';
 
 const [SECOND, HOUR] = [1_000, 3_600_000];
 
@@ -16,13 +16,9 @@ const root: TestAppOptions['root'] = (environment, database) =>
 
 describe('the queue of deliveries', () => {
   const uri = freshDatabaseUri();
-  let app: TestApp;
   let queue: DeliveryQueue;
-  beforeAll(async () => {
-    app = await createTestApp({ root, env: { MONGODB_URI: uri } });
-    queue = app.app.get(DeliveryQueue, { strict: false });
-  });
-  afterAll(() => app.close());
+  const app = useTestApp({ root, env: { MONGODB_URI: uri } });
+  beforeAll(() => void (queue = app.app.get(DeliveryQueue, { strict: false })));
   beforeEach(() => app.empty());
 
   const only = async () => {

@@ -4,9 +4,8 @@ import { Types } from 'mongoose';
 import { CrudModule, type Outbox, Outboxes } from '../../../src/common/crud/index.js';
 import { IsReference, IsText } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
 
 class OrderInput {
   @IsText({ min: 1, max: 100 })
@@ -34,31 +33,25 @@ const LATER = new Date('2100-01-01');
 const ALL = { all: { tenant: currentTenant } };
 
 describe('the event of a deletion', () => {
-  let app: TestApp;
-  let token: string;
-
-  beforeAll(async () => {
-    app = await createResourceApp(
-      CrudModule.forFeature({
-        entity: Order,
-        input: OrderInput,
-        name: 'orders',
-        isolationFields: ALL,
-        events: true,
-      }),
-      CrudModule.forFeature({
-        entity: Line,
-        input: LineInput,
-        name: 'lines',
-        isolationFields: ALL,
-        references: { order: { to: Order, onDelete: 'cascade' } },
-        events: { data: 'id' },
-      }),
-    );
-    token = await tokenOf(ACME);
-  });
+  const token = tokenOf(ACME);
+  const app = useResourceApp(
+    CrudModule.forFeature({
+      entity: Order,
+      input: OrderInput,
+      name: 'orders',
+      isolationFields: ALL,
+      events: true,
+    }),
+    CrudModule.forFeature({
+      entity: Line,
+      input: LineInput,
+      name: 'lines',
+      isolationFields: ALL,
+      references: { order: { to: Order, onDelete: 'cascade' } },
+      events: { data: 'id' },
+    }),
+  );
   beforeEach(() => app.empty());
-  afterAll(() => app.close());
 
   const outboxOf = (name = 'orders') => app.app.get(Outboxes, { strict: false }).of(name) as Outbox;
   const pending = async (name?: string) =>

@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { buildService, ServiceProcess } from '../../support/service-process.js';
 import { ACME, GLOBEX, TEST_SECRET, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, useTestApp } from '../../support/test-app.js';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Longer than the sweep waits. */
@@ -31,17 +31,12 @@ const eventOf = (tenant = ACME, at = new Date()): NewEvent => {
 const some = (length: number, tenant?: string) => Array.from({ length }, () => eventOf(tenant));
 
 describe('the log of events', () => {
-  let app: TestApp;
   let log: EventLog;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
+  const app = useTestApp();
   beforeEach(async () => {
     await app.empty();
     log = another();
   });
-  afterAll(() => app.close());
 
   /** A log as another process has it. */
   function another(): EventLog {

@@ -1,4 +1,5 @@
 /** @mongodb */
+import { setImmediate } from 'node:timers/promises';
 import mongoose from 'mongoose';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
 import type { EventRecord } from '../../../src/common/notifications/log/event-log.js';
@@ -10,9 +11,6 @@ import { createTestApp, type TestApp } from '../../support/test-app.js';
 
 /** Longer than the sweep waits. */
 const SWEPT_WITHIN_MS = 20_000;
-
-/** How long a slow recording takes. */
-const SLOW_MS = 500;
 
 /** Holds up the recording of events in an application until it is let go. */
 function holdRecording(app: TestApp) {
@@ -118,8 +116,15 @@ describe('the recording of events', () => {
   it('is finished before the process exits', async () => {
     const held = holdRecording(app);
     await create();
-    setTimeout(held.letGo, SLOW_MS);
-    await app.app.close();
+    const finish = jest.spyOn(app.app.get(EventRecorder, { strict: false }), 'beforeApplicationShutdown');
+    const closing = app.app.close();
+    await eventually(() => expect(finish).toHaveBeenCalled());
+    const isFinished = jest.fn();
+    void finish.mock.results[0]?.value.then(isFinished);
+    await setImmediate();
+    expect(isFinished).not.toHaveBeenCalled();
+    held.letGo();
+    await closing;
     expect(await events().countDocuments()).toBe(1);
     expect(await app.database.collection('posts').findOne({})).not.toHaveProperty('_outbox');
     await app.close();

@@ -5,10 +5,9 @@ import { CrudModule, type Outbox, Outboxes } from '../../../src/common/crud/inde
 import { IsReference, IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { PostsModule } from '../../../src/posts/posts.module.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { ACME, globex, tokenOf } from '../../support/tenants.js';
 
 class TopicInput {
   @IsText({ min: 1, max: 100 })
@@ -51,29 +50,23 @@ const TENANT = { tenant: currentTenant };
 const LATER = new Date('2100-01-01');
 
 describe('the outbox of a resource', () => {
-  let app: TestApp;
-  let token: string;
-
-  beforeAll(async () => {
-    app = await createResourceApp(
-      PostsModule,
-      CrudModule.forFeature({ entity: Topic, input: TopicInput, name: 'topics' }),
-      CrudModule.forFeature({
-        entity: Reply,
-        input: ReplyInput,
-        name: 'replies',
-        schema: replySchema(),
-        isolationFields: { create: TENANT, update: TENANT, del: TENANT },
-        archive: { field: 'deletedAt' },
-        references: { topic: { to: Topic, check: false, onDelete: 'unset' } },
-        events: true,
-        bulk: true,
-      }),
-    );
-    token = await tokenOf(ACME);
-  });
+  const token = tokenOf(ACME);
+  const app = useResourceApp(
+    PostsModule,
+    CrudModule.forFeature({ entity: Topic, input: TopicInput, name: 'topics' }),
+    CrudModule.forFeature({
+      entity: Reply,
+      input: ReplyInput,
+      name: 'replies',
+      schema: replySchema(),
+      isolationFields: { create: TENANT, update: TENANT, del: TENANT },
+      archive: { field: 'deletedAt' },
+      references: { topic: { to: Topic, check: false, onDelete: 'unset' } },
+      events: true,
+      bulk: true,
+    }),
+  );
   beforeEach(() => app.empty());
-  afterAll(() => app.close());
 
   const outboxOf = (name: string) => app.app.get(Outboxes, { strict: false }).of(name) as Outbox;
   const pending = (name = 'posts') => outboxOf(name).pending(LATER, 1_000);
@@ -120,7 +113,6 @@ describe('the outbox of a resource', () => {
   it('has no entry for a write that was refused, or that changed nothing', async () => {
     const id = await create();
     await outboxOf('posts').settle(await pending());
-    const globex = await tokenOf(GLOBEX);
     await app.patch(`/posts/api/${id}`, { title: '' }, { token });
     await app.patch(`/posts/api/${id}`, {}, { token });
     await app.patch(`/posts/api/${id}`, { title: 'Mine' }, { token: globex });

@@ -4,8 +4,8 @@ import { EventClient } from '../../support/event-client.js';
 import { eventually } from '../../support/eventually.js';
 import { LoggedEvents } from '../../support/logged-events.js';
 import { createStreamApp } from '../../support/stream-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
+import { useApp } from '../../support/test-app.js';
 
 /** Has the next read of a tenant's events reach the database late; tells when a read of another tenant's is over. */
 function delayNextRead(log: EventLog, tenant: string): EventEmitter {
@@ -26,17 +26,10 @@ function delayNextRead(log: EventLog, tenant: string): EventEmitter {
 }
 
 describe('A tenant that begins to follow while the log is read for another one', () => {
-  let app: TestApp;
-
-  beforeAll(async () => {
-    app = await createStreamApp();
-  });
-
-  afterAll(() => app.close());
+  const app = useApp(() => createStreamApp());
 
   it('misses no event that precedes one of the other tenant', async () => {
     const log = new LoggedEvents(app.database);
-    const [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
     const first = await EventClient.open(app.url, { token: acme });
     await log.append(ACME);
     await eventually(() => expect(first.ids).toEqual(log.idsOf(ACME)));

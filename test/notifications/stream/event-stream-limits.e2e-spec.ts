@@ -8,17 +8,12 @@ import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
 import { expectProblem } from '../../support/problems.js';
 import { appendIn, createStreamApp } from '../../support/stream-app.js';
 import type { TestApp } from '../../support/test-app.js';
-import { ACME, GLOBEX, inSeconds, tokenOf } from '../../support/tenants.js';
+import { ACME, acme, globex, inSeconds, tokenOf } from '../../support/tenants.js';
 
 const LONG = 'x'.repeat(300_000);
 
-let acme: string;
-let globex: string;
 const opened: { close(): unknown }[] = [];
 
-beforeAll(async () => {
-  [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-});
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });

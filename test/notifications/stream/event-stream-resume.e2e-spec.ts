@@ -9,12 +9,14 @@ import { Random } from '../../support/random.js';
 import { buildService, ServiceProcess } from '../../support/service-process.js';
 import { createStreamApp } from '../../support/stream-app.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useApp } from '../../support/test-app.js';
 import { ACME, GLOBEX, TEST_SECRET, tokenOf } from '../../support/tenants.js';
 
 const TENANTS = [ACME, GLOBEX, '665f1c2ab7e3a90d4c8b0003'];
-const EVENTS = 2_000;
+const EVENTS = 1_000;
 const FOLLOWERS = 15;
+/** Appends after which each follower has left and come back at least once. */
+const ROUNDS = 10;
 const WITHIN_MS = 60_000;
 
 /**
@@ -31,6 +33,8 @@ class RestlessFollower {
     readonly tenant: string,
     private readonly token: string,
     private readonly random: Random,
+    /** How often events have been appended, which is its clock. */
+    private readonly round: () => number,
     /** Where to connect, each time. */
     private readonly urlOf: () => string,
   ) {}
@@ -47,7 +51,7 @@ class RestlessFollower {
     this.done = true;
   }
 
-  /** One connection, which the client leaves after so many events, or after a while. */
+  /** One connection, which the client leaves after so many events, or some rounds later. */
   private async connect(stay: number): Promise<void> {
     let seen = 0;
     const client = await EventClient.open(
@@ -65,8 +69,8 @@ class RestlessFollower {
       throw new Error('Not now');
     }
     this.connections += 1;
-    const leaveAt = Date.now() + 50 + this.random.below(600);
-    while (!client.end && !this.done && Date.now() < leaveAt) await pause(5);
+    const leaveAt = this.round() + 1 + this.random.below(ROUNDS - 2);
+    while (!client.end && !this.done && this.round() < leaveAt) await pause(5);
     client.close();
     // What a real client keeps: also the identifier of an opening without an event.
     if (client.lastEventId !== '') this.lastEventId = client.lastEventId;
@@ -74,8 +78,13 @@ class RestlessFollower {
 }
 
 /** Appends events of all tenants at random, while followers come and go; asserts what each has in the end. */
-async function followAll(log: LoggedEvents, urlOf: () => string, disturb?: () => Promise<void>) {
+async function followAll(
+  log: LoggedEvents,
+  urlOf: () => string,
+  disturb?: (rounds: (count: number) => Promise<void>) => Promise<void>,
+) {
   const random = new Random(7);
+  let round = 0;
   const tokens = new Map(
     await Promise.all(TENANTS.map(async (tenant) => [tenant, await tokenOf(tenant)] as const)),
   );
@@ -83,16 +92,23 @@ async function followAll(log: LoggedEvents, urlOf: () => string, disturb?: () =>
   const begun = new Map(TENANTS.map((tenant) => [tenant, log.idsOf(tenant).length]));
   const followers = Array.from({ length: FOLLOWERS }, (_, i) => {
     const tenant = TENANTS[i % TENANTS.length] ?? ACME;
-    return new RestlessFollower(tenant, tokens.get(tenant) ?? '', new Random(i), urlOf);
+    return new RestlessFollower(tenant, tokens.get(tenant) ?? '', new Random(i), () => round, urlOf);
   });
   const running = followers.map((follower) => follower.run());
-  await eventually(() =>
-    expect(Math.min(...followers.map(({ connections }) => connections))).toBeGreaterThan(0),
-  );
-  const disturbed = disturb?.();
-  while (log.all.length < EVENTS) {
+  const everyoneConnected = (times: number) =>
+    eventually(() =>
+      expect(Math.min(...followers.map(({ connections }) => connections))).toBeGreaterThanOrEqual(times),
+    );
+  await everyoneConnected(1);
+  let isDisturbed = disturb !== undefined;
+  const disturbed = disturb?.((count) => {
+    const last = round + count;
+    return eventually(() => expect(round).toBeGreaterThanOrEqual(last));
+  }).finally(() => (isDisturbed = false));
+  while (log.all.length < EVENTS || isDisturbed) {
     await log.append(...random.list(1, 40, () => random.pick(TENANTS)));
-    if (random.chance(0.2)) await pause(random.below(60));
+    round++;
+    if (round % ROUNDS === 0) await everyoneConnected(1 + round / ROUNDS);
   }
   await disturbed;
   await eventually(() => {
@@ -104,12 +120,8 @@ async function followAll(log: LoggedEvents, urlOf: () => string, disturb?: () =>
   return followers;
 }
 
-describe('clients that leave and resume while thousands of events are appended', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await createStreamApp();
-  });
-  afterAll(() => app.close());
+describe('clients that leave and resume while events are appended', () => {
+  const app = useApp(() => createStreamApp());
 
   it(
     'have every event once, in order, and none of another tenant',
@@ -147,9 +159,9 @@ describe('processes over one database', () => {
       await followAll(
         new LoggedEvents(client.db()),
         () => random.pick(running).url,
-        async () => {
+        async (rounds) => {
           for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-            await pause(200);
+            await rounds(ROUNDS);
             const stopped = running.shift();
             stopped?.service.signal(signal);
             running.push(await start());

@@ -13,8 +13,8 @@ import {
 } from '../../support/problems.js';
 import { sendRaw } from '../../support/raw-http.js';
 import { appendIn, createStreamApp } from '../../support/stream-app.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
-import { ACME, GLOBEX, inSeconds, tokenOf } from '../../support/tenants.js';
+import { useTestApp } from '../../support/test-app.js';
+import { ACME, acme, GLOBEX, globex, inSeconds, tokenOf } from '../../support/tenants.js';
 
 const NOWHERE = 'evt_665f1c2ab7e3a90d4c8b4567';
 const UNKNOWN = {
@@ -25,22 +25,15 @@ const UNKNOWN = {
   instance: '/events',
 } as const;
 
-let app: TestApp;
+const app = useTestApp();
 let log: LoggedEvents;
-let acme: string;
-let globex: string;
 const clients: EventClient[] = [];
 
-beforeAll(async () => {
-  app = await createTestApp();
-  [acme, globex] = await Promise.all([tokenOf(ACME), tokenOf(GLOBEX)]);
-});
 beforeEach(async () => {
   await app.empty();
   log = new LoggedEvents(app.database);
 });
 afterEach(() => clients.splice(0).forEach((client) => client.close()));
-afterAll(() => app.close());
 
 /** Opens a stream and waits for its opening. */
 async function open(asked: StreamAsked = {}, url = app.url): Promise<EventClient> {

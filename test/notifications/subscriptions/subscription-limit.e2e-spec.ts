@@ -2,7 +2,7 @@
 import { Types } from 'mongoose';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { expectProblem } from '../../support/problems.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { ACME, acme, GLOBEX, tokenOf } from '../../support/tenants.js';
 import type { TestApp, TestResponse } from '../../support/test-app.js';
 import { createWebhookApp, HOOK, SUBSCRIPTIONS as PATH } from '../../support/webhooks.js';
 
@@ -11,11 +11,9 @@ const MAX = 100;
 describe('the subscriptions of a tenant', () => {
   const env = { MONGODB_URI: freshDatabaseUri() };
   let apps: [TestApp, TestApp];
-  let acme: string;
   beforeAll(async () => {
     // As in two processes.
     apps = [await createWebhookApp(undefined, env), await createWebhookApp(undefined, env)];
-    acme = await tokenOf(ACME);
   });
   afterAll(async () => {
     await apps[1].leave();

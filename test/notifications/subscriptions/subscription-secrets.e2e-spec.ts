@@ -3,8 +3,8 @@ import { Types } from 'mongoose';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { onEvent } from '../../support/on-event.js';
 import { expectNotFound } from '../../support/problems.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp, TestResponse } from '../../support/test-app.js';
+import { acme } from '../../support/tenants.js';
+import { type TestResponse, useApp } from '../../support/test-app.js';
 import {
   createWebhookApp,
   HOOK,
@@ -19,13 +19,7 @@ const REPRESENTATION = { Prefer: 'return=representation' };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 describe('the secret of a subscription', () => {
-  let app: TestApp;
-  let acme: string;
-  beforeAll(async () => {
-    app = await createWebhookApp();
-    acme = await tokenOf(ACME);
-  });
-  afterAll(() => app.close());
+  const app = useApp(createWebhookApp);
   beforeEach(() => app.empty());
 
   const post = (body: unknown, headers?: Record<string, string>) =>

@@ -1,7 +1,7 @@
 import { targetFault } from '../../../src/common/notifications/webhooks/targets.js';
 import { expectInvalid } from '../../support/problems.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { createTestApp, useApp } from '../../support/test-app.js';
 import { createWebhookApp, HOOK, SUBSCRIPTIONS as PATH } from '../../support/webhooks.js';
 
 const PUBLIC = 'The URL must lead to a public address.';
@@ -17,13 +17,8 @@ const resolve = (name: string) => {
 };
 
 describe('the target of a subscription', () => {
-  let app: TestApp;
-  let token: string;
-  beforeAll(async () => {
-    app = await createWebhookApp((url) => targetFault(url, policy, resolve));
-    token = await tokenOf(ACME);
-  });
-  afterAll(() => app.close());
+  const token = tokenOf(ACME);
+  const app = useApp(() => createWebhookApp((url) => targetFault(url, policy, resolve)));
 
   it.each(['https://hooks.example.com', 'http://hooks.example.com:8080/a?b=c', 'https://93.184.215.14/hook'])(
     'may be %s',

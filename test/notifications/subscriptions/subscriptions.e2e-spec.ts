@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Types } from 'mongoose';
 import {
   expectInvalid,
@@ -7,8 +6,8 @@ import {
   expectProblem,
   expectUnauthenticated,
 } from '../../support/problems.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
+import { acme, globex, tokenOf } from '../../support/tenants.js';
+import { useApp } from '../../support/test-app.js';
 import { createWebhookApp, HOOK, SUBSCRIPTIONS as PATH, WHOLE_SECRET } from '../../support/webhooks.js';
 import { ID, KEPT, postWhole } from '../../support/whole-records.js';
 
@@ -20,18 +19,13 @@ const URL_SHAPE = '"url" must be a string of 1 to 2000 characters.';
 const REFUSED = 'The address is not a public one. Choose another.';
 
 describe('subscriptions', () => {
-  let app: TestApp;
-  let acme: string;
-  let globex: string;
   const asked: string[] = [];
-  beforeAll(async () => {
-    app = await createWebhookApp((url) => {
+  const app = useApp(() =>
+    createWebhookApp((url) => {
       asked.push(url);
       return Promise.resolve(url.includes('private') ? REFUSED : undefined);
-    });
-    [acme, globex] = [await tokenOf(ACME), await tokenOf(GLOBEX)];
-  });
-  afterAll(() => app.close());
+    }),
+  );
   beforeEach(async () => {
     asked.length = 0;
     await app.empty();

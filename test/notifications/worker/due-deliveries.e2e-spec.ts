@@ -11,22 +11,17 @@ import {
 } from '../../../src/common/notifications/worker/slots.js';
 import { Database } from '../../../src/common/database/index.js';
 import { newDelivery } from '../../support/deliveries.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
+import { useResourceApp } from '../../support/resource-app.js';
 
 const LIMITS = { perSubscription: 4, proven: 100, unproven: 100 };
 const MINUTE_MS = 60_000;
 
 describe('a backlog', () => {
-  let app: TestApp;
   let queue: DeliveryQueue;
   let slots: Slots;
   let due: DueDeliveries;
+  const app = useResourceApp(QueueModule);
 
-  beforeAll(async () => {
-    app = await createResourceApp(QueueModule);
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     await app.empty();
     // One that a test can hold up.

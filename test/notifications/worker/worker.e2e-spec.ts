@@ -1,15 +1,14 @@
 /** @slow */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import mongoose from 'mongoose';
 import type { Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
 import { listeningPorts } from '../../support/listening-ports.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { buildService, ServiceProcess } from '../../support/service-process.js';
+import { type ServiceProcess, useServices } from '../../support/service-process.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 
 const WORKING = /"msg":"Working/;
@@ -17,31 +16,15 @@ const PORT_URL = /health and metrics are at (http:[^"]+)/;
 
 describe('a worker', () => {
   const uri = freshDatabaseUri();
-  const started: ServiceProcess[] = [];
-  let folder: string;
-
-  beforeAll(() => buildService(), 60_000);
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'worker-'));
-  });
-  afterEach(async () => {
-    for (const running of started.splice(0)) {
-      running.signal('SIGKILL');
-      await running.ended();
-    }
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const services = useServices();
   afterAll(async () => {
     const client = new mongoose.mongo.MongoClient(uri);
     await client.db().dropDatabase();
     await client.close();
   });
 
-  function spawn(env: Variables, entry = 'dist/bundle/worker.js'): ServiceProcess {
-    const running = ServiceProcess.spawn({ DATA_DIR: folder, ...env }, [entry]);
-    started.push(running);
-    return running;
-  }
+  const spawn = (env: Variables, entry = 'dist/bundle/worker.js') =>
+    services.spawn({ DATA_DIR: services.folder, ...env }, [entry]);
 
   async function stop(running: ServiceProcess, ...signals: NodeJS.Signals[]): Promise<number | null> {
     for (const signal of signals) running.signal(signal);
@@ -49,10 +32,11 @@ describe('a worker', () => {
     return code;
   }
 
-  it('opens no port', async () => {
-    const worker = spawn({ MONGODB_URI: uri });
+  it('opens no port, and needs no key source in production, since it verifies no token, and makes none', async () => {
+    const worker = spawn({ NODE_ENV: 'production', MONGODB_URI: uri });
     await worker.says(WORKING);
     expect(listeningPorts(worker.pid ?? 0)).toEqual([]);
+    expect(await stop(worker, 'SIGTERM')).toBe(0);
   });
 
   it('serves health and metrics on WORKER_PORT, and nothing else', async () => {
@@ -77,6 +61,7 @@ describe('a worker', () => {
         { code: 'PATH_NOT_FOUND' },
       ]);
     }
+    expect(await stop(worker, 'SIGINT')).toBe(0);
   });
 
   it('shows its metrics to requests with METRICS_TOKEN', async () => {
@@ -86,6 +71,7 @@ describe('a worker', () => {
     expect((await fetch(url)).status).toBe(401);
     const headers = { Authorization: `Bearer ${METRICS_TOKEN}` };
     expect((await fetch(url, { headers })).status).toBe(200);
+    expect(await stop(worker, 'SIGTERM', 'SIGINT', 'SIGTERM')).toBe(0);
   });
 
   it('is not ready while its database is away, but still shows its figures', async () => {
@@ -100,21 +86,6 @@ describe('a worker', () => {
     await proxy.close();
   });
 
-  it.each([[['SIGTERM']], [['SIGINT']], [['SIGTERM', 'SIGINT', 'SIGTERM']]] as [NodeJS.Signals[]][])(
-    'ends with 0 on %j',
-    async (signals) => {
-      const worker = spawn({ MONGODB_URI: uri });
-      await worker.says(WORKING);
-      expect(await stop(worker, ...signals)).toBe(0);
-    },
-  );
-
-  it('needs no key source in production, since it verifies no token, and makes none', async () => {
-    const worker = spawn({ NODE_ENV: 'production', MONGODB_URI: uri });
-    await worker.says(WORKING);
-    expect(await stop(worker, 'SIGTERM')).toBe(0);
-  });
-
   it.each<[string, Variables, string]>([
     ['WORKER_PORT', { WORKER_PORT: '65536' }, 'must be a whole number from 0 to 65535.'],
     [
@@ -122,14 +93,13 @@ describe('a worker', () => {
       { NODE_ENV: 'production', MONGODB_URI: '' },
       'is required in production: a mongodb:// or mongodb+srv:// URI.',
     ],
-    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, 'must be one of fatal, error, warn, info, debug, trace, silent.'],
   ])('does not start with a wrong %s: %j', async (name, variables, detail) => {
     const ended = await spawn({ MONGODB_URI: uri, ...variables }).ended();
     expect(ended).toEqual({ code: 1, stdout: '', stderr: `${name} ${detail}\n` });
   });
 
   it('does not start if DATA_DIR cannot be a folder, or if its port is taken', async () => {
-    const file = join(folder, 'file');
+    const file = join(services.folder, 'file');
     writeFileSync(file, '');
     const wrongFolder = await spawn({ DATA_DIR: file }).ended();
     expect(wrongFolder).toMatchObject({
@@ -137,7 +107,7 @@ describe('a worker', () => {
       stderr: `DATA_DIR must be a folder that can be written; ${file} is not.\n`,
     });
     const taken = createServer().listen(0, '127.0.0.1');
-    await eventually(() => expect(taken.listening).toBe(true));
+    await once(taken, 'listening');
     const port = String((taken.address() as AddressInfo).port);
     const wrongPort = await spawn({ MONGODB_URI: uri, WORKER_PORT: port }).ended();
     expect(wrongPort).toMatchObject({
