@@ -60,12 +60,12 @@ describe('what an idempotency key stores', () => {
       expect(text.length).toBeLessThan(9_000);
       expect(text).toMatch(/Allowed: /);
     }
+    const many = times(60, (i) => `a${i}=1`).replaceAll(',', '&');
+    expect((await app.get(`/todos?${many}`)).body.errors).toHaveLength(50);
   });
 
   it('tells each of the first operations what is wrong with it, and the code of each of the others', async () => {
-    const operations = Array.from({ length: 1_000 }, (_, i) =>
-      i === 999 ? { create: { title: 'Tea' } } : 1,
-    );
+    const operations = [...Array.from({ length: 999 }, () => 1), { create: { title: 'Tea' } }];
     const results = (await app.post('/todos/bulk', { operations })).body.results as Record<string, unknown>[];
     expect(results[0]).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', detail: expect.any(String) });
     expect(results[998]).toEqual({ status: 400, code: 'VALIDATION_FAILED' });
@@ -103,14 +103,14 @@ describe('what an idempotency key stores', () => {
 });
 
 describe('a client that has stored as much with idempotency keys as it may', () => {
-  const KEY_BYTES = 512;
+  const FULL = 4 * 512;
   const uri = freshDatabaseUri();
   let app: TestApp;
   let other: TestApp;
   beforeAll(async () => {
     const env = { MONGODB_URI: uri, WORKER: 'off', TRUSTED_PROXIES: '127.0.0.1' };
     [app, other] = [await createTestApp({ env }), await createTestApp({ env })];
-    const limits = { tenant: 4 * KEY_BYTES, address: 4 * KEY_BYTES, addresses: 8 * KEY_BYTES };
+    const limits = { tenant: FULL, address: FULL, addresses: 2 * FULL };
     for (const one of [app, other]) one.app.get(StoredBytes, { strict: false }).limits = limits;
   });
   afterAll(async () => {
@@ -139,14 +139,12 @@ describe('a client that has stored as much with idempotency keys as it may', () 
     expect(first.status).toBe(201);
     const before = await app.database.collection('todos').countDocuments();
     const refused = await fill('192.0.2.1');
-    expect([refused.status, refused.body]).toMatchObject([
-      429,
-      {
-        code: 'TOO_MANY_REQUESTS',
-        detail:
-          'Your tenant, or your address, has stored as much with Idempotency-Keys as it may in 24 hours. Try again later, or leave the header out.',
-      },
-    ]);
+    expect(refused.body).toMatchObject({
+      status: 429,
+      code: 'TOO_MANY_REQUESTS',
+      detail:
+        'Your tenant, or your address, has stored as much with Idempotency-Keys as it may in 24 hours. Try again later, or leave the header out.',
+    });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(3_600);
     const stored = (await app.database.collection('todos').countDocuments()) - before;
@@ -157,7 +155,9 @@ describe('a client that has stored as much with idempotency keys as it may', () 
   });
 
   it('gets it from another process, too', async () => {
-    await eventually(async () => expect((await post(other, '192.0.2.1')).status).toBe(429));
+    const sums = app.database.collection('idempotency_bytes');
+    await eventually(async () => expect(await sums.countDocuments({ bytes: { $gte: FULL } })).toBe(2));
+    expect((await post(other, '192.0.2.1')).status).toBe(429);
   });
 
   it('leaves other addresses, and tenants, what is theirs', async () => {
@@ -172,7 +172,7 @@ describe('a client that has stored as much with idempotency keys as it may', () 
   it('may store new keys when its hours end to count', async () => {
     await app.database.collection('idempotency_bytes').deleteMany({});
     const third = await createTestApp({ env: { MONGODB_URI: uri, WORKER: 'off' } });
-    const limits = { tenant: 0, address: 4 * KEY_BYTES, addresses: 1e9 };
+    const limits = { tenant: 0, address: FULL, addresses: 1e9 };
     third.app.get(StoredBytes, { strict: false }).limits = limits;
     expect((await post(third, '192.0.2.1')).status).toBe(201);
     const indexes = await app.database.collection('idempotency_bytes').indexes();

@@ -5,7 +5,6 @@ import { Schema } from '@nestjs/mongoose';
 import type { mongo } from 'mongoose';
 import { CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
-import type { TransferLimits } from '../../../src/common/http/index.js';
 import { titled } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { OpenImport } from '../../support/import-client.js';
@@ -42,10 +41,10 @@ const gated = crudOptions({
 
 let app: TestApp;
 const open = new Set<OpenImport>();
-async function start(limits?: Partial<TransferLimits>): Promise<void> {
+async function start(): Promise<void> {
   const env = { MAX_RUNNING_REQUESTS: String(PLACES), MAX_WAIT_MS: '4000', TRUSTED_PROXIES: '127.0.0.1' };
   const root = serviceWith({ controllers: [GateController], imports: [CrudModule.forFeature(gated)] });
-  app = await createTestApp({ env, root, limits });
+  app = await createTestApp({ env, root });
 }
 afterEach(async () => {
   held.splice(0).forEach((release) => release());
@@ -184,14 +183,14 @@ describe('imports', () => {
     });
 
   it('are limited in number per client; one that goes away leaves its place', async () => {
-    await start({ imports: { maxInAll: 4, maxPerClient: 2 } });
-    const [first] = [await running(), await running()];
+    await start();
+    const [first] = [await running(), await running(), await running(), await running()];
     const response = await refused('192.0.2.1');
     expectProblem(response, {
       status: 429,
       code: 'TOO_MANY_STREAMS',
       detail:
-        'You have 2 imports running, which is the maximum. Send more lines in each, or try again later.',
+        'You have 4 imports running, which is the maximum. Send more lines in each, or try again later.',
       instance: '/todos/import',
     });
     expect(response.headers.get('retry-after')).toBe('5');
@@ -201,10 +200,10 @@ describe('imports', () => {
   });
 
   it('are limited in number in all; a client with most gives one up to one with fewer', async () => {
-    await start({ imports: { maxInAll: 3, maxPerClient: 2 } });
+    await start();
     const [first, newest] = [await running('192.0.2.1'), await running('192.0.2.1')];
-    await running('192.0.2.2');
-    expect((await refused('192.0.2.3')).status).toBe(200);
+    for (let i = 2; i <= 15; i++) await running(`192.0.2.${i}`);
+    expect((await refused('192.0.2.16')).status).toBe(200);
     await newest.broken();
     await eventually(() =>
       expect(app.logLines).toContainEqual(
@@ -213,8 +212,8 @@ describe('imports', () => {
     );
     first.write(line('second'));
     expect(await first.next()).toMatchObject({ line: 2, status: 201 });
-    await running('192.0.2.3');
-    expectProblem(await refused('192.0.2.4'), {
+    await running('192.0.2.16');
+    expectProblem(await refused('192.0.2.17'), {
       status: 503,
       code: 'OVERLOADED',
       detail: 'This process has as much to do as it can. Try again later.',

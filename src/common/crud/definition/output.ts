@@ -6,7 +6,7 @@ import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { type FieldRules, hiddenFrom } from './field-rules.js';
-import { type SchemaNode, type SchemaNodes, nodesOf } from './schema-paths.js';
+import { isWithin, nodesOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -170,10 +170,6 @@ export function showsStored(output: CrudOutput<object> | undefined, path: string
   const hides = typeof output === 'object' ? (output.hides as readonly string[] | undefined) : undefined;
   if (hides) return !hides.some((hidden) => isWithin(hidden, path) || isWithin(path, hidden));
   return KEPT_SHOWN.includes(name) || 'unknown';
-}
-
-function isWithin(path: string, outer: string): boolean {
-  return path === outer || path.startsWith(`${outer}.`);
 }
 
 function fieldNamesOf(type: Type<object>): string[] {

@@ -101,6 +101,11 @@ export function eachHidden(
   walk({ members: nodesOf(schema) }, record);
 }
 
+/** Whether a path is another one, or a part of it. */
+export function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`);
+}
+
 /** The schema of a type's objects: its own, or that of its entries. */
 export function schemaOf(type: SchemaType): Schema | undefined {
   const { schema, embeddedSchemaType, $__schemaType: entries } = type as SchemaType & Composite;

@@ -5,7 +5,7 @@ import { errorMessages, toPointer, ValidationError } from '../../errors/index.js
 import type { QueryParameters } from '../../http/index.js';
 import type { Order, SortKey } from '../definition/query-definition.js';
 import type { Stored } from '../options/records.js';
-import type { StoreFilter } from '../store/crud.store.js';
+import { type StoreFilter, valueAt } from '../store/crud.store.js';
 import { copyOf } from '../store/shared-reads.js';
 import type { PageQuery } from './list-query.js';
 
@@ -134,7 +134,7 @@ export interface Position {
 
 /** The place of a record in an order. */
 export function positionOf(record: Stored<object>, { keys }: Order): Position {
-  return { values: keys.map(({ path }) => valueAt(record, path)), id: record._id, inclusive: false };
+  return { values: keys.map(({ path }) => valueAt(record, path) ?? null), id: record._id, inclusive: false };
 }
 
 /** The same place in the reverse order, where exactly the other records are behind it. */
@@ -184,13 +184,6 @@ const LEAST: Readonly<Partial<Record<string, unknown>>> = {
 function anyValue(type: SchemaType | undefined): object {
   const least = LEAST[type?.instance ?? ''];
   return least === undefined ? { $ne: null } : { $gte: least };
-}
-
-function valueAt(record: object, path: string): unknown {
-  const value = path
-    .split('.')
-    .reduce<unknown>((at, name) => (at as Record<string, unknown> | null)?.[name], record);
-  return value ?? null;
 }
 
 /** Cursors of the previous and next page; null if there is none. */

@@ -1,6 +1,7 @@
 import type { Schema, SchemaType } from 'mongoose';
 import { createHash } from 'node:crypto';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import { isWithin } from '../definition/schema-paths.js';
 import type { StoreChange } from '../store/crud.store.js';
 
 /** Hidden member of a record that holds the words of its searched fields. Only the store knows it. */
@@ -223,10 +224,6 @@ function touches(at: string, field: string): boolean {
     .join('.');
   if (declared === at || !(isWithin(field, declared) || isWithin(declared, field))) return false;
   throw new Error(`A change sets "${at}", a part of a list that is searched. Set the whole list.`);
-}
-
-function isWithin(path: string, outer: string): boolean {
-  return path === outer || path.startsWith(`${outer}.`);
 }
 
 /** The part of a field's path below another one. */

@@ -6,28 +6,18 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import { applyChange, type StoreChange } from '../store/crud.store.js';
-import { eachHidden, entryTypeOf, isHiddenType, schemaOf } from '../definition/schema-paths.js';
+import { eachHidden, entryTypeOf, isHiddenType, isWithin, schemaOf } from '../definition/schema-paths.js';
 import { isIsolatedBy } from './access.js';
 
 type Fields = Record<string, unknown>;
 
-/** The records that are passed to a beforeUpdate hook. */
-interface Draft {
-  /** The record after the update. The hook may set its fields. */
-  readonly record: Fields;
-  readonly previous: Fields;
-}
-
 /** The record after a hook has edited the visible part of it; hidden values are kept. */
 export async function recordOfDraft(
-  { presenter, schema }: CrudDefinition,
+  definition: CrudDefinition,
   values: Fields,
   hook: (draft: Fields) => Promise<void>,
 ): Promise<Fields> {
-  const draft = presenter.present(values);
-  await hook(draft);
-  const changes = differences(schema, presenter.present(values), draft);
-  return withChanges(values, withBytes(changes, values)) as Fields;
+  return withChanges(values, await changesBy(hook, definition, values)) as Fields;
 }
 
 /** The change that results after a hook has edited the updated record. */
@@ -35,15 +25,11 @@ export async function changeOfDraft<Entity extends object>(
   definition: CrudDefinition,
   previous: Stored<Entity>,
   { set, unset }: Required<StoreChange>,
-  hook: (draft: Draft) => Promise<void>,
+  hook: (records: { record: Fields; previous: Fields }) => Promise<void>,
 ): Promise<Required<StoreChange>> {
   const { presenter, schema } = definition;
-  const planned = withChanges(previous, [
-    ...Object.entries(set),
-    ...unset.map((path): PathChange => [path, undefined]),
-  ]);
-  const record = presenter.present(planned);
-  await hook({ record, previous: presenter.present(previous) });
+  const removed = unset.map((path): PathChange => [path, undefined]);
+  const planned = withChanges(previous, [...Object.entries(set), ...removed]);
   const isolated = Object.fromEntries(
     Object.values(definition.isolation).flatMap((fields) =>
       Object.entries(fields)
@@ -54,10 +40,12 @@ export async function changeOfDraft<Entity extends object>(
         .map(([field]) => [field, (previous as Fields)[field]]),
     ),
   );
-  keepIsolation(definition, 'beforeUpdate', record, isolated);
+  const edit = async (record: Fields) => {
+    await hook({ record, previous: presenter.present(previous) });
+    keepIsolation(definition, 'beforeUpdate', record, isolated);
+  };
   const change = { set: { ...set }, unset: [...unset] };
-  const changes = differences(schema, presenter.present(planned), record);
-  for (const [path, value] of withBytes(changes, [planned, previous])) {
+  for (const [path, value] of await changesBy(edit, definition, planned, previous)) {
     const above = Object.keys(change.set).find((known) => path.startsWith(`${known}.`));
     if (above !== undefined) {
       // The update sets the object as a whole, since there was none.
@@ -65,14 +53,38 @@ export async function changeOfDraft<Entity extends object>(
       change.set[above] = withChanges(change.set[above] as object, [member]);
       continue;
     }
-    for (const known of Object.keys(change.set)) {
-      if (isAt(known, path)) Reflect.deleteProperty(change.set, known);
-    }
-    change.unset = change.unset.filter((known) => !isAt(known, path));
+    for (const known of Object.keys(change.set))
+      if (isWithin(known, path)) Reflect.deleteProperty(change.set, known);
+    change.unset = change.unset.filter((known) => !isWithin(known, path));
     if (value === undefined || value === null) change.unset.push(path);
     else change.set[path] = value;
   }
   return change;
+}
+
+/**
+ * The changes that a hook makes to the visible part of a record. Meanwhile, hidden members read as undefined, and who
+ * copies or lists the members does not see them: one that the hook deletes is undefined afterwards.
+ *
+ * @param sources records whose bytes it may use
+ */
+async function changesBy(
+  hook: (draft: Fields) => Promise<void>,
+  { presenter, schema }: CrudDefinition,
+  ...sources: [record: object, ...others: object[]]
+): Promise<readonly PathChange[]> {
+  const draft = presenter.present(sources[0]);
+  const hidden: [holder: Fields, name: string][] = [];
+  eachHidden(schema, draft, (holder, name) => {
+    hidden.push([holder as Fields, name]);
+    const put = (as: object) => void Object.defineProperty(holder, name, { configurable: true, ...as });
+    put({ get: () => undefined, set: (value: unknown) => put({ value, enumerable: true, writable: true }) });
+  });
+  await hook(draft);
+  for (const [holder, name] of hidden)
+    if (Object.getOwnPropertyDescriptor(holder, name)?.get) Reflect.deleteProperty(holder, name);
+    else holder[name] ??= undefined;
+  return withBytes(differences(schema, presenter.present(sources[0]), draft), sources);
 }
 
 /** @throws Error if a hook moved a record out of its scope, or set a field that the schema does not have */
@@ -92,10 +104,6 @@ export function keepIsolation(
   );
   if (stray !== undefined)
     throw new Error(`${hook} of ${label} set "${stray}", which the schema does not have.`);
-}
-
-function isAt(path: string, name: string): boolean {
-  return path === name || path.startsWith(`${name}.`);
 }
 
 /** A path and its new value; undefined or null if it has none any more. */
