@@ -11,7 +11,7 @@ export async function createApp(database: DatabaseOptions): Promise<INestApplica
   const isDevelopment = process.env.NODE_ENV !== 'production';
   const targets = { allowPrivate: isDevelopment, httpsOnly: !isDevelopment };
   const imports = [AppModule.on(database), NotificationsModule.forRoot({ targets })];
-  const docs = { title: 'Notes', webhooks: describeWebhooks };
+  const docs = { title: 'Notes', token: '`npm run token` prints one.', webhooks: describeWebhooks };
   const app = await createCrudApp({ module: Root, imports }, { docs });
   shutDownOnSignal(app);
   return app;
