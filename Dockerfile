@@ -2,6 +2,7 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY libs/create-nestjs-mongo-crud/package.json libs/create-nestjs-mongo-crud/
 COPY libs/embedded-mongodb/package.json libs/embedded-mongodb/
 COPY libs/schematics/package.json libs/schematics/
 RUN npm ci

@@ -16,7 +16,7 @@ const TARGET = 'node20';
 /** Packages that are still loaded from node_modules. */
 const EXTERNAL = [
   // It starts its own files as threads and processes.
-  'embedded-mongodb',
+  'nestjs-mongo-crud-embedded',
   // Loaded only for a terminal.
   'pino-pretty',
   // Served from its folder.

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 /** Builds the service without checking its types, which is enough for a start and takes a few seconds. */
 const results = await Promise.all([
-  run('npm run --silent build -w embedded-mongodb'),
+  run('npm run --silent build -w nestjs-mongo-crud-embedded'),
   // The same as `nest build`, with its setting for the fields of classes, but the Nest CLI takes three times as long.
   run(
     'node node_modules/@swc/cli/bin/swc.js src --out-dir dist --strip-leading-paths --delete-dir-on-start --quiet -C jsc.transform.useDefineForClassFields=false',

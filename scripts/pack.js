@@ -1,18 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import { fail, readArguments } from './support/arguments.js';
 
 /**
- * Builds the packages of the generator, for other applications, and of the embedded database:
- * `dist/pack/*.tgz`. They contain the built code that the entry points import, directly or not, and the types
- * of its sources. Prints the files.
+ * Builds the packages of the generator, for other applications, of the embedded database, and of `npm create`:
+ * `packages/*.tgz`, which no other command deletes. That of the generator contains the built code that the entry
+ * points import, directly or not, and the types of its sources. Prints the files.
  */
 const NAME = 'nestjs-mongo-crud';
-const OUT = 'dist/pack';
-const FOLDER = join(OUT, 'package');
+const EMBEDDED = 'nestjs-mongo-crud-embedded';
+const OUT = 'packages';
+const FOLDER = join(OUT, NAME);
 const GUIDE = 'docs/in-your-own-application.md';
 
 /** The entry points, by the subpath of the package. */
@@ -26,9 +27,9 @@ const DOORS = {
  * Packages that must be shared with the application: classes and decorators of two copies would not match.
  */
 const SHARED =
-  /^(?:@nestjs\/.+|class-transformer|class-validator|mongoose|reflect-metadata|rxjs|embedded-mongodb)$/;
+  /^(?:@nestjs\/.+|class-transformer|class-validator|mongoose|reflect-metadata|rxjs|nestjs-mongo-crud-embedded)$/;
 /** Shared packages that some applications do not need. */
-const OPTIONAL = ['@nestjs/testing', 'embedded-mongodb'];
+const OPTIONAL = ['@nestjs/testing', EMBEDDED];
 /** Versions that the application may have, where they are not only those of this repository: Nest 11 works as well as 12. */
 const RANGES = {
   '@nestjs/common': '^11.2.0 || ^12.5.1',
@@ -47,29 +48,45 @@ const LOADED = ['@fastify/static', 'pino-pretty', 'reflect-metadata', 'rxjs'];
 const root = readJson('package.json');
 
 readArguments(
-  `Usage: npm run pack\n\nWrites the packages of the generator and of the embedded database to ${OUT}.`,
+  `Usage: npm run pack\n\nWrites the packages of the generator, of the embedded database and of npm create to ${OUT}.`,
 );
 await import('./build-if-missing.js');
 console.error('Writing the packages …');
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
-const files = declare();
+// No import leads to ambient declarations.
+const ambient = 'src/common/fields/class-transformer-storage.d.ts';
+const files = declare([...Object.values(DOORS), ambient], 'src', FOLDER);
 for (const file of files) copyCode(file);
 writeManifest(dependenciesOf(files));
 copyFileSync('LICENSE', join(FOLDER, 'LICENSE'));
 writeFileSync(join(FOLDER, 'README.md'), readme());
-for (const folder of [FOLDER, 'libs/embedded-mongodb']) pack(folder);
+for (const folder of [FOLDER, embedded(), 'libs/create-nestjs-mongo-crud']) pack(folder);
 
-/** Writes the declarations that the entry points need. Returns their sources, by their paths below `src`. */
-function declare() {
+/** Writes the package of the embedded database: its scripts, and the types of its entry point. */
+function embedded() {
+  const source = 'libs/embedded-mongodb';
+  const folder = join(OUT, EMBEDDED);
+  const manifest = readJson(join(source, 'package.json'));
+  declare([join(source, 'src/index.ts')], join(source, 'src'), folder);
+  for (const name of readdirSync(join(source, 'dist')).filter((one) => one.endsWith('.js')))
+    writeFileSync(join(folder, 'dist', name), withoutMap(readFileSync(join(source, 'dist', name), 'utf8')));
+  const [types, main] = ['./dist/index.d.ts', './dist/index.js'];
+  Object.assign(manifest, { exports: { '.': { types, default: main } }, main, types, files: ['dist'] });
+  Object.assign(manifest, { scripts: undefined, devDependencies: undefined });
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const file of ['LICENSE', join(source, 'README.md')]) copyFileSync(file, join(folder, basename(file)));
+  return folder;
+}
+
+/** Writes the declarations that entry points need. Returns their sources, by their paths below the root. */
+function declare(entries, rootDir, folder) {
   const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile);
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.');
-  // No import leads to ambient declarations.
-  const ambient = 'src/common/fields/class-transformer-storage.d.ts';
-  const program = ts.createProgram([...Object.values(DOORS), ambient], {
+  const program = ts.createProgram(entries, {
     ...options,
-    rootDir: 'src',
-    outDir: join(FOLDER, 'dist'),
+    rootDir,
+    outDir: join(folder, 'dist'),
     declaration: true,
     emitDeclarationOnly: true,
     sourceMap: false,
@@ -78,14 +95,16 @@ function declare() {
     // Otherwise the embedded database, a link to its sources, would count as a part of the package.
     preserveSymlinks: true,
   });
-  const { diagnostics } = program.emit();
+  // A single entry point has no types but its own.
+  const only = entries.length === 1 ? program.getSourceFile(entries[0]) : undefined;
+  const { diagnostics } = program.emit(only);
   if (diagnostics.length > 0) {
     fail(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')).join('\n'));
   }
   return program
     .getSourceFiles()
     .filter(({ fileName, isDeclarationFile }) => !isDeclarationFile && !fileName.includes('node_modules'))
-    .map(({ fileName }) => relative('src', fileName));
+    .map(({ fileName }) => relative(rootDir, fileName));
 }
 
 /** Copies a module of the build, without the reference to its source map, which is not copied. */
@@ -93,8 +112,11 @@ function copyCode(file) {
   const name = file.replace(/\.ts$/, '.js');
   const target = join(FOLDER, 'dist', name);
   mkdirSync(dirname(target), { recursive: true });
-  const code = readFileSync(join('dist', name), 'utf8');
-  writeFileSync(target, code.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
+  writeFileSync(target, withoutMap(readFileSync(join('dist', name), 'utf8')));
+}
+
+function withoutMap(code) {
+  return code.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n');
 }
 
 /** The packages that the copied code and its declarations import, by their lists in package.json. */
@@ -152,6 +174,8 @@ function writeManifest({ dependencies, peerDependencies }) {
     const built = `./dist/${relative('src', source).replace(/\.ts$/, '')}`;
     return [path, { types: `${built}.d.ts`, default: `${built}.js` }];
   });
+  // What "moduleResolution": "node10" reads.
+  const old = exports.map(([path, { types }]) => [path.replace('./', ''), [types]]);
   const optional = Object.keys(peerDependencies).filter((name) => OPTIONAL.includes(name));
   const manifest = {
     name: NAME,
@@ -161,6 +185,9 @@ function writeManifest({ dependencies, peerDependencies }) {
     type: 'module',
     engines: root.engines,
     exports: Object.fromEntries(exports),
+    main: './dist/index.js',
+    types: './dist/index.d.ts',
+    typesVersions: { '*': Object.fromEntries(old.slice(1)) },
     files: ['dist'],
     dependencies,
     peerDependencies,

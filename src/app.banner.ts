@@ -9,12 +9,18 @@ export interface Banner {
   readonly databaseUri: string;
 }
 
+export const TOKEN_COMMAND = 'npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001';
+
+/** Whether {@link TOKEN_COMMAND} makes tokens that the service accepts. */
+export function signsTokens({ nodeEnv, jwtJwksUrl }: Environment): boolean {
+  return nodeEnv !== 'production' && !jwtJwksUrl;
+}
+
 /** A few lines for the terminal, with addresses and commands to copy. */
 export function bannerOf({ url, environment, databaseUri }: Banner): string {
-  const { mongodbUri, jwtSecret, jwtJwksUrl, nodeEnv, docs } = environment;
-  const signsTokens = nodeEnv !== 'production' && !jwtJwksUrl;
-  const tokens = signsTokens
-    ? `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001${jwtSecret ? ' (with the same JWT_SECRET)' : ''}`
+  const { mongodbUri, jwtSecret, docs } = environment;
+  const tokens = signsTokens(environment)
+    ? `${TOKEN_COMMAND}${jwtSecret ? ' (with the same JWT_SECRET)' : ''}`
     : 'from your identity provider, see docs/tokens.md';
   const rows = [
     ['API', url],

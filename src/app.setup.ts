@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type DynamicModule, type INestApplication, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { signsTokens, TOKEN_COMMAND } from './app.banner.js';
 import { PathNotFoundError, sendProblem } from './common/errors/index.js';
 import {
   type ApiDescription,
@@ -43,17 +44,19 @@ export function createBareApp(
 const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' };
 
 /** Texts of the explorer about the service itself. */
-function postsAndTodosApi({ todosApi }: Environment): ApiDescription {
+function postsAndTodosApi(environment: Environment): ApiDescription {
   return {
     title: 'Posts and todos',
     description:
-      'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant ' +
-      '(in development: `npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`). Every error is `application/problem+json`. ' +
-      '[Events](/docs/live) can be watched as they happen.',
+      'Multi-tenant posts and todos. Reads of posts are public; writes need a bearer token that names a tenant. ' +
+      'Every error is `application/problem+json`. [Events](/docs/live) can be watched as they happen.',
+    token: signsTokens(environment)
+      ? `\`${TOKEN_COMMAND}\` prints one.`
+      : 'Your identity provider issues it.',
     tags: {
       CMS: 'Posts: public reads, writes within the tenant',
-      Todos: `Todos, in the ${todosApi} form`,
-      Notifications: 'What happened to the records of your tenant',
+      Todos: `Todos, in the ${environment.todosApi} form`,
+      Notifications: 'What happened to the records of your tenant. [Watch it live](/docs/live)',
       Health: 'What an orchestrator asks a process',
     },
     webhooks: describeWebhooks,

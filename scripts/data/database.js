@@ -19,7 +19,7 @@ export async function openOwn() {
 /** The embedded database of DATA_DIR. */
 export async function openEmbedded() {
   await import('../build-if-missing.js');
-  const { startEmbeddedMongodb } = await import('embedded-mongodb');
+  const { startEmbeddedMongodb } = await import('nestjs-mongo-crud-embedded');
   const dir = join(process.env.DATA_DIR || './data', 'mongodb');
   const server = await startEmbeddedMongodb({ dir });
   return open(`${server.uri}posts-and-todos`, () => server.stop());

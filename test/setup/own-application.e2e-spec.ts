@@ -262,7 +262,7 @@ describe('an application that cannot run', () => {
 
   it('is told which package is missing', async () => {
     expect(await failure({})).toContain(
-      'The embedded database is not installed. Install the package embedded-mongodb, or name a MongoDB by its URI.',
+      'The embedded database is not installed. Install the package nestjs-mongo-crud-embedded, or name a MongoDB by its URI.',
     );
   });
 

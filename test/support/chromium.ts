@@ -1,6 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { AxeResults } from 'axe-core';
 import type { BrowserContext, Page } from 'playwright-core';
 
 const EXECUTABLE = [process.env.CHROMIUM, '/usr/bin/chromium'].find((path) => path && existsSync(path));
@@ -31,11 +33,13 @@ export class ChromiumPage {
     // Loaded only if there is a browser.
     const { chromium } = await import('playwright-core');
     const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
+    const axe = createRequire(import.meta.url).resolve('axe-core');
     const context = await chromium.launchPersistentContext(profile, {
       executablePath: EXECUTABLE,
       args: ARGS,
       viewport: { width: 1_280, height: 900 },
     });
+    await context.addInitScript({ path: axe });
     const page = context.pages()[0] ?? (await context.newPage());
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(String(error)));
@@ -43,6 +47,13 @@ export class ChromiumPage {
       if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`);
     });
     return new ChromiumPage(page, faults, context, profile);
+  }
+
+  /** The texts within an element whose contrast is below that of WCAG 2, level AA. */
+  async paleTexts(selector: string): Promise<string[]> {
+    const run = `axe.run(${JSON.stringify(selector)}, { runOnly: ['color-contrast'] })`;
+    const { violations } = await this.page.evaluate<AxeResults>(run);
+    return violations.flatMap(({ nodes }) => nodes.map(({ html, any }) => `${any[0]?.message} ${html}`));
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { startEmbeddedMongodb } from 'embedded-mongodb';
+import { startEmbeddedMongodb } from 'nestjs-mongo-crud-embedded';
 
 /**
  * Starts the embedded default for the whole run, unless MONGODB_URI names a MongoDB. On a port, since some tests put a

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { startEmbeddedMongodb } from 'embedded-mongodb';
+import { startEmbeddedMongodb } from 'nestjs-mongo-crud-embedded';
 
 /** The connection string of a database that no other suite uses. */
 export function freshDatabaseUri(): string {

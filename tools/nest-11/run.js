@@ -17,8 +17,8 @@ run(
   ...NEST.map((name) => `@nestjs/${name}@11`),
   ...['@nestjs/event-emitter@3', 'mongoose@9', 'class-validator', 'class-transformer', 'reflect-metadata'],
   ...['rxjs', 'expect'],
-  ...readdirSync('dist/pack')
+  ...readdirSync('packages')
     .filter((name) => name.endsWith('.tgz'))
-    .map((name) => resolve('dist/pack', name)),
+    .map((name) => resolve('packages', name)),
 );
 run(process.execPath, '--test', 'contract.js');

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { startEmbeddedMongodb } from './index.js';
 
-const usage = 'Usage: embedded-mongodb (--dir DIR | --memory) [--port N | --socket PATH]';
+const usage = 'Usage: nestjs-mongo-crud-embedded (--dir DIR | --memory) [--port N | --socket PATH]';
 
 function readOptions(): Parameters<typeof startEmbeddedMongodb>[0] {
   const { values } = parseArgs({

@@ -298,7 +298,7 @@ describe('a journal of an earlier version', () => {
 it('data of a later version are refused with a sentence', async () => {
   const found = contentsAfter((copy) => writeJournalKey(copy, Buffer.from('030000', 'hex')));
   await expect(found).rejects.toThrow(
-    /were written by a later version of embedded-mongodb \(format 3, this one knows 2\)\. Start that version/,
+    /were written by a later version of nestjs-mongo-crud-embedded \(format 3, this one knows 2\)\. Start that version/,
   );
 });
 

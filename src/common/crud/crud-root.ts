@@ -24,7 +24,7 @@ import { type Fail, failIf } from './options/checks.js';
 export interface CrudRootOptions {
   /**
    * The database: a MongoDB by `{ uri }`, which must contain a database name, or the embedded database
-   * (package embedded-mongodb) by `{ embeddedDir }`, the folder of its files, or `{ memory: true }` for
+   * (package nestjs-mongo-crud-embedded) by `{ embeddedDir }`, the folder of its files, or `{ memory: true }` for
    * tests. Leave it out to share a connection; see `connectionName`.
    */
   database?: DatabaseOptions | DatabaseServer;

@@ -1,4 +1,4 @@
-import type { EmbeddedMongodb } from 'embedded-mongodb';
+import type { EmbeddedMongodb } from 'nestjs-mongo-crud-embedded';
 
 /**
  * Name of the Mongoose connection of the generator, beside those of the application itself:
@@ -135,11 +135,12 @@ function readingFromPrimary(uri: string): string {
  */
 async function embeddedMongodb() {
   try {
-    return await import('embedded-mongodb');
+    return await import('nestjs-mongo-crud-embedded');
   } catch (error) {
-    if (!/^Cannot find (?:package|module) 'embedded-mongodb'/.test((error as Error).message)) throw error;
+    if (!/^Cannot find (?:package|module) 'nestjs-mongo-crud-embedded'/.test((error as Error).message))
+      throw error;
     throw new NoEmbeddedDatabaseError(
-      'The embedded database is not installed. Install the package embedded-mongodb, or name a MongoDB by its URI.',
+      'The embedded database is not installed. Install the package nestjs-mongo-crud-embedded, or name a MongoDB by its URI.',
       { cause: error },
     );
   }

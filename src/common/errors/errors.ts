@@ -14,7 +14,7 @@ export abstract class DomainError extends Error {
   /** The stable upper-case word of the error. */
   abstract readonly code: ProblemCode;
   /** Each fault of a field or parameter, if known. */
-  readonly errors?: readonly Violation[];
+  readonly errors?: readonly Violation[] | undefined;
   /** Response headers that belong to the error, such as `Allow`. */
   readonly headers: Readonly<Record<string, string>> = {};
 

@@ -26,6 +26,8 @@ export interface ApiDescription {
   readonly version?: string;
   /** Licence of the API, and the URL of its text. @default none */
   readonly license?: { readonly name: string; readonly url: string };
+  /** How to get a token, in Markdown. @default none */
+  readonly token?: string;
   /** Description of each group of routes, in the order of the page. @default none */
   readonly tags?: Readonly<Record<string, string>>;
   /** What the application sends to its subscribers, by name. @default nothing */
@@ -43,7 +45,7 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'JWT',
-      description: 'A JSON Web Token with a tenant',
+      description: `A JSON Web Token with a tenant. ${api.token ?? ''}\n\nA closed padlock: the operation needs a token. An open one: it takes a token, or none.`,
     });
   if (api.license) builder.setLicense(api.license.name, api.license.url);
   for (const [tag, description] of Object.entries(api.tags ?? {})) builder.addTag(tag, description);
@@ -51,8 +53,22 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
   return inVersion31({ ...document, ...(api.webhooks && { webhooks: api.webhooks(app) }) });
 }
 
-/** Hides Swagger's own top bar, and the selection of a server, since there is only one. */
-const PAGE_STYLES = '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers { display: none }';
+/**
+ * Hides Swagger's own top bar, and the selection of a server, since there is only one. Texts that Swagger shows in pale
+ * colours have a contrast of 4.5 and more, light and dark, and no operation is wider than a phone.
+ */
+const PAGE_STYLES = `
+  .swagger-ui :is(.topbar, .servers-title, .servers) { display: none }
+  .swagger-ui :is(.response-control-media-type__accept-message, .response-control-media-type__accept-message code,
+    .info a, .header-col, .header-example, .parameter__in, .btn.authorize, .btn.cancel) { color: inherit !important }
+  .swagger-ui :is(.opblock .opblock-summary-method, .btn.execute) { color: #111; text-shadow: none }
+  .swagger-ui :is(.info .title small.version-stamp, .download-contents) { background: #3a5f2a }
+  .swagger-ui .microlight span[style*="211, 99, 99"] { color: #f0a0a0 !important }
+  .swagger-ui .info a { text-decoration: underline }
+  .swagger-ui .opblock-body { overflow-x: auto }
+`;
+
+const VIEWPORT = '<head>\n  <meta name="viewport" content="width=device-width, initial-scale=1">';
 
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
 export function useExplorer(app: INestApplication, api: ApiDescription): void {
@@ -68,8 +84,42 @@ export function useExplorer(app: INestApplication, api: ApiDescription): void {
       displayRequestDuration: true,
       // The schemas are folded: each operation shows the ones that it uses.
       defaultModelsExpandDepth: 0,
+      plugins: [plugin],
+      requestInterceptor: acceptScheme,
     },
   });
+}
+
+type Sampler = (schema: object, config: object, type: string, ...rest: unknown[]) => string;
+
+/**
+ * A plugin of Swagger UI, which runs in the page: an operation that needs a token has a closed padlock, and one that
+ * takes a token or none an open one, whether or not the page has a token; and an example of lines is a line.
+ */
+const plugin = () => ({
+  afterLoad(this: { fn: { jsonSchema202012: { getJsonSampleSchema: Sampler } } }) {
+    const samples = this.fn.jsonSchema202012;
+    const { getJsonSampleSchema: sample } = samples;
+    samples.getJsonSampleSchema = (schema, config, type, ...rest) => {
+      const text = sample(schema, config, type, ...rest);
+      return type.endsWith('ndjson') ? JSON.stringify(JSON.parse(text)) : text;
+    };
+  },
+  statePlugins: {
+    auth: {
+      wrapSelectors: {
+        isAuthorized: () => (_state: object, security?: Iterable<{ size: number }>) =>
+          [...(security ?? [])].every(({ size }) => size > 0),
+      },
+    },
+  },
+});
+
+/** Runs in the page: a token may be pasted with its scheme. */
+function acceptScheme(request: { headers: Record<string, string> }) {
+  const { Authorization: value } = request.headers;
+  if (value) request.headers.Authorization = value.replace(/^Bearer\s+Bearer\s+/i, 'Bearer ');
+  return request;
 }
 
 /** The files of Swagger UI that the page uses. */
@@ -105,7 +155,10 @@ function keepInMemory(fastify: FastifyInstance): void {
     if (!known) {
       // The server of files reads none for a HEAD.
       if (request.method === 'HEAD' && isStream(payload)) return payload;
-      const body = isStream(payload) ? await buffer(payload) : Buffer.from(payload as string | Buffer);
+      // Nest's page has no width of a phone.
+      const body = isStream(payload)
+        ? await buffer(payload)
+        : Buffer.from(String(payload).replace('<head>', VIEWPORT));
       made.set(key, (known = new MadeOnce(body, String(reply.getHeader('Content-Type')))));
     }
     return known.send(request, reply);

@@ -100,7 +100,7 @@ export function readIdentity(state: JournalState, folder: string): JournalIdenti
   const format = bytes.readUInt16LE();
   if (format !== identityFormat) {
     throw damagedFiles(
-      `The data in ${folder} were written by a later version of embedded-mongodb (format ${format}, this one knows ${identityFormat}). Start that version, or put a backup in place.`,
+      `The data in ${folder} were written by a later version of nestjs-mongo-crud-embedded (format ${format}, this one knows ${identityFormat}). Start that version, or put a backup in place.`,
     );
   }
   return {

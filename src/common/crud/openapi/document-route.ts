@@ -199,7 +199,7 @@ function answerOf(route: Route, { definition, routes }: ResourceMetadata, classe
   if (answer === 'import') return importOperation(status, classes);
   if (answer === 'bulk') {
     const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
-    return bulkOperation(status, classes, kinds);
+    return bulkOperation(status, classes, definition, kinds);
   }
   if (answer !== 'own') return successOf(answer, status, classes, definition);
   const shape = response instanceof Shape ? response : undefined;

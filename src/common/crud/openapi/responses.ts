@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { ContentObject, HeaderObject, ResponseObject } from '@nestjs/swagger';
 import { LINE_PROBLEM, PROBLEM_SCHEMA } from '../../errors/index.js';
-import type { JsonSchema } from '../../fields/index.js';
+import { exampleOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import { NDJSON_TYPE } from '../../http/index.js';
 import { MAX_OPERATIONS } from '../batch/operation.js';
 import type { CrudBatchHandler } from '../options/crud-options.js';
@@ -152,8 +152,12 @@ const SHORT_PROBLEM = {
 };
 
 /** The body of a bulk request, and the results of its operations. */
-export function bulkOperation(status: number, classes: CrudClasses, kinds: readonly ItemKind[]): Operation {
-  const { create, update } = classes;
+export function bulkOperation(
+  status: number,
+  { create, update }: CrudClasses,
+  { inputs }: CrudDefinition,
+  kinds: readonly ItemKind[],
+): Operation {
   const operations: Readonly<Record<ItemKind, Schema>> = {
     create: object({ create: refTo(create) }),
     update: object({
@@ -162,6 +166,9 @@ export function bulkOperation(status: number, classes: CrudClasses, kinds: reado
     del: object({ del: object({ _id: ID_SCHEMA, ifMatch: IF_MATCH }, ['_id']) }),
   };
   const items = { oneOf: kinds.map((kind) => operations[kind]) };
+  // Only creates: no record has an identifier that could be given.
+  const operation = { create: exampleOf(jsonSchemaOf(inputs.create)) };
+  const example = kinds.includes('create') ? { example: [operation, operation] } : {};
   const results = {
     oneOf: [
       object({ status: STATUS, _id: ID_SCHEMA }),
@@ -175,7 +182,7 @@ export function bulkOperation(status: number, classes: CrudClasses, kinds: reado
     body: {
       schema: object(
         {
-          operations: { type: 'array', minItems: 1, maxItems: MAX_OPERATIONS, items },
+          operations: { type: 'array', minItems: 1, maxItems: MAX_OPERATIONS, items, ...example },
           atomic: {
             type: 'boolean',
             default: false,

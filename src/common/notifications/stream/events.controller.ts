@@ -47,7 +47,8 @@ export class EventsController {
       'A stream of Server-Sent Events, which goes on until the token expires: `id` of the event, `event` with its type, ' +
       '`data` with the same JSON as the body of a webhook. Comments every 15 seconds keep the connection alive. ' +
       'Send the last `id` that you have seen as `Last-Event-ID` to resume without a gap or a repeat; identifiers are ' +
-      'known for 24 hours at least. A reader that does not keep up is cut off, and resumes.',
+      'known for 24 hours at least. A reader that does not keep up is cut off, and resumes. An explorer that waits for ' +
+      'the end of an answer shows nothing: follow the stream with `curl -N`.',
   })
   @ApiQuery({
     name: 'types',

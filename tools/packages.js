@@ -1,0 +1,100 @@
+/**
+ * Checks the packages of `npm run pack` as their users meet them: what npm, publint and are-the-types-wrong say of
+ * each, each template of `npm create` installed from them, tested and started, and their types under each way to
+ * resolve modules.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { readArguments } from '../scripts/support/arguments.js';
+import { freePort, startProcess, stopProcess } from '../scripts/support/processes.js';
+
+readArguments(
+  `Usage: npm run packages -w tools\n\nChecks the packages of npm run pack, and starts each template of npm create from them.`,
+);
+
+const TEMPLATES = ['express', 'fastify', 'notifications'];
+/** Strict compilers, which also read the declarations of packages. */
+const COMPILERS = {
+  node10: ['--module', 'esnext', '--moduleResolution', 'node10', '--ignoreDeprecations', '6.0'],
+  node16: ['--module', 'node16', '--moduleResolution', 'node16'],
+  bundler: ['--module', 'esnext', '--moduleResolution', 'bundler'],
+};
+const STRICT = [
+  '--noEmit',
+  '--strict',
+  '--exactOptionalPropertyTypes',
+  '--skipLibCheck',
+  'false',
+  '--ignoreConfig',
+];
+const CONSUMER = `
+import { createCrudApp, CrudModule, describeCrudContract } from './all.js';
+export const app = createCrudApp(class Root {}, { docs: { title: 'Shop' } });
+export const root = CrudModule.forRoot({ database: { memory: true } });
+export { describeCrudContract };
+`;
+const DOORS = ['', '/notifications', '/testing', '-embedded'].map((door) => `nestjs-mongo-crud${door}`);
+
+const work = mkdtempSync(join(tmpdir(), 'packages-'));
+process.once('exit', () => rmSync(work, { recursive: true, force: true, maxRetries: 10 }));
+const tarballs = readdirSync('packages')
+  .filter((name) => name.endsWith('.tgz'))
+  .map((name) => resolve('packages', name));
+const [creator, ...libraries] = tarballs;
+
+for (const tarball of tarballs) {
+  run('.', 'npm', 'publish', '--dry-run', '--access', 'public', '--loglevel=error', tarball);
+  run('.', 'npx', 'publint', '--strict', tarball);
+  // CommonJS can require modules on each version of Node that the packages run on.
+  if (tarball !== creator)
+    run('.', 'npx', 'attw', '--quiet', '--ignore-rules', 'cjs-resolves-to-esm', '--', tarball);
+}
+for (const template of TEMPLATES) await tryOut(template);
+
+async function tryOut(template) {
+  const folder = join(work, template);
+  const create = ['exec', '--yes', `--package=${creator}`, '--', 'create-nestjs-mongo-crud'];
+  run(work, 'npm', ...create, folder, '--template', template, '--no-install');
+  run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', ...libraries);
+  run(folder, 'npm', 'test');
+  const [PORT, token] = [await freePort(), run(folder, 'npm', 'run', '--silent', 'token').trim()];
+  const app = startProcess(process.execPath, ['--env-file=.env', 'dist/main.js'], {
+    cwd: folder,
+    env: { ...process.env, PORT: String(PORT) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise((ready) => app.stdout.on('data', (text) => /The explorer is at/.test(text) && ready()));
+  const response = await fetch(`http://127.0.0.1:${PORT}/notes`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: '{"text":"Buy stamps"}',
+  });
+  if (response.status !== 201) throw new Error(`${template}: ${response.status} ${await response.text()}`);
+  await stopProcess(app);
+  if (template === TEMPLATES[0]) compile(folder);
+  console.log(`The template ${template} is installed, tested and started.`);
+}
+
+/** Errors in the declarations of other packages are theirs. */
+function compile(folder) {
+  writeFileSync(join(folder, 'all.ts'), DOORS.map((door) => `export * from '${door}';\n`).join(''));
+  writeFileSync(join(folder, 'consumer.ts'), CONSUMER);
+  for (const [name, options] of Object.entries(COMPILERS)) {
+    const args = [...STRICT, ...options, '--target', 'es2023', '--experimentalDecorators', 'consumer.ts'];
+    const output = run(folder, 'sh', '-c', `npx tsc ${args.join(' ')} || true`);
+    const ours = output
+      .split('\n')
+      .filter((line) => /^(?:all|consumer|node_modules\/nestjs-mongo-crud)/.test(line));
+    if (ours.length > 0) throw new Error(`${name}:\n${ours.join('\n')}`);
+  }
+}
+
+function run(cwd, command, ...args) {
+  try {
+    return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  } catch (error) {
+    throw new Error(`${command} ${args.join(' ')}\n${error.stdout}`, { cause: error });
+  }
+}
