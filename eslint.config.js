@@ -5,7 +5,14 @@ import { importDirections } from './scripts/lint/import-directions.js';
 
 export default tseslint.config(
   {
-    ignores: ['**/dist/**', '**/node_modules/**', 'coverage/**', 'data/**', 'packages/**', 'clients/typescript/src/api.ts'],
+    ignores: [
+      '**/dist/**',
+      '**/node_modules/**',
+      'coverage/**',
+      'data/**',
+      'packages/**',
+      'clients/typescript/src/api.ts',
+    ],
   },
   eslint.configs.recommended,
   ...tseslint.configs.strict,
