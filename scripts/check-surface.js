@@ -48,10 +48,10 @@ function describe(found) {
   if (symbol.flags & ts.SymbolFlags.Interface)
     return `interface ${name} { ${membersOf(symbol.members).join(', ')} }`;
   if (symbol.flags & ts.SymbolFlags.TypeAlias)
-    return `type ${declaration
+    return declaration
       .getText()
-      .replaceAll(/\/\*.*?\*\//gs, '')
-      .replaceAll(/\s+/g, ' ')}`;
+      .replaceAll(/^export |\/\*.*?\*\//gs, '')
+      .replaceAll(/\s+/g, ' ');
   return `${name}: ${checker.typeToString(checker.getTypeOfSymbol(symbol), undefined, ts.TypeFormatFlags.NoTruncation)}`;
 }
 
