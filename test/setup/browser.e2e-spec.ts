@@ -90,7 +90,10 @@ describeInChromium('in a browser', () => {
         const listOf = (full: string) => full.replace(/\{\w+\}/, '{}');
         for (const id of ['id', 'subscriptionId'].filter((one) => path.includes(`{${one}}`))) {
           const list = listOf(path.slice(0, path.indexOf(`/{${id}}`)));
-          await block.locator(`tr[data-param-name="${id}"] input`).fill(ids.get(list) ?? 'none');
+          const input = block.locator(`tr[data-param-name="${id}"] input`);
+          await input.fill(ids.get(list) ?? 'none');
+          // Otherwise the page takes the value over a moment later.
+          await input.blur();
         }
         const [response] = await Promise.all([
           page
@@ -115,6 +118,7 @@ describeInChromium('in a browser', () => {
         if (path !== '/events') await block.locator('.opblock-summary-control').click();
       }
       expect({ failed, wide }).toEqual({ failed: [], wide: [] });
+      expect(await page.locator('.errors-wrapper').count()).toBe(0);
       // What waits for the end of the stream leads to the page that does not.
       const tag = page.locator('.opblock-tag-section', {
         has: page.locator('#operations-Notifications-events_stream'),

@@ -19,7 +19,8 @@ export function whereClass({ label, query }: CrudDefinition): Type<object> {
       ...Object.fromEntries([...query.filters].map(([path, field]) => [path, conditionsOn(field)])),
       and: { ...list, description: 'All of them are true' },
       or: { ...list, description: 'At least one of them is true' },
-      not: { allOf: [where], description: 'It is not true' },
+      // Within allOf, Swagger UI would report that the schema refers to itself.
+      not: { ...where, type: 'object', description: 'It is not true' },
     },
   });
 }
