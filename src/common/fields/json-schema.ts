@@ -39,12 +39,12 @@ export function withTextExample(list: JsonSchema): JsonSchema {
 
 /** A value that a schema describes: its example, its default, or those of its parts; undefined if there is no telling. */
 export function exampleOf(schema: JsonSchema): unknown {
-  const { example, default: preset, enum: values, type, items = {}, properties = {} } = schema;
+  const { example, default: preset, enum: values, type, items, properties = {} } = schema;
   const known = example ?? preset ?? values?.[0];
   if (known !== undefined) return known;
   const members = Object.entries(properties).map(([name, member]) => [name, exampleOf(member)] as const);
   if (members.length > 0) return Object.fromEntries(members);
-  const entry = exampleOf(items);
+  const entry = items && exampleOf(items);
   if (entry !== undefined) return [entry];
   return { boolean: true, string: 'text', integer: 1, number: 1, array: [], object: undefined }[
     type ?? 'object'
