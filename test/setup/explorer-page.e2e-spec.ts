@@ -103,7 +103,7 @@ describe('the explorer', () => {
   });
 
   it('shows a command for a token that can be pasted unchanged', async () => {
-    const { description } = (await app.get('/docs/openapi.json')).body.info;
-    expect(description).toContain('`npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`');
+    const { bearer } = (await app.get('/docs/openapi.json')).body.components.securitySchemes;
+    expect(bearer.description).toContain('`npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001`');
   });
 });
