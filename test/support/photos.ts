@@ -66,9 +66,13 @@ class Recent {
   @IsOneOf(Order, { optional: true }) order?: Order;
   @IsText({ max: 5, example: 'tea' }) word!: string;
 }
+class Filed {
+  @IsFlag({ optional: true }) archived?: boolean;
+}
 class Device {
   @IsText({ max: 10, description: 'Name of the device' }) 'X-Device'!: string;
   @IsWholeNumber({ max: 9, optional: true }) 'X-Copies'?: number;
+  @IsListOf(IsWholeNumber(), { max: 3, optional: true }) 'X-Sizes'?: number[];
 }
 class Place {
   @IsText({ max: 20 }) place!: string;
@@ -117,6 +121,11 @@ class PhotosController extends CrudController(photos, PhotosService) {
     return query;
   }
 
+  @CrudAction(photos, { method: 'GET', path: 'filed', query: Filed, isolatedAs: 'get', response: Filed })
+  filed(@Query() query: Filed) {
+    return query;
+  }
+
   @CrudAction(photos, { method: 'GET', path: 'all', isolatedAs: 'get', response: listOf(Photo) })
   async all(@CurrentScope() scope: TenantScope) {
     const all = [];
@@ -142,7 +151,11 @@ class PhotosController extends CrudController(photos, PhotosService) {
 
   @CrudAction(photos, { method: 'GET', path: 'device', headers: Device, isolatedAs: 'get', response: Device })
   device(@Headers() headers: Record<string, unknown>) {
-    return { 'X-Device': headers['x-device'], 'X-Copies': headers['x-copies'] };
+    return {
+      'X-Device': headers['x-device'],
+      'X-Copies': headers['x-copies'],
+      'X-Sizes': headers['x-sizes'],
+    };
   }
 
   @CrudAction(photos, {

@@ -19,7 +19,11 @@ const MEANINGS: Readonly<Partial<Record<FieldKind, (text: string, field: FieldDe
 export class TextReader<T extends object> {
   private readonly reader: InputReader<T>;
 
-  constructor(private readonly type: Type<T>) {
+  /** @param isSpaced whether there may be spaces around the commas of a list, as in a header (RFC 9110, section 5.6.1) */
+  constructor(
+    private readonly type: Type<T>,
+    private readonly isSpaced = false,
+  ) {
     this.reader = new InputReader(type);
   }
 
@@ -31,7 +35,7 @@ export class TextReader<T extends object> {
   async read(textOf: (name: string) => string | undefined): Promise<T> {
     const values = fieldsOf(this.type).flatMap((field) => {
       const text = textOf(field.name);
-      return text === undefined ? [] : [[field.name, valueOf(field, text)] as const];
+      return text === undefined ? [] : [[field.name, valueOf(field, text, this.isSpaced)] as const];
     });
     try {
       return await this.reader.read(Object.fromEntries(values));
@@ -41,9 +45,10 @@ export class TextReader<T extends object> {
   }
 }
 
-function valueOf(field: FieldDescription, text: string): unknown {
+function valueOf(field: FieldDescription, text: string, isSpaced: boolean): unknown {
   const meaning = MEANINGS[field.kind] ?? ((one: string) => one);
-  return field.list ? splitList(text).map((one) => meaning(one, field)) : meaning(text, field);
+  if (!field.list) return meaning(text, field);
+  return splitList(text).map((one) => meaning(isSpaced ? one.trim() : one, field));
 }
 
 /** The same faults, with the name of each text in place of the pointer to its value. */

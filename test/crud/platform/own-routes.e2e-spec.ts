@@ -67,6 +67,10 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
     expect((await send('GET', '/photos/recent?word=tea')).body).toEqual({ word: 'tea', limit: 10 });
   });
 
+  it('read a parameter as their class says, even if the archive has one of that name', async () => {
+    expect((await send('GET', '/photos/filed?archived=true')).body).toEqual({ archived: true });
+  });
+
   it('name each parameter that does not fit its class', async () => {
     const url = '/photos/recent?limit=51&tags=a,b,c&exact=1&order=2';
     expect(faultsOf(await send('GET', url))).toMatchObject([
@@ -82,6 +86,8 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
   it('read headers into their class', async () => {
     const device = await send('GET', '/photos/device', undefined, { 'x-device': 'phone', 'X-COPIES': '2' });
     expect(device.body).toEqual({ 'X-Device': 'phone', 'X-Copies': 2 });
+    const sizes = { 'X-Device': 'phone', 'X-Sizes': '1, 2 ,3' };
+    expect((await send('GET', '/photos/device', undefined, sizes)).body['X-Sizes']).toEqual([1, 2, 3]);
     expect(faultsOf(await send('GET', '/photos/device', undefined, { 'X-Copies': '10' }))).toMatchObject([
       400,
       [{ parameter: 'X-Device' }, { parameter: 'X-Copies' }],
@@ -148,6 +154,7 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
     const tag = self.headers.get('etag') ?? '';
     expect(tag).toBe((await send('GET', path)).headers.get('etag'));
     expect((await send('GET', `${path}/self`, undefined, { 'If-None-Match': tag })).status).toBe(304);
+    expect((await send('HEAD', `${path}/self`, undefined, { 'If-None-Match': tag })).status).toBe(304);
     const change = (match: string) =>
       send('PATCH', `${path}/place`, { place: match }, { 'X-Name': 'Ada', 'If-Match': match });
     expect((await change(tag)).headers.get('etag')).not.toBe(tag);

@@ -20,6 +20,7 @@ import {
   itemRouteOf,
   type Route,
   takesIfMatch,
+  takesInput,
 } from '../routes/routes.js';
 import { Shape } from '../routes/shapes.js';
 import { type CrudClasses, createClasses } from './create-classes.js';
@@ -126,8 +127,9 @@ function contentTypesOf({ body, consumes, method }: Route): readonly string[] {
 }
 
 /** Whether a route takes `archived`, which requires a token even if the rest of the route is public. */
-function takesArchived({ query, reads }: Route, { archive }: CrudDefinition): boolean {
-  return archive !== undefined && (reads !== undefined || query.includes(ARCHIVED_PARAMETER));
+function takesArchived({ query, queryType, reads }: Route, { archive }: CrudDefinition): boolean {
+  const isNamed = !queryType && query.includes(ARCHIVED_PARAMETER);
+  return archive !== undefined && (reads !== undefined || isNamed);
 }
 
 function pathParameters(route: Route, { path, label, parent }: CrudDefinition): ParameterObject[] {
@@ -177,18 +179,20 @@ function mayLackValue(fields: IsolationFields): boolean {
   return Object.values(fields).some(({ param }) => param === undefined);
 }
 
-function bodyOf({ body, consumes }: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
+function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
+  const { body, consumes } = route;
+  const input = inputOf(definition, route);
   if (consumes !== undefined) return { body: { types: [consumes], schema: {} } };
   if (body instanceof Shape) {
-    const isOwn = body.type === definition.inputs.update;
-    const type = isOwn
+    const type = input
       ? classes.update
       : schemaClass(`${body.type.name}Patch`, jsonSchemaOf(body.type, { partial: true }));
     return { body: updateBody(type), models: [type] };
   }
   if (body === 'query') return { body: queryBody(definition, classes.where), models: [classes.where] };
-  if (body === 'create') return { body: createBody(classes.create), models: [classes.create] };
   if (body === 'update') return { body: updateBody(classes.update), models: [classes.update] };
+  if (body === 'create' || (input && definition.kinds))
+    return { body: createBody(classes.create), models: [classes.create] };
   if (!isClass(body)) return {};
   const type = documentedClass(body);
   return { body: createBody(type), models: [type] };
@@ -241,7 +245,7 @@ function problemsOf(
     ...when(readsBody, 'MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(readsBody && body !== 'lines', 'BODY_TOO_LARGE'),
     ...when(isWrite && hasUniqueIndex(schema), 'DUPLICATE_VALUE'),
-    ...when(inputOf(definition, route) !== undefined && definition.fieldRules.size > 0, 'FORBIDDEN_FIELD'),
+    ...when(takesInput(definition, route) && definition.fieldRules.size > 0, 'FORBIDDEN_FIELD'),
     ...when(mayConflict, 'WRITE_CONFLICT'),
     ...when(route.reads === 'list' || route.reads === 'count', 'QUERY_TOO_SLOW'),
     ...when(

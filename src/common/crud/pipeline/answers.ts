@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { StreamableFile } from '@nestjs/common';
+import { RequestMethod, StreamableFile } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
@@ -110,9 +110,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   },
   import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
   own: (result, context) => {
-    const { definition, reply, request, route } = context;
+    const { definition, reply, route } = context;
     if (!route || !answersRecord(route, definition) || !isRecord(result)) return showAny(result, context);
-    if (request.method === 'GET') return ANSWERS.get(result, context);
+    if (route.method === RequestMethod.GET) return ANSWERS.get(result, context);
     reply.header('ETag', etagOf(result));
     return showAny(result, context);
   },

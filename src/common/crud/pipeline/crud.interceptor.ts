@@ -160,7 +160,7 @@ async function read(call: Call): Promise<void> {
   const known = definition.viewOf?.(scope.caller) ?? definition;
   if (route?.body === 'query') context.query = readBodyQuery(request.body, known);
   else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), known);
-  else if (route?.query.includes(ARCHIVED_PARAMETER))
+  else if (!route?.queryType && route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
   await readTexts(call);
   if (definition.fieldRules.size > 0 && call.isInput)

@@ -13,6 +13,7 @@ import {
   onceFieldsOf,
   type Route,
   takesIfMatch,
+  takesInput,
 } from '../routes/routes.js';
 import { Shape } from '../routes/shapes.js';
 
@@ -118,14 +119,14 @@ export function planOf(controller: Type<object>, handler: string): RoutePlan {
     definition,
     route,
     isolation: isolationOfHandler(resource, handler),
-    archivedIsolation: isolationOfHandler(resource, handler, true),
+    archivedIsolation: isolationOfHandler(resource, handler, !route?.queryType),
     items: isolationOfItems(resource, handler),
     isBatch: isBatch(route),
     onceFields: onceFieldsOf(definition),
-    isInput: input !== undefined,
+    isInput: route !== undefined && takesInput(definition, route),
     readBody: route && bodyReader(definition, { ...route, body: input ?? route.body }),
     readQuery: route?.queryType && new TextReader(route.queryType),
-    readHeaders: route?.headers && new TextReader(route.headers),
+    readHeaders: route?.headers && new TextReader(route.headers, true),
     takesIfMatch: route !== undefined && takesIfMatch(route, definition),
   };
   resource.plans.set(handler, plan);

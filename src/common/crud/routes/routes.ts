@@ -66,9 +66,22 @@ export const ignoresBody = ({ method, body, consumes }: Route) =>
   method === RequestMethod.POST && body === undefined && consumes === undefined;
 
 /** Whether the body of a route is that of a create or an update, also where your own route takes the resource's input. */
-export function inputOf({ inputs }: CrudDefinition, { body }: Route): 'create' | 'update' | undefined {
-  if (body === 'create' || body === inputs.create) return 'create';
-  return body === 'update' || (body instanceof Shape && body.type === inputs.update) ? 'update' : undefined;
+export function inputOf(
+  { inputs, kinds, options }: CrudDefinition,
+  { body }: Route,
+): 'create' | 'update' | undefined {
+  const { create, update } = kinds ? { create: options.input, update: options.input } : inputs;
+  if (body === 'create' || body === create) return 'create';
+  return body === 'update' || (body instanceof Shape && body.type === update) ? 'update' : undefined;
+}
+
+/** Whether the body of a route has fields of a create or an update, which its caller may not be allowed to write. */
+export function takesInput(definition: CrudDefinition, route: Route): boolean {
+  const { body } = route;
+  const ofKinds: readonly unknown[] = Object.values(definition.options.kinds ?? {});
+  return (
+    inputOf(definition, route) !== undefined || ofKinds.includes(body instanceof Shape ? body.type : body)
+  );
 }
 
 /** Whether a route of your own answers with a record of the resource. */
