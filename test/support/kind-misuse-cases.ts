@@ -1,4 +1,4 @@
-import { IsText, IsWholeNumber } from '../../src/common/fields/index.js';
+import { IsNested, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
 import { type MisuseCases, NoteInput } from './misused-classes.js';
 
 class Long extends NoteInput {
@@ -13,6 +13,15 @@ class Kind extends NoteInput {
 class Other {
   @IsText({ max: 9 }) text!: string;
 }
+class Sheet {
+  @IsText({ max: 9 }) size!: string;
+}
+class Printed extends NoteInput {
+  @IsNested(() => Sheet) on!: Sheet;
+}
+class Drawn extends NoteInput {
+  @IsNested(() => Other) on!: Other;
+}
 
 /** Kinds that are wrong, by the sentence. */
 export const KIND_CASES: MisuseCases = {
@@ -23,6 +32,11 @@ export const KIND_CASES: MisuseCases = {
   'kinds take one input class, which theirs extend.': {
     input: { create: NoteInput, update: NoteInput },
     kinds: { long: Long },
+  },
+  'kinds has no kind. Name one, or leave kinds out.': { kinds: {} },
+  'kinds has "very long", which is no word of letters, digits, - and _.': { kinds: { 'very long': Long } },
+  'the field "on" of kinds.drawn is of another type than that of kinds.printed. Rename one.': {
+    kinds: { printed: Printed, drawn: Drawn },
   },
   'the field "pages" of kinds.short is of another type than that of kinds.long. Rename one.': {
     kinds: { long: Long, short: Short },

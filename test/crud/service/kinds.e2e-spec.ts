@@ -1,16 +1,25 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
+import { Body } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { CrudModule, crudOptions } from '../../../src/common/crud/index.js';
 import {
+  conditionOf,
+  CrudAction,
+  CrudController,
+  CrudModule,
+  crudOptions,
+} from '../../../src/common/crud/index.js';
+import {
+  IsFlag,
   IsIdentifier,
   IsListOf,
   IsNested,
+  IsOneOf,
   IsText,
   IsTimestamp,
   IsWholeNumber,
 } from '../../../src/common/fields/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { CurrentScope, currentTenant, hasRole, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
@@ -118,6 +127,10 @@ describe('records of several kinds', () => {
       400,
       [{ pointer: '/kind' }],
     ]);
+    expect(faultsOf(await change(seasonal, { kind: 'yearly' }))).toMatchObject([
+      400,
+      [{ detail: expect.stringContaining('"weekday"') }],
+    ]);
     expect(faultsOf(await change(seasonal, { kind: null }))).toMatchObject([400, [{ pointer: '/kind' }]]);
     expect(faultsOf(await change(seasonal, { from: summer.from, days: [1] }))).toMatchObject([400, [{}]]);
     expect((await change(await rule(weekend), { percent: 60 })).status).toBe(200);
@@ -189,5 +202,109 @@ describe('records of several kinds', () => {
       expect.arrayContaining(['kind', 'days', 'percent', 'name', '_id']),
     );
     expect(schemas.RuleSeasonal?.required).not.toContain('until');
+    // A weekday may have more.
+    expect(schemas.RuleUpdate?.properties).toMatchObject({
+      percent: { anyOf: [{ maximum: 50 }, { maximum: 90 }, {}] },
+    });
   });
+});
+
+class BlockInput {
+  @IsText({ max: 40 }) title!: string;
+}
+class PageInput extends BlockInput {
+  @Prop({ unique: true }) @IsText({ max: 40 }) slug!: string;
+  @IsFlag({ default: false }) draft?: boolean;
+  @IsOneOf(['wide', 'narrow']) form!: string;
+  @IsText({ max: 9, optional: true }) code?: string;
+}
+class QuoteInput extends BlockInput {
+  @IsOneOf(['left', 'right']) form!: string;
+  @IsWholeNumber({ default: 3 }) size?: number;
+  @IsText({ max: 9, optional: true }) hint?: string;
+}
+@Schema({ timestamps: true })
+class Block extends BlockInput {
+  kind!: string;
+  @IsIdentifier() tenant!: string;
+}
+const blocks = crudOptions({
+  entity: Block,
+  input: BlockInput,
+  kinds: { page: PageInput, quote: QuoteInput },
+  name: 'blocks',
+  isolationFields: { all: { tenant: currentTenant } },
+  writeOnly: ['hint'] as never,
+  fields: { code: { write: hasRole('editor') } } as never,
+});
+class BlocksController extends CrudController(blocks) {
+  @CrudAction(blocks, { method: 'POST', path: 'pages', body: PageInput, isolatedAs: 'create' })
+  page(@CurrentScope() scope: TenantScope, @Body() input: PageInput) {
+    return this.service.create(scope, { ...input, kind: 'page' });
+  }
+  @CrudAction(blocks, { method: 'PUT', path: 'first', body: BlockInput, isolatedAs: 'create' })
+  first(@CurrentScope() scope: TenantScope, @Body() input: BlockInput) {
+    return this.service.create(scope, input);
+  }
+}
+
+describe('a field of one kind', () => {
+  const app = useResourceApp(CrudModule.forFeature(blocks, { controller: BlocksController }));
+  const own = { token: '' };
+  beforeAll(async () => void (own.token = await tokenOf(ACME)));
+  beforeEach(() => app.empty());
+  const page = { kind: 'page', title: 'a', slug: 'a', form: 'wide' };
+  const quote = { kind: 'quote', title: 'b', form: 'left' };
+  const create = (body: object) => app.post('/blocks', body, own);
+  const read = async (id: unknown) => (await app.get(`/blocks/${id as string}`, own)).body as object;
+
+  it('has its default in records of that kind alone', async () => {
+    const [one, other] = [await create(page), await create({ ...quote, size: 5 })];
+    expect(await read(one.body._id)).toMatchObject({ ...page, draft: false });
+    expect(await read(one.body._id)).not.toHaveProperty('size');
+    expect(await read(other.body._id)).not.toHaveProperty('draft');
+    expect((await app.patch(`/blocks/${other.body._id as string}`, { size: null }, own)).status).toBe(200);
+    expect(await read(other.body._id)).toMatchObject({ ...quote, size: 3 });
+  });
+
+  it('is unique among the records of that kind alone', async () => {
+    expect((await create(page)).status).toBe(201);
+    expect((await create(page)).status).toBe(409);
+    expect([(await create(quote)).status, (await create(quote)).status]).toEqual([201, 201]);
+  });
+
+  it('is not stored if it is for writing only', async () => {
+    const { body } = await create({ ...quote, hint: 'x' });
+    expect(await app.database.collection('blocks').findOne({})).not.toHaveProperty('hint');
+    expect(await read(body._id)).not.toHaveProperty('hint');
+  });
+
+  it('is guarded in routes of your own, too', async () => {
+    const { kind: _, ...input } = page;
+    expect((await app.post('/blocks/pages', { ...input, code: 'x' }, own)).status).toBe(403);
+    expect((await app.post('/blocks/pages', input, own)).body).toMatchObject(page);
+    expect((await app.request('PUT', '/blocks/first', { ...own, body: quote })).body).toMatchObject(quote);
+  });
+
+  it('can be in a condition', () => {
+    expect(conditionOf(blocks, 'slug', 'eq', 'a')).toMatchObject({ values: ['a'] });
+    expect(conditionOf(blocks, 'kind', 'in', ['page'])).toMatchObject({ values: ['page'] });
+    expect(() => conditionOf(blocks, 'slug', 'eq', undefined)).toThrow('the value is undefined');
+  });
+
+  it('has no schema with the name of another', async () => {
+    const { components } = (await app.get('/docs/openapi.json')).body as OpenAPIObject;
+    const { BlockPage, BlockPageKind } = components?.schemas as Record<string, { properties: object }>;
+    expect([BlockPage?.properties, BlockPageKind?.properties]).toMatchObject([{ results: {} }, { slug: {} }]);
+  });
+});
+
+class BlockView {
+  @IsText({ max: 40 }) title!: string;
+}
+it.each([
+  ['a class', BlockView],
+  ['a function', (record: object) => record],
+])('kinds need not be shown by an output that is %s', (_case, output) => {
+  expect(() => CrudModule.forFeature({ ...blocks, output } as never)).not.toThrow();
 });

@@ -22,7 +22,7 @@ import { isHidden } from './schema-paths.js';
 import { addKinds, KIND, KindReader, kindsOf, unionOf } from './kinds.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { queryDefinition } from './query-definition.js';
-import { outputClassOf, outputFieldsOf, presentBy, Presenter } from './output.js';
+import { outputClassOf, outputFieldsOf, presentBy, Presenter, showsStored } from './output.js';
 
 /** Default of the maximum number of records per page. Unit: records. */
 const MAX_LIMIT = 100;
@@ -54,7 +54,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const schema = refuseCoercionInMaps(
     timestamped(options.schema?.clone() ?? entitySchema(entity, fail), fail),
   );
-  if (kinds) addKinds(schema, kinds);
+  if (kinds) addKinds(schema, kinds, writeOnly);
   const isolation = isolationOf(options);
   const stored = Object.keys(schema.paths).map((stem) => stem.split('.', 1)[0] ?? stem);
   const extras = [...new Set(stored)].filter((field) => field !== '_id' && field !== '__v');
@@ -79,7 +79,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const references = referencesOf(options);
   const described = { entity, schema, archive, output: options.output, references, scopes };
   const { filter = [], ...queries } = (options.query ?? {}) as { filter?: readonly string[] };
-  const filters = kinds ? [...new Set([KIND, ...filter])] : filter;
+  const filters =
+    kinds && showsStored(options.output, KIND) === true ? [...new Set([KIND, ...filter])] : filter;
   const query = queryDefinition({ ...queries, filter: filters as never }, described, fail);
   const { globallyUnique = [] } = options as CrudOptions<Record<string, unknown>, object>;
   const { output } = options;

@@ -1,9 +1,16 @@
 import type { Type } from '@nestjs/common';
 import { IntersectionType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import type { Schema } from 'mongoose';
+import type { Schema, SchemaType } from 'mongoose';
 import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
-import { fieldsOf, InputReader, isPlainObject, IsOneOf, schemaOf } from '../../fields/index.js';
+import {
+  type FieldDescription,
+  fieldsOf,
+  InputReader,
+  isPlainObject,
+  IsOneOf,
+  schemaOf,
+} from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
 
@@ -13,21 +20,26 @@ export const KIND = 'kind';
 /** The input classes of a resource whose records are of several kinds, by kind; each has the field {@link KIND}. */
 export type Kinds = ReadonlyMap<string, Type<object>>;
 
+/** What a kind can be called, since a schema of the document has its name. */
+const WORD = /^[A-Za-z0-9][\w-]*$/;
+
 /** The kinds that the options describe, if any. */
 export function kindsOf({ kinds, input }: AnyCrudOptions, fail: Fail): Kinds | undefined {
   if (kinds === undefined) return undefined;
   if (typeof input !== 'function') fail('kinds take one input class, which theirs extend.');
   const given = Object.entries(kinds);
-  const known = new Map<string, { list: boolean; kind: string; at: string }>();
+  if (given.length === 0) fail('kinds has no kind. Name one, or leave kinds out.');
+  const known = new Map<string, Pick<FieldDescription, 'list' | 'kind' | 'nested'> & { at: string }>();
   for (const [kind, type] of given) {
     const at = `kinds.${kind}`;
+    if (!WORD.test(kind)) fail(`kinds has "${kind}", which is no word of letters, digits, - and _.`);
     if (!((type.prototype as object) instanceof (input as Type<object>)))
       fail(`${at} must be a class that extends ${(input as Type<object>).name}.`);
     for (const field of fieldsOf(type)) {
       if (field.name === KIND) fail(`${at} has a field "${KIND}", which the generator adds. Remove it.`);
       const other = known.get(field.name) ?? { ...field, at };
       known.set(field.name, other);
-      if (other.kind !== field.kind || other.list !== field.list)
+      if (other.kind !== field.kind || other.list !== field.list || other.nested !== field.nested)
         fail(`the field "${field.name}" of ${at} is of another type than that of ${other.at}. Rename one.`);
     }
   }
@@ -53,17 +65,32 @@ export function unionOf(input: Type<object>, kinds: Kinds): Type<object> {
   return union;
 }
 
-/** Adds the fields of every kind to a schema, none of which the database requires. */
-export function addKinds(schema: Schema, kinds: Kinds): void {
+/**
+ * Adds the stored fields of every kind to a schema. The database requires none of them; records of other kinds have
+ * no default of theirs, and are free of their unique values.
+ */
+export function addKinds(schema: Schema, kinds: Kinds, writeOnly: ReadonlySet<string>): void {
   schema.add({ [KIND]: { type: String, enum: [...kinds.keys()], required: true, immutable: true } });
+  const defaults = new Map<unknown, Schema>([...kinds].map(([kind, type]) => [kind, schemaOf(type)]));
+  const isNew = (name: string) =>
+    !writeOnly.has(name) && !schema.path(name) && schema.pathType(name) !== 'nested';
   for (const type of kinds.values()) {
     const own = schemaOf(type);
-    const isNew = (name: string) => !schema.path(name) && schema.pathType(name) !== 'nested';
     for (const { name } of fieldsOf(type).filter((field) => isNew(field.name))) {
       schema.add(own.pick([name]));
-      schema.path(name)?.required(false);
+      const added = schema.path(name) as SchemaType | undefined;
+      added?.required(false).default(function (this: Record<string, unknown> | null) {
+        const declared = defaults.get(this?.[KIND])?.path(name) as Defaulting | undefined;
+        return declared?.getDefault(this, false);
+      });
+      if ((added?.options as { unique?: boolean } | undefined)?.unique) added?.sparse(true);
     }
   }
+}
+
+/** What the types of Mongoose do not say about a type of a schema. */
+interface Defaulting {
+  getDefault(record: object | null, init: boolean): unknown;
 }
 
 /** Reads bodies by the class of their kind. */
@@ -91,6 +118,7 @@ export class KindReader extends InputReader<object> {
   override async readPatch(body: unknown, options?: { extras?: boolean }): Promise<object> {
     const given = isPlainObject(body) ? body : {};
     const named = this.readers.get(given[KIND]);
+    if (KIND in given && !named) return super.readPatch(body, options);
     const hasAll = ({ fields }: InputReader<object>) =>
       Object.keys(given).every((name) => fields.some((field) => field.name === name));
     const readers = [...this.readers.values()].sort((a, b) => Number(hasAll(b)) - Number(hasAll(a)));

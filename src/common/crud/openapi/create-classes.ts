@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { PartialType } from '@nestjs/swagger';
 import { fieldsOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
@@ -26,7 +27,7 @@ export interface CrudClasses {
 }
 
 export function createClasses(definition: CrudDefinition): CrudClasses {
-  const { label, inputs, list, options } = definition;
+  const { label, list, options } = definition;
   const view = outputClassOf(options.output);
   const schema = view ? viewSchema(definition, view) : recordSchema(definition);
   const { required } = schema;
@@ -43,7 +44,7 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   const ofKinds = options.output === undefined ? [...(definition.kinds ?? [])] : [];
   const kinds = ofKinds.map(([kind, type]) => {
     const shown = kindSchema(schema, type, definition);
-    const shownClass = schemaClass(label + capitalized(kind), shown);
+    const shownClass = schemaClass(nameOfKind(label, kind), shown);
     return { kind, record: shownClass, read: readOf(shownClass, shownClass.name, shown) };
   });
   if (kinds.length > 0) {
@@ -57,7 +58,7 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
       : schemaClass(`${read.name}Part`, { properties, required: ['_id'] }, view && PartialType(view));
   return {
     create: createClass(definition),
-    update: schemaClass(`${label}Update`, jsonSchemaOf(inputs.update, { partial: true })),
+    update: schemaClass(`${label}Update`, updateSchema(definition)),
     record,
     ...(part && { part }),
     read,
@@ -72,8 +73,23 @@ function createClass({ inputs, kinds, label }: CrudDefinition): Type<object> {
   const whole = schemaClass(`${label}Create`, jsonSchemaOf(inputs.create));
   if (!kinds) return whole;
   const ofKind = ([kind, type]: [string, Type<object>]) =>
-    [kind, schemaClass(`${label}${capitalized(kind)}Create`, jsonSchemaOf(type))] as const;
+    [kind, schemaClass(`${nameOfKind(label, kind)}Create`, jsonSchemaOf(type))] as const;
   return asUnion(whole, new Map([...kinds].map(ofKind)));
+}
+
+/** What an update takes: of each field, what any kind does. */
+function updateSchema({ inputs, kinds }: CrudDefinition): JsonSchema {
+  const whole = jsonSchemaOf(inputs.update, { partial: true });
+  if (!kinds) return whole;
+  const ofKinds = [...kinds.values()].map((type) => jsonSchemaOf(type, { partial: true }).properties ?? {});
+  const properties = Object.entries(whole.properties ?? {}).map(([name, schema]) => {
+    const given = ofKinds.flatMap((one) => one[name] ?? []);
+    const distinct = given.filter(
+      (one, i) => given.findIndex((other) => isDeepStrictEqual(one, other)) === i,
+    );
+    return [name, name === KIND || distinct.length < 2 ? schema : { anyOf: distinct }];
+  });
+  return { ...whole, properties: Object.fromEntries(properties) as JsonSchema['properties'] };
 }
 
 /** The schema of the records of one kind: without the fields of others, and with those that it requires. */
@@ -86,14 +102,24 @@ function kindSchema(
   const isOfOthers = (name: string) =>
     !own.has(name) && fieldsOf(inputs.create).some((one) => one.name === name);
   const shown = Object.entries(whole.properties ?? {}).filter(([name]) => !isOfOthers(name));
-  const properties = shown.map(([name, schema]) => [name, name === KIND ? own.get(name)?.schema : schema]);
+  const properties = shown.map(([name, schema]) => {
+    const field = own.get(name);
+    return [name, field?.values ? field.schema : schema];
+  });
   const required = shown
     .map(([name]) => name)
     .filter((name) => whole.required?.includes(name) || (own.get(name)?.required && !fieldRules.has(name)));
   return { ...whole, properties: Object.fromEntries(properties) as JsonSchema['properties'], required };
 }
 
-const capitalized = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+/** Ends of the names of the other schemas of a resource. */
+const TAKEN = ['Create', 'Expandable', 'Page', 'Part', 'Update', 'Where'];
+
+/** Name of the schema of the records of a kind. */
+function nameOfKind(label: string, kind: string): string {
+  const name = kind.charAt(0).toUpperCase() + kind.slice(1);
+  return `${label}${name}${TAKEN.includes(name) ? 'Kind' : ''}`;
+}
 
 /** The responses to a create, including the fields that only they show. */
 function createdClasses(record: Type<object>, definition: CrudDefinition): Type<object>[] {

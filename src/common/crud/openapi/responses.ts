@@ -155,7 +155,7 @@ const SHORT_PROBLEM = {
 export function bulkOperation(
   status: number,
   { create, update }: CrudClasses,
-  { inputs }: CrudDefinition,
+  { inputs, kinds: ofRecords }: CrudDefinition,
   kinds: readonly ItemKind[],
 ): Operation {
   const operations: Readonly<Record<ItemKind, Schema>> = {
@@ -167,7 +167,8 @@ export function bulkOperation(
   };
   const items = { oneOf: kinds.map((kind) => operations[kind]) };
   // Only creates: no record has an identifier that could be given.
-  const operation = { create: exampleOf(jsonSchemaOf(inputs.create)) };
+  const [input = inputs.create] = ofRecords?.values() ?? [];
+  const operation = { create: exampleOf(jsonSchemaOf(input)) };
   const example = kinds.includes('create') ? { example: [operation, operation] } : {};
   const results = {
     oneOf: [

@@ -1,7 +1,9 @@
-import type { SchemaType } from 'mongoose';
+import type { Schema, SchemaType } from 'mongoose';
 import { fieldAt, schemaOf } from '../../fields/index.js';
+import { addKinds, kindsOf } from '../definition/kinds.js';
 import { filterFieldOf } from '../definition/query-definition.js';
 import { entryTypeOf } from '../definition/schema-paths.js';
+import { failFor } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
 import { type Condition, type Operator, OPERATORS } from './list-query.js';
 
@@ -21,7 +23,7 @@ export function conditionOf(
   operator: Operator,
   value: unknown,
 ): Condition {
-  const schema = options.schema ?? schemaOf(options.entity);
+  const schema = schemaFor(options);
   const field = filterFieldOf(schema, path, fieldAt(options.entity, path)?.values);
   const fail = (problem: string): never => {
     throw new Error(`conditionOf(${options.entity.name}, "${path}", "${operator}"): ${problem}`);
@@ -32,6 +34,7 @@ export function conditionOf(
   const declared = schema.path(path) as SchemaType;
   const type = entryTypeOf(declared) ?? declared;
   const cast = (one: unknown): unknown => {
+    if (one === undefined) fail('the value is undefined. Write null for records without one.');
     try {
       return type.cast(one);
     } catch {
@@ -41,4 +44,16 @@ export function conditionOf(
   if (operator === 'exists') return { field, operator, values: [Boolean(value)] };
   const values = operator === 'in' || operator === 'nin' ? [value].flat() : [value];
   return { field, operator, values: values.map(cast) };
+}
+
+/** The schemas that conditions were made of, by the options. */
+const schemas = new WeakMap<AnyCrudOptions, Schema>();
+
+/** The schema of a resource with the fields of its kinds. */
+function schemaFor(options: AnyCrudOptions): Schema {
+  const schema = schemas.get(options) ?? options.schema?.clone() ?? schemaOf(options.entity);
+  const kinds = schemas.has(options) ? undefined : kindsOf(options, failFor(options));
+  if (kinds) addKinds(schema, kinds, new Set(options.writeOnly));
+  schemas.set(options, schema);
+  return schema;
 }

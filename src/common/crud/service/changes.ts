@@ -209,8 +209,9 @@ export function planChange(
   }
 
   function defaultOf(path: string): unknown {
-    const type = schema.path(path) as { getDefault?: (scope: null, init: boolean) => unknown } | undefined;
-    return type?.getDefault?.(null, false) ?? undefined;
+    const type = schema.path(path) as
+      { getDefault?: (record: object | null, init: boolean) => unknown } | undefined;
+    return type?.getDefault?.(previous ?? null, false) ?? undefined;
   }
 
   const fields = new Map(updateReader.fields.map((field) => [field.name, field]));
