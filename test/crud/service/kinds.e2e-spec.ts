@@ -236,6 +236,9 @@ const blocks = crudOptions({
   isolationFields: { all: { tenant: currentTenant } },
   writeOnly: ['hint'] as never,
   fields: { code: { write: hasRole('editor') } } as never,
+  hooks: {
+    beforeUpdate: ({ record }) => void (record.title === 'bare' && Reflect.deleteProperty(record, 'form')),
+  },
 });
 class BlocksController extends CrudController(blocks) {
   @CrudAction(blocks, { method: 'POST', path: 'pages', body: PageInput, isolatedAs: 'create' })
@@ -271,6 +274,12 @@ describe('a field of one kind', () => {
     expect((await create(page)).status).toBe(201);
     expect((await create(page)).status).toBe(409);
     expect([(await create(quote)).status, (await create(quote)).status]).toEqual([201, 201]);
+  });
+
+  it('is not removed by a hook if that kind requires it', async () => {
+    const { body } = await create(quote);
+    const { status } = await app.patch(`/blocks/${body._id as string}`, { title: 'bare' }, own);
+    expect([status, await read(body._id)]).toMatchObject([400, quote]);
   });
 
   it('is not stored if it is for writing only', async () => {

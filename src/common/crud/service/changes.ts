@@ -11,6 +11,7 @@ import {
 import type { TenantScope } from '../../tenancy/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { KIND } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
@@ -90,11 +91,17 @@ export function keepScope(
 /**
  * Of a text that may be empty, the store does not know that it is required.
  *
- * @throws ValidationError if a change takes away a field that the class of the record requires
+ * @throws ValidationError if a change takes away a field that the class of the record or that of its kind requires
  */
-export function keepRequired(entity: Type<object>, { set, unset }: Required<StoreChange>): void {
+export function keepRequired(
+  { entity, kinds }: CrudDefinition,
+  { set, unset }: Required<StoreChange>,
+  current?: object,
+): void {
   const nulls = Object.keys(set).filter((path) => set[path] === null);
-  refuseMissing([...unset, ...nulls].filter((path) => fieldAt(entity, path)?.required));
+  const type = kinds?.get((current as Fields | undefined)?.[KIND] as string) ?? entity;
+  const isRequired = (path: string) => [entity, type].some((one) => fieldAt(one, path)?.required);
+  refuseMissing([...unset, ...nulls].filter(isRequired));
 }
 
 /** {@link keepRequired} of a new record, which its hooks may have left without a text. */

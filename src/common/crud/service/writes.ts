@@ -136,7 +136,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes)) !== undefined;
     await this.checkReferences('update', scope, change.set);
     keepScope(this.resource, 'update', scope, change);
-    keepRequired(definition.entity, change);
+    keepRequired(definition, change);
     return this.translated(() => store.updateUnread(filter, change, () => scope.context.turn?.pass()));
   }
 
@@ -256,7 +256,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       }
       keepScope(this.resource, isolatedAs, scope, change);
       change = keepIdentity(definition.label, change, current?._id ?? filter._id);
-      keepRequired(definition.entity, change);
+      keepRequired(definition, change, current);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await this.checkReferences(isolatedAs, scope, differences(planned, change.set));
       const entry = this.entry(scope, action, namesOf(change));
