@@ -32,7 +32,7 @@ it(
         tags: { name: string }[];
       };
       expect(tags.map(({ name }) => name).join()).toBe(
-        'Products,Categories,Articles and comments,Users,Todos,Orders,Events,Ledger,Bookings,Price rules,Invoices',
+        'Products,Categories,Articles and comments,Users,Todos,Orders,Events,Ledger,Bookings,Price rules,Profile,Expenses,Invoices',
       );
       expect(existsSync(join(folder, 'mongodb'))).toBe(true);
     });

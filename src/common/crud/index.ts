@@ -12,6 +12,7 @@ export { type Order, orderOf, type SortKey } from './definition/query-definition
 export { Compressed, varyBy } from '../http/index.js';
 export { prefersRepresentation } from './pipeline/answers.js';
 export { streamJsonArray } from './pipeline/record-stream.js';
+export { recordReference } from './openapi/create-classes.js';
 export { documentationOf } from './openapi/document-route.js';
 export {
   ArchivedResult,

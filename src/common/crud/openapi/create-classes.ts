@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
-import { PartialType } from '@nestjs/swagger';
+import { getSchemaPath, PartialType } from '@nestjs/swagger';
 import { fieldsOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { KIND } from '../definition/kinds.js';
@@ -110,6 +110,12 @@ function kindSchema(
     .map(([name]) => name)
     .filter((name) => whole.required?.includes(name) || (own.get(name)?.required && !fieldRules.has(name)));
   return { ...whole, properties: Object.fromEntries(properties) as JsonSchema['properties'], required };
+}
+
+/** Reference to the schema of a resource's records, or to those of its kinds, in a document that has its routes. */
+export function recordReference({ kinds, label, options }: CrudDefinition) {
+  if (!kinds || options.output !== undefined) return { $ref: getSchemaPath(label) };
+  return { oneOf: [...kinds.keys()].map((kind) => ({ $ref: getSchemaPath(nameOfKind(label, kind)) })) };
 }
 
 /** Ends of the names of the other schemas of a resource. */

@@ -70,9 +70,9 @@ export function asUnion(type: Type<object>, kinds: ReadonlyMap<string, Type<obje
   return type;
 }
 
-/** A class, and those of its kinds. */
+/** A class, or those of its kinds. */
 export function modelsOf(type: Type<unknown>): readonly Type<unknown>[] {
-  return [type, ...(unions.get(type)?.values() ?? [])];
+  return [...(unions.get(type)?.values() ?? [type])];
 }
 
 /** Reference to the schema of a class, or to one of its kinds. */

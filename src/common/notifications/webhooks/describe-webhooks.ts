@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { getSchemaPath, type OpenAPIObject, type ParameterObject } from '@nestjs/swagger';
+import type { OpenAPIObject, ParameterObject } from '@nestjs/swagger';
 import type { WriteAction } from '../../events/index.js';
-import { type Outbox, Outboxes } from '../../crud/index.js';
+import { type Outbox, Outboxes, recordReference } from '../../crud/index.js';
 
 const VERBS: Readonly<Record<WriteAction, string>> = {
   create: 'was created',
@@ -53,7 +53,7 @@ function outboxesOf(app: INestApplicationContext): readonly Outbox[] {
 
 function describeEvent({ definition, events }: Outbox, type: string, action: WriteAction) {
   const { archive, label } = definition;
-  const record = { $ref: getSchemaPath(label) };
+  const record = recordReference(definition);
   const id = { type: 'string', pattern: '^[0-9a-f]{24}$' };
   const data =
     events.data === 'record'
