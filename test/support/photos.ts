@@ -103,7 +103,7 @@ class PhotosService extends CrudService.for(photos) {
 class PhotosController extends CrudController(photos, PhotosService) {
   @CrudAction(photos, { method: 'PUT', path: ':id/file', consumes: 'application/*', isolatedAs: 'update' })
   file(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() body: Buffer) {
-    return this.service.update(scope, id, { bytes: body.length });
+    return this.service.update(scope, id, Buffer.isBuffer(body) ? { bytes: body.length } : body);
   }
 
   @CrudAction(photos, {

@@ -41,6 +41,12 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
     const path = await photo();
     const { status, body } = await send('PUT', `${path}/file`, Buffer.alloc(3_000), ofBytes);
     expect([status, body.bytes]).toEqual([200, 3_000]);
+    // What the platform has parsed may come straight from a client.
+    expect((await send('PUT', `${path}/file`, { title: 'new' })).body.title).toBe('new');
+    expect(faultsOf(await send('PUT', `${path}/file`, { title: 'x', place: 'mine' }))).toMatchObject([
+      400,
+      [{ pointer: '/place' }],
+    ]);
     const refused = await send('PUT', `${path}/file`, 'text', { 'Content-Type': 'text/plain' });
     expect([refused.status, refused.body.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
     expect((await send('PUT', `${path}/file`, Buffer.alloc(3), { ...ofBytes, ...foreign })).status).toBe(404);

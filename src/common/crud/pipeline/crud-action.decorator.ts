@@ -21,7 +21,8 @@ export interface CrudActionOptions {
   decorators?: MethodDecorator[];
   /**
    * Media type of a body that the platform or your own interceptor reads, such as `multipart/form-data` for a
-   * `FileInterceptor`; a star stands for any. Nothing checks what is in it. Excludes `body`.
+   * `FileInterceptor`; a star stands for any. Nothing checks it; while it is an
+   * object with members, verbs take the fields of the input only. Excludes `body`.
    *
    * @default none: bodies are JSON
    */

@@ -11,7 +11,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, sendProblem, toDomainError } from '../../errors/index.js';
-import { InputReader } from '../../fields/index.js';
+import { InputReader, isPlainObject } from '../../fields/index.js';
 import { bodyFault, bodyFormOf, checkQuery, queryOf } from '../../http/index.js';
 import { IdempotencyInterceptor, IdempotencyKeys, type KeptAnswer } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
@@ -165,7 +165,12 @@ async function read(call: Call): Promise<void> {
   await readTexts(call);
   if (definition.fieldRules.size > 0 && call.isInput)
     refuseForbidden(definition.fieldRules, scope.caller, request.body);
-  if (route?.consumes !== undefined) return;
+  if (route?.consumes !== undefined) {
+    // An interceptor of the handler may be what parses it.
+    const get = () => isPlainObject(request.body) && Object.keys(request.body).length > 0;
+    Object.defineProperty(context, 'hasUnreadBody', { get, configurable: true, enumerable: true });
+    return;
+  }
   if (call.readBody) request.body = await call.readBody(request.body);
   else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
 }
