@@ -191,14 +191,18 @@ describe('a unit of work', () => {
       const { number = 0 } = await service.get(work, _id);
       await service.update(work, _id, { number: number + 1 });
     };
-    // A machine that is busy may give one up.
+    let unanswered = 0;
+    // A machine that is busy may give one up, whose commit may still succeed.
     const untilDone = (): Promise<void> =>
       crud.atomically(scope, increment).catch((error: unknown) => {
-        if (error instanceof DatabaseTooSlowError) return untilDone();
-        throw error;
+        if (!(error instanceof DatabaseTooSlowError)) throw error;
+        unanswered += 1;
+        return untilDone();
       });
     await Promise.all(Array.from({ length: 50 }, untilDone));
-    expect(await service.get(scope, _id)).toMatchObject({ number: 50 });
+    const { number = 0 } = await service.get(scope, _id);
+    expect(number).toBeGreaterThanOrEqual(50);
+    expect(number).toBeLessThanOrEqual(50 + unanswered);
   });
 
   it('takes verbs that are called at once', async () => {
