@@ -17,5 +17,5 @@ export default {
   globalTeardown: './test/support/global-teardown.js',
   setupFilesAfterEnv: ['./test/support/setup.js'],
   // Those of the quick tests are never idle; the others wait for processes, time limits and another server.
-  maxWorkers: ['slow', 'mongodb'].includes(process.env.TESTS) ? 3 : 2,
+  maxWorkers: process.env.TESTS === 'slow' ? 3 : 2,
 };
