@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { mongo } from 'mongoose';
 import { Database } from '../../database/index.js';
 import { DatabaseTooSlowError, WriteConflictError } from '../../errors/index.js';
+import { FairShare, ownerAt } from '../../http/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { CrudRegistry } from './crud-resource.js';
 import { assertWithin, causesOf, UnitOfWork } from './unit-of-work.js';
@@ -18,6 +19,9 @@ const MARGIN_MS = 300;
 const PAUSE_MS = 10;
 const MAX_PAUSE_MS = 320;
 
+/** Units of a tenant are repeated one after another, or they would meet again and again. */
+const REPEATED = { maxInAll: Infinity, maxPerClient: 1 };
+
 /** How long the end of an attempt waits for operations that are under way. Unit: milliseconds. */
 const SETTLE_MS = 300;
 
@@ -27,6 +31,8 @@ const SETTLE_MS = 300;
  */
 @Injectable()
 export class Crud {
+  private readonly repeated = new FairShare(REPEATED);
+
   constructor(
     private readonly database: Database,
     private readonly registry: CrudRegistry,
@@ -62,40 +68,48 @@ export class Crud {
     const earlier = reservation?.resumed ? await keyed?.result() : undefined;
     if (earlier) return earlier.result as T;
     const end = Math.min(performance.now() + LIMIT_MS, endsAt - MARGIN_MS);
-    for (let longest = PAUSE_MS; ; longest = Math.min(2 * longest, MAX_PAUSE_MS)) {
-      // Each attempt has its own session, so that no late operation of another one is part of it.
-      const session = this.database.startSession();
-      const unit = new UnitOfWork(this.database, session, this.registry, scope, keyed?.reservation());
-      let result: T;
-      try {
-        session.startTransaction({ readConcern: { level: 'snapshot' } });
-        const kept = async () => {
-          const returned = await unit.run(work);
-          await keyed?.keep(returned, unit.database);
-          return returned;
-        };
-        result = await within(end, kept());
-        unit.end(new Error('The unit of work is over.'));
-        await within(end + COMMIT_MS, this.commit(session, end));
-      } catch (thrown) {
-        unit.end(thrown);
-        // Not earlier: the driver aborts nothing before the first operation is answered.
-        const aborted = unit.settled().then(() => session.abortTransaction());
-        const over = aborted.catch(() => undefined).then(() => session.endSession());
-        await Promise.race([over, pause(SETTLE_MS)]);
-        // Another attempt may have committed it, or this one without an answer.
-        const done = await keyed?.result().catch(() => undefined);
-        if (done) return done.result as T;
-        // The function may have made an error of its own out of a conflict.
-        const error = isPassing(unit.reason) ? unit.reason : thrown;
-        if (!isPassing(error)) throw error;
-        if (performance.now() + longest >= end) throw new DatabaseTooSlowError({ cause: error });
-        await pause(Math.random() * longest);
-        continue;
+    const turn = this.repeated.placeFor(ownerAt(scope.request?.ip, scope.caller.tenant));
+    try {
+      for (let attempt = 0; ; attempt++) {
+        // Each attempt has its own session, so that no late operation of another one is part of it.
+        const session = this.database.startSession();
+        const unit = new UnitOfWork(this.database, session, this.registry, scope, keyed?.reservation());
+        let result: T;
+        try {
+          session.startTransaction({ readConcern: { level: 'snapshot' } });
+          const kept = async () => {
+            const returned = await unit.run(work);
+            await keyed?.keep(returned, unit.database);
+            return returned;
+          };
+          result = await within(end, kept());
+          unit.end(new Error('The unit of work is over.'));
+          await within(end + COMMIT_MS, this.commit(session, end));
+        } catch (thrown) {
+          unit.end(thrown);
+          // Not earlier: the driver aborts nothing before the first operation is answered.
+          const aborted = unit.settled().then(() => session.abortTransaction());
+          const over = aborted.catch(() => undefined).then(() => session.endSession());
+          await Promise.race([over, pause(SETTLE_MS)]);
+          // Another attempt may have committed it, or this one without an answer.
+          const done = await keyed?.result().catch(() => undefined);
+          if (done) return done.result as T;
+          // The function may have made an error of its own out of a conflict.
+          const error = isPassing(unit.reason) ? unit.reason : thrown;
+          if (!isPassing(error)) throw error;
+          const longest = Math.min(PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS);
+          if (performance.now() + longest >= end) throw new DatabaseTooSlowError({ cause: error });
+          await pause(Math.random() * longest);
+          if (attempt === 0) await within(end, new Promise<void>((resolve) => turn.take(resolve)));
+          continue;
+        }
+        await session.endSession();
+        turn.leave();
+        await unit.finish();
+        return result;
       }
-      await session.endSession();
-      await unit.finish();
-      return result;
+    } finally {
+      turn.leave();
     }
   }
 
