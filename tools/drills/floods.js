@@ -7,11 +7,11 @@ import { bystanders } from '../support/bystanders.js';
 import { requestOf } from '../support/connection.js';
 import { Installation, tenantOf } from '../support/installation.js';
 import { closedLoop, oddOf, quantile } from '../support/load.js';
-import { rssOf } from '../support/usage.js';
+import { ownMemoryOf } from '../support/usage.js';
 
 /** How much longer others may wait beside an attack than beside as many clients that create records. */
 const MAX_RATIO = 3;
-const MAX_RSS_MIB = 400;
+const MAX_MIB = 400;
 const MOST_CREATING = 64;
 /** For the short form: a machine that is busy with other work is no overload. */
 const LENIENT = { MAX_EVENT_LOOP_DELAY_MS: '0', MAX_WAIT_MS: '4000' };
@@ -29,9 +29,12 @@ const NESTED = `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 const BOMB = gzipSync(Buffer.alloc(256 * 1_048_576, ' '));
 const CREATE = requestOf('POST', '/todos', { body: { title: 'Water the plants' } });
 
+const ATTACKERS = '127.0.0.2';
+
 /**
  * What attackers send: a head, then a part again and again, without end or once in `everyMs`. Each that is cut off
- * connects again. Those that do not read leave the answer in their buffer.
+ * connects again. Those that do not read leave the answer in their buffer. Those that leave do so after `leaveMs`, and
+ * come again at once. Or a request made by `requestOf` after each answer.
  */
 const ATTACKS = {
   imports: { count: 64, head: head('POST /todos/import', CHUNKED + NDJSON_TYPE), part: chunk(LINES) },
@@ -43,6 +46,9 @@ const ATTACKS = {
   'slow heads': { count: 1_000, head: 'GET /todos HTTP/1.1\r\n', part: 'X-Slow: x\r\n', everyMs: 1_000 },
   'slow bodies': { count: 1_000, head: head('POST /todos', LENGTH + JSON_TYPE), part: ' ', everyMs: 1_000 },
   'whole lists that nobody reads': { count: 200, head: head('GET /todos'), reads: false },
+  'searches that are aborted': { count: 64, head: head('GET /todos?q=plants'), leaveMs: 15 },
+  'bulks with new keys': { count: 64, requestOf: keyedBulk },
+  'random words': { count: 64, requestOf: () => requestOf('GET', `/todos?title[contains]=${random()}`) },
   'pages of 1,000 clients': { count: 1_000, head: head('GET /todos?limit=100', 'Connection: close\r\n') },
 };
 
@@ -72,7 +78,7 @@ export default async function floods({ short, begin }) {
       const before = short ? undefined : quantile((await beside(creates(clients))).served, 0.5);
       begin(`beside ${name}`);
       let most = 0;
-      const watch = setInterval(() => (most = Math.max(most, rssOf(service))), 100);
+      const watch = setInterval(() => (most = Math.max(most, ownMemoryOf(service))), 100);
       const seen = await beside(() => flood(url, { ...attack, count: attack.count * share }, ms + 500));
       clearInterval(watch);
       const [p50, p99] = [0.5, 0.99].map((share) => quantile(seen.served, share));
@@ -84,7 +90,7 @@ export default async function floods({ short, begin }) {
         failures.push(`${name}: ${refused.length} requests of others failed: ${refused[0]}`);
       if (!short && p50 > MAX_RATIO * before)
         failures.push(`${name}: others wait more than ${MAX_RATIO} times as long`);
-      if (most > MAX_RSS_MIB) failures.push(`${name}: more than ${MAX_RSS_MIB} MiB`);
+      if (most > MAX_MIB) failures.push(`${name}: more than ${MAX_MIB} MiB`);
     }
     begin('end');
   } finally {
@@ -95,20 +101,22 @@ export default async function floods({ short, begin }) {
 
 /** Keeps a number of attackers connected for a while. */
 async function flood(url, { count, ...attack }, ms) {
+  const { requestOf } = attack;
+  if (requestOf) return closedLoop(url, { clients: count, ms, requestOf, from: ATTACKERS });
   const end = performance.now() + ms;
   const attacker = async () => {
     while (performance.now() < end) {
       await attackOnce(url, attack, end);
-      await pause(AGAIN_MS);
+      if (!attack.leaveMs) await pause(AGAIN_MS);
     }
   };
   await Promise.all(Array.from({ length: count }, attacker));
 }
 
 /** Attacks over one connection, until the service closes it or the time is over. */
-function attackOnce(url, { head: first, part, everyMs, reads = true }, end) {
+function attackOnce(url, { head: first, part, everyMs, leaveMs, reads = true }, end) {
   const { hostname, port } = new URL(url);
-  const socket = connect({ port: Number(port), host: hostname, localAddress: '127.0.0.2' });
+  const socket = connect({ port: Number(port), host: hostname, localAddress: ATTACKERS });
   const over = setTimeout(() => socket.destroy(), end - performance.now());
   const send = () => {
     while (!socket.destroyed && socket.write(part));
@@ -116,6 +124,7 @@ function attackOnce(url, { head: first, part, everyMs, reads = true }, end) {
   const drip = everyMs && setInterval(() => socket.write(part), everyMs);
   socket.on('connect', () => {
     socket.write(first);
+    if (leaveMs) setTimeout(() => socket.destroy(), leaveMs);
     if (!part || everyMs) return;
     socket.on('drain', send);
     send();
@@ -130,6 +139,13 @@ function attackOnce(url, { head: first, part, everyMs, reads = true }, end) {
     });
   });
 }
+
+function keyedBulk() {
+  const operations = Array(100).fill({ create: { title: 'Water the plants' } });
+  return requestOf('POST', '/todos/bulk', { body: { operations }, key: random() });
+}
+
+const random = () => Math.random().toString(36).slice(2);
 
 function head(target, headers = '') {
   return `${target} HTTP/1.1\r\nHost: drill\r\n${headers}\r\n`;

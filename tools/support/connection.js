@@ -12,14 +12,15 @@ const LIMIT_MS = 30_000;
 export class Connection {
   received = '';
 
-  constructor(url, limitMs = LIMIT_MS) {
+  /** @param from the address that it comes from */
+  constructor(url, from) {
     const { hostname, port } = new URL(url);
-    this.socket = connect({ port: Number(port), host: hostname, noDelay: true });
+    this.socket = connect({ port: Number(port), host: hostname, localAddress: from, noDelay: true });
     this.socket.setEncoding('latin1');
     this.socket.on('data', (text) => this.read(text));
     this.socket.on('error', (error) => this.fail(error)).on('close', () => this.fail(new Error('closed')));
-    this.socket.setTimeout(limitMs, () => {
-      if (this.waiting) this.socket.destroy(new Error(`no answer within ${limitMs / 1_000} s`));
+    this.socket.setTimeout(LIMIT_MS, () => {
+      if (this.waiting) this.socket.destroy(new Error(`no answer within ${LIMIT_MS / 1_000} s`));
     });
   }
 
@@ -66,12 +67,13 @@ export class Connection {
 }
 
 /** The bytes of a request. */
-export function requestOf(method, path, { token, body } = {}) {
+export function requestOf(method, path, { token, body, key } = {}) {
   const content = body === undefined ? '' : JSON.stringify(body);
   const lines = [
     `${method} ${path} HTTP/1.1`,
     'Host: localhost',
     ...(token ? [`Authorization: Bearer ${token}`] : []),
+    ...(key ? [`Idempotency-Key: ${key}`] : []),
     ...(content ? ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(content)}`] : []),
   ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${content}`);

@@ -10,16 +10,17 @@ const OPENED_AT_A_TIME = 100;
  * long as it is told, a little more or less.
  *
  * @param requestOf returns the bytes of the next request of a client, by its number
+ * @param from the address that they come from
  * @param thinkMs how long a client waits after an answer. Unit: milliseconds
  * @returns times of served and of rejected requests (unit: milliseconds), and how often each other result
  * occurred
  */
-export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0 }) {
+export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0, from }) {
   const result = { served: [], refused: [], others: {}, seconds: 0 };
   const note = (other) => (result.others[other] = (result.others[other] ?? 0) + 1);
   const connections = [];
   for (let i = 0; i < clients; i++) {
-    connections.push(new Connection(url));
+    connections.push(new Connection(url, from));
     if (i % OPENED_AT_A_TIME === OPENED_AT_A_TIME - 1) await pause(10);
   }
   const begun = performance.now();

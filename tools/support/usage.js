@@ -13,8 +13,18 @@ export function cpuOf({ pid }) {
 }
 
 /** Resident memory of a process with its children, or NaN where there is no /proc. Unit: MiB. */
-export function rssOf({ pid }) {
-  return sumOf(pid, (one) => /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1] / 1_024);
+export function rssOf(process) {
+  return statusOf(process, 'VmRSS');
+}
+
+/** The same without mapped files, such as those of the embedded database: the kernel takes them back at need. */
+export function ownMemoryOf(process) {
+  return statusOf(process, 'RssAnon');
+}
+
+function statusOf({ pid }, name) {
+  const figure = new RegExp(`${name}:\\s+(\\d+)`);
+  return sumOf(pid, (one) => figure.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1] / 1_024);
 }
 
 function sumOf(pid, figureOf) {
