@@ -62,14 +62,29 @@ describe('every page', () => {
       .map((name) => join('docs', name)),
   ];
 
-  it.each(pages)('%s links to files that exist', (page) => {
-    const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(
-      (match) => match[1] ?? '',
-    );
-    const dead = links.filter((link) => !link.startsWith('http') && !existsSync(join(dirname(page), link)));
+  it.each(pages)('%s links to files and headings that exist', (page) => {
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+    const dead = links.filter((link) => !/^[a-z]+:/.test(link) && !leadsSomewhere(page, link));
     expect(dead).toEqual([]);
   });
 });
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', heading] = link.split('#');
+  const target = path === '' ? page : join(dirname(page), path);
+  return existsSync(target) && (heading === undefined || anchorsOf(target).includes(heading));
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const text = readFileSync(page, 'utf8').replace(/^```[^]*?^```/gm, '');
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 /** The body rows of the first table after a heading, as cells without code marks. */
 function tableRows(path: string, heading = ''): string[][] {
