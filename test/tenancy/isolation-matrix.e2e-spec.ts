@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CrudModule } from '../../src/common/crud/index.js';
 import {
   ACTIONS,
@@ -49,11 +50,20 @@ function seeds() {
   ];
 }
 
-async function seed({ options }: MatrixResource) {
-  const collection = app.database.collection(options.name);
-  await collection.deleteMany({});
-  await collection.insertMany(seeds());
-  return () => collection.find().sort({ _id: 1 }).toArray();
+/** Collections that are as they were seeded. */
+const untouched = new Set<string>();
+
+async function seed({ options: { name } }: MatrixResource) {
+  const collection = app.database.collection(name);
+  if (!untouched.delete(name)) {
+    await collection.deleteMany({});
+    await collection.insertMany(seeds());
+  }
+  return async () => {
+    const records = await collection.find().sort({ _id: 1 }).toArray();
+    if (isDeepStrictEqual(records, seeds())) untouched.add(name);
+    return records;
+  };
 }
 
 /** Sends the request of an action, on the record of Acme if it needs one. */
@@ -103,7 +113,10 @@ const cells = PLATFORMS.flatMap((platform) =>
 );
 
 describe.each(PLATFORMS)('on %s', (platform) => {
-  beforeAll(async () => void (app = await start(platform)));
+  beforeAll(async () => {
+    untouched.clear();
+    app = await start(platform);
+  });
   afterAll(() => app.close());
 
   describe.each(cells.filter((cell) => cell.platform === platform))(
