@@ -193,7 +193,7 @@ export class CrudModule {
             },
             ...(query.search ? [SEARCH_CHECKPOINTS] : []),
             ...(audit ? [AUDIT_MODEL] : []),
-            ...(definition.events && !definition.archive ? [DELETED_MODEL] : []),
+            ...(definition.events ? [DELETED_MODEL] : []),
           ],
           CRUD_CONNECTION,
         ),

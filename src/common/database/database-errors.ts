@@ -8,7 +8,7 @@ import {
   TransactionsUnavailableError,
 } from '../errors/index.js';
 
-const DUPLICATE_KEY = 11_000;
+export const DUPLICATE_KEY = 11_000;
 const MAX_TIME_EXPIRED = 50;
 const ILLEGAL_OPERATION = 20;
 
@@ -23,6 +23,12 @@ export class DeadlineError extends Error {}
  */
 export function isTimeout(error: unknown): boolean {
   return error instanceof DeadlineError || error instanceof mongo.MongoNetworkTimeoutError;
+}
+
+/** The driver wraps the error of a command with several writes in one that keeps only its text. */
+export function unwrapped(error: unknown): unknown {
+  const { errorResponse } = error as { errorResponse?: unknown };
+  return errorResponse instanceof Error ? errorResponse : error;
 }
 
 /** Translates a driver error into one that a client may see; returns any other error unchanged. */

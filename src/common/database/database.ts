@@ -15,7 +15,13 @@ import {
   refuseReservedCollections,
   withPatientDatabase,
 } from './collections.js';
-import { DeadlineError, isTimeout, Transactions, translateDatabaseError } from './database-errors.js';
+import {
+  DeadlineError,
+  isTimeout,
+  Transactions,
+  translateDatabaseError,
+  unwrapped,
+} from './database-errors.js';
 import { DatabaseFigures } from './database-figures.js';
 import {
   CALL_DEADLINE_MS,
@@ -125,7 +131,8 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     if (!this.opened) throw new DatabaseUnavailableError();
     try {
       return await withDeadline(operation(), CALL_DEADLINE_MS);
-    } catch (error) {
+    } catch (thrown) {
+      const error = unwrapped(thrown);
       const isSlow = isTimeout(error) && (await this.isReachable());
       const known = isSlow ? new DatabaseTooSlowError({ cause: error }) : translateDatabaseError(error);
       // An error that is known already was counted where it arose.

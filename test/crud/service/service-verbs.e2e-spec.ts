@@ -11,13 +11,10 @@ import {
   CrudService as Service,
   getCrudServiceToken,
   InjectCrudService,
+  Outboxes,
   patchOf,
 } from '../../../src/common/crud/index.js';
-import {
-  PreconditionFailedError,
-  RecordNotFoundError,
-  WriteConflictError,
-} from '../../../src/common/errors/index.js';
+import { PreconditionFailedError, RecordNotFoundError } from '../../../src/common/errors/index.js';
 import { IsTimestamp } from '../../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { type Made, resource } from '../../support/resource.js';
@@ -76,6 +73,8 @@ const note = async () => (await service().create(scope, { text: 'a note' }))._id
 const settle = () => app.database.collection('notes').updateMany({}, { $unset: { _outbox: 1 } });
 beforeEach(() => app.empty());
 
+type Work = (scope: TenantScope) => Promise<void>;
+
 describe('purge', () => {
   it('removes an archived record of the scope', async () => {
     const id = await note();
@@ -88,11 +87,22 @@ describe('purge', () => {
     await expect(service().get(scope, id, { archived: 'only' })).rejects.toThrow(RecordNotFoundError);
   });
 
-  it('keeps a record of which subscribers are still to be told', async () => {
+  it.each([
+    ['after', (work: Work) => work(scope)],
+    ['in one unit of work with', (work: Work) => service().atomically(scope, work)],
+  ])('%s archiving keeps the events that subscribers are still to be told of', async (_when, carryOut) => {
     const id = await note();
-    await service().archive(scope, id);
-    await expect(service().purge(scope, id)).rejects.toThrow(WriteConflictError);
-    expect(await service().get(scope, id, { archived: 'only' })).toMatchObject({ _id: id });
+    await carryOut(async (work) => {
+      await service().archive(work, id);
+      await service().purge(work, id);
+    });
+    const outbox = app.app.get(Outboxes, { strict: false }).of('notes');
+    const told = await outbox?.pending(new Date('2100-01-01'), 10);
+    expect(told?.map(({ action, record }) => [action, record])).toMatchObject([
+      ['create', { _id: String(id), text: 'a note' }],
+      ['del', { _id: String(id), text: 'a note' }],
+    ]);
+    expect(await app.database.collection('notes').countDocuments({})).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import { Inject, type Type } from '@nestjs/common';
 import type { Types } from 'mongoose';
-import { PreconditionFailedError, RecordNotFoundError, WriteConflictError } from '../../errors/index.js';
+import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
@@ -13,13 +13,11 @@ import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../
 import type { ListQuery, PageQuery, ReadQuery, Where } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
 import {
-  allOf,
   type AggregationStage,
   type CrudStore,
   type StoreChange,
   type StoreFilter,
 } from '../store/crud.store.js';
-import { SETTLED } from '../store/outbox.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
 import { assertWithin, currentUnit } from './unit-of-work.js';
@@ -261,7 +259,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    *
    * @throws RecordNotFoundError if no archived record of the scope has the id
    * @throws PreconditionFailedError if the record does not have one of the required ETags
-   * @throws WriteConflictError if subscribers are still to be told of its last write, usually for milliseconds
    */
   async purge(
     scope: TenantScope,
@@ -270,9 +267,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Promise<Stored<Entity>> {
     this.requireArchive();
     const { filter, tags } = await this.#reach('del', scope, id, { ...options, archived: 'only' });
-    const condition = withTags(filter, tags);
-    const record = await this.resource.writes.remove(scope, allOf(condition, SETTLED));
-    if (!record && (await this.store.exists(condition))) throw new WriteConflictError();
+    const record = await this.resource.writes.remove(scope, withTags(filter, tags));
     return record ?? this.refuseUnmatched(filter, tags);
   }
 

@@ -272,7 +272,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
 
   async delete(filter: StoreFilter, entry?: OutboxEntry): Promise<Stored<Entity> | undefined> {
     const { outbox, database } = this;
-    if (!outbox || !entry) return this.remove(filter);
+    if (!outbox) return this.remove(filter);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const query = this.model.findOne({}, null, { ...database.limits }).select([...outbox.hiddenFields]);
       const found = await database.call(() => filtered(query, filter).lean().exec());

@@ -43,9 +43,6 @@ export function withOutbox(schema: Schema, { events }: CrudDefinition): Schema {
   return extended;
 }
 
-/** Matches records of whose writes nobody is to be told any more. */
-export const SETTLED = { [PENDING]: { $exists: false } };
-
 /**
  * Matches records with events pending since before a time. The first condition is the one that uses the
  * index.
@@ -148,7 +145,7 @@ export class Outbox {
    * @param limit maximum number of records to read; each may have several events
    */
   async pending(olderThan: Date, limit: number): Promise<EntityEvent[]> {
-    const deleted = this.definition.archive ? [] : await this.deleted(olderThan, limit);
+    const deleted = await this.deleted(olderThan, limit);
     const query = this.model
       .find(pendingBefore(olderThan), null, { ...OPERATION_LIMITS })
       .select([...this.hiddenFields])
@@ -177,22 +174,30 @@ export class Outbox {
    * Stores the event of a deletion before the record is deleted, together with those that the record has pending.
    *
    * @param found the record, with its {@link Outbox.hiddenFields}
+   * @param entry undefined if subscribers are not told of the deletion
    * @param database of the deletion, which may be that of a unit of work
    * @returns the only revision that may be deleted; undefined if the deletion of a later one has been announced
    */
-  async announce(found: object, entry: OutboxEntry, database: Database): Promise<object | undefined> {
+  async announce(
+    found: object,
+    entry: OutboxEntry | undefined,
+    database: Database,
+  ): Promise<object | undefined> {
     const { [OUTBOX]: pending = [], ...record } = found as Partial<Pending> & { __v?: number };
     const { _id: id, __v } = record;
     const { name } = this.definition;
     const revision = __v ?? -1;
     const known = { _id: announcedId(name, id), revision: { $lte: revision } };
-    const events = [...pending, entry];
-    const announced = { resource: name, id, revision, at: entry.at, record, [OUTBOX]: events };
+    const condition = { _id: id, __v: __v ?? null };
+    const events = [...pending, ...(entry ? [entry] : [])];
+    if (events.length === 0) return condition;
+    const at = entry?.at ?? new Date();
+    const announced = { resource: name, id, revision, at, record, [OUTBOX]: events };
     try {
       await database.call(() =>
         this.announcements.replaceOne(known, announced, { ...database.limits, upsert: true }),
       );
-      return { _id: id, __v: __v ?? null };
+      return condition;
     } catch (error) {
       if (error instanceof DuplicateValueError) return undefined;
       throw error;
@@ -259,9 +264,11 @@ export class Outbox {
     const ids = settled.map(({ id }) => id);
     const options = { ...OPERATION_LIMITS, ordered: true, comment: COMMENT };
     const updates = ids.flatMap(withoutEntry);
-    await this.database.call(() => this.model.collection.bulkWrite(updates as never, options));
-    if (this.definition.archive) return [];
-    // The record may have been deleted meanwhile, with events that had been pending.
+    const { matchedCount } = await this.database.call(() =>
+      this.model.collection.bulkWrite(updates as never, options),
+    );
+    if (matchedCount === ids.length) return [];
+    // Records have been deleted meanwhile, with events that had been pending.
     const _id = { $in: settled.map(({ record }) => announcedId(this.definition.name, record)) };
     const taken = [
       { updateMany: { filter: { _id }, update: { $pull: { [OUTBOX]: { _id: { $in: ids } } } } } },

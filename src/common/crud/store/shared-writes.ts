@@ -76,7 +76,7 @@ async function send<Statement, Result>(
   );
   return Promise.allSettled(
     statements.map(async (statement, i) => {
-      if (failure && !failure.refused) throw causeOf(failure.error);
+      if (failure && !failure.refused) throw failure.error;
       // Sent alone, it gets the whole reason of the server, such as the index that a duplicate violates.
       return failure?.refused?.has(i) ? alone(statement) : resultOf(statement);
     }),
@@ -279,12 +279,6 @@ function refusedBy(error: unknown): ReadonlySet<number> | undefined {
   if (!(error instanceof mongo.MongoBulkWriteError)) return undefined;
   const refused = [error.writeErrors].flat().map(({ index }) => index);
   return refused.length === 0 || error.result.getWriteConcernError() ? undefined : new Set(refused);
-}
-
-/** The driver wraps the error of a command with several statements in one that keeps only its text. */
-function causeOf(error: unknown): unknown {
-  const { errorResponse } = error as { errorResponse?: unknown };
-  return errorResponse instanceof Error ? errorResponse : error;
 }
 
 /** The timestamps that Mongoose gives a document that it inserts itself. */
