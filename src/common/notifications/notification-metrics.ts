@@ -1,32 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { Gauge, Counter } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
+import { withDeadline } from '../database/index.js';
 import { Metrics } from '../metrics/index.js';
-import { DeliveryQueue, type QueueStats, type AttemptOutcome } from './deliveries/delivery-queue.js';
+import { DeliveryQueue, type QueueStats } from './deliveries/delivery-queue.js';
 
 /** How long a scrape waits for the figures. Unit: milliseconds. */
 const PATIENCE_MS = 2_500;
 
-const GAUGES: readonly { name: string; help: string; of: (stats: QueueStats) => number }[] = [
-  {
-    name: 'notifications_deliveries_waiting',
-    help: 'Deliveries that wait for their next attempt, whether it is due or planned.',
-    of: ({ waiting }) => waiting,
-  },
-  {
-    name: 'notifications_deliveries_in_flight',
-    help: 'Deliveries that a worker attempts now.',
-    of: ({ inFlight }) => inFlight,
-  },
-  {
-    name: 'notifications_deliveries_dead',
-    help: 'Deliveries that were given up, of the last 30 days.',
-    of: ({ dead }) => dead,
-  },
-  {
-    name: 'notifications_deliveries_oldest_due_age_seconds',
-    help: 'How long the oldest due delivery has been due; 0 if none is.',
-    of: ({ oldestDueSeconds }) => oldestDueSeconds,
-  },
+/** What each gauge tells, by its name and the figure that it shows. */
+const GAUGES: readonly (readonly [name: string, figure: keyof QueueStats, help: string])[] = [
+  ['waiting', 'waiting', 'Deliveries that wait for their next attempt, whether it is due or planned.'],
+  ['in_flight', 'inFlight', 'Deliveries that a worker attempts now.'],
+  ['dead', 'dead', 'Deliveries that were given up, of the last 30 days.'],
+  [
+    'oldest_due_age_seconds',
+    'oldestDueSeconds',
+    'How long the oldest due delivery has been due; 0 if none is.',
+  ],
 ];
 
 /**
@@ -42,22 +32,23 @@ export class QueueGauges {
     private readonly queue: DeliveryQueue,
   ) {
     const latest = () => this.latest();
+    const registers = [registry];
     new Gauge({
       name: 'notifications_queue_up',
       help: 'Whether the queue could be read: 1 or 0.',
-      registers: [registry],
+      registers,
       async collect() {
         this.set((await latest()) ? 1 : 0);
       },
     });
-    for (const { name, help, of } of GAUGES) {
+    for (const [name, figure, help] of GAUGES) {
       new Gauge({
-        name,
+        name: `notifications_deliveries_${name}`,
         help,
-        registers: [registry],
+        registers,
         async collect() {
           const stats = await latest();
-          if (stats) this.set(of(stats));
+          if (stats) this.set(stats[figure]);
           else this.remove();
         },
       });
@@ -66,39 +57,19 @@ export class QueueGauges {
 
   /** The figures; undefined if they are not available in time. All gauges of a scrape share one query. */
   private latest(): Promise<QueueStats | undefined> {
-    this.reading ??= this.read();
-    return withPatience(this.reading);
-  }
-
-  private async read(): Promise<QueueStats | undefined> {
-    try {
-      return await this.queue.stats();
-    } catch {
-      return undefined;
-    } finally {
-      this.reading = undefined;
-    }
-  }
-}
-
-async function withPatience<T>(work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const end = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
-  });
-  try {
-    return await Promise.race([work, end]);
-  } finally {
-    clearTimeout(timer);
+    this.reading ??= withDeadline(this.queue.stats(), PATIENCE_MS)
+      .catch(() => undefined)
+      .finally(() => (this.reading = undefined));
+    return this.reading;
   }
 }
 
 /** Counts the work of this process for notifications. */
 @Injectable()
 export class NotificationCounters {
+  readonly recorded: Counter;
+  readonly swept: Counter;
   private readonly attempts: Counter<'outcome'>;
-  private readonly recorded: Counter;
-  private readonly swept: Counter;
 
   constructor({ registry }: Metrics) {
     const registers = [registry];
@@ -121,16 +92,8 @@ export class NotificationCounters {
     });
   }
 
-  attempted({ status, error }: Pick<AttemptOutcome, 'status' | 'error'>): void {
-    if (error === undefined) this.attempts.inc({ outcome: 'delivered' });
-    else this.attempts.inc({ outcome: status === undefined ? 'unreachable' : 'rejected' });
-  }
-
-  eventsRecorded(count: number): void {
-    this.recorded.inc(count);
-  }
-
-  eventsSwept(count: number): void {
-    this.swept.inc(count);
+  attempted({ status, error }: { readonly status?: number; readonly error?: string }): void {
+    const failure = status === undefined ? 'unreachable' : 'rejected';
+    this.attempts.inc({ outcome: error === undefined ? 'delivered' : failure });
   }
 }

@@ -12,7 +12,7 @@ import { EventRecorder } from './log/event-recorder.js';
 import { CURSOR_MODEL, Cursors, FanOut } from './log/fan-out.js';
 import { NotificationCounters, QueueGauges } from './notification-metrics.js';
 import { EventFeed, STREAM_DEFAULTS, STREAM_OPTIONS, type StreamOptions } from './stream/event-feed.js';
-import { EventStreams, StreamStarts } from './stream/event-streams.js';
+import { EventStreams } from './stream/event-streams.js';
 import { EventsController } from './stream/events.controller.js';
 import { SUBSCRIPTION_SLOTS, subscriptionsCrud } from './subscriptions/subscription.schema.js';
 import {
@@ -90,7 +90,7 @@ export class NotificationsModule {
       controllers: [EventsController],
       providers: [
         ...[Cursors, EventRecorder, EventTypes, FanOut, NotificationCounters, QueueGauges],
-        ...[EventFeed, EventStreams, StreamStarts],
+        ...[EventFeed, EventStreams],
         { provide: STREAM_OPTIONS, useValue: { ...STREAM_DEFAULTS, ...stream } },
         ...(worker ? ofWorker : []),
       ],

@@ -79,13 +79,10 @@ describe('the queue of deliveries', () => {
 
   it('tells its listeners of what this process adds', async () => {
     let told = 0;
-    const end = queue.onAdd(() => told++);
+    queue.onAdd(() => told++);
     await queue.add([]);
     expect(told).toBe(0);
     await queue.add([newDelivery(), newDelivery()]);
-    expect(told).toBe(1);
-    end();
-    await queue.add([newDelivery()]);
     expect(told).toBe(1);
   });
 

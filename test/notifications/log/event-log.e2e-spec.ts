@@ -48,11 +48,8 @@ describe('the log of events', () => {
   it('gives events positions without gaps, in the order in which they are appended', async () => {
     expect(await log.head()).toBe(0);
     const events = some(3);
-    const [first, ...others] = await Promise.all([
-      log.append(events.slice(0, 2)),
-      log.append(events.slice(2)),
-    ]);
-    expect([first, ...others].flat().map(({ _id, seq }) => [_id, seq])).toEqual(
+    const appended = await Promise.all([log.append(events.slice(0, 2)), log.append(events.slice(2))]);
+    expect(appended.flat().map(({ _id, seq }) => [_id, seq])).toEqual(
       events.map(({ _id }, i) => [_id, i + 1]),
     );
     expect(await stored()).toEqual(events.map((event, i) => ({ ...event, seq: i + 1 })));
@@ -108,9 +105,7 @@ describe('the log of events', () => {
 
   it('tells listeners of this process that events were appended', async () => {
     let told = 0;
-    const stop = log.onAppend(() => told++);
-    await log.append(some(1));
-    stop();
+    log.onAppend(() => told++);
     await log.append(some(1));
     expect(told).toBe(1);
   });

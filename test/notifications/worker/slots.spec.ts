@@ -34,11 +34,12 @@ describe('the slots of a worker', () => {
 
   it('are free again when they are left, once each', () => {
     const slots = new Slots(LIMITS);
-    const [one] = slots.take(newTarget());
-    slots.take(newTarget());
+    const tenant = 'a tenant';
+    const [one] = slots.take(newTarget(tenant));
+    slots.take(newTarget(tenant));
     one?.leave();
     one?.leave();
-    expect(slots.inFlight).toBe(1);
+    expect(slots.inFlightOf(tenant)).toBe(1);
   });
 
   it('are no more than there are deliveries', () => {

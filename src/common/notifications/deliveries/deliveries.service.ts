@@ -1,19 +1,16 @@
 import { ConflictException, Injectable, Param } from '@nestjs/common';
-import { InjectModel } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
-import { Model, Types } from 'mongoose';
+import type { Types } from 'mongoose';
 import { CrudAction, CrudController, crudOptions, CrudService } from '../../crud/index.js';
-import { CRUD_CONNECTION, Database } from '../../database/index.js';
 import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../tenancy/index.js';
-import { TEST_EVENT_TYPE } from '../event-types.js';
 import { Subscription } from '../subscriptions/subscription.schema.js';
 import { DeliveryQueue } from './delivery-queue.js';
-import { Delivery, DeliveryView, NewDeliveryInput } from './delivery.entity.js';
+import { DeliveredEvent, Delivery, DeliveryView } from './delivery.entity.js';
 
 /** The deliveries of a subscription. Their tenant may read them; only the queue writes them. */
 export const deliveriesCrud = crudOptions({
   entity: Delivery,
-  input: NewDeliveryInput,
+  input: DeliveredEvent,
   output: DeliveryView,
   name: 'deliveries',
   path: 'subscriptions/:subscriptionId/deliveries',
@@ -27,11 +24,7 @@ export const deliveriesCrud = crudOptions({
 /** The generated reads of deliveries, and the actions that their tenant may take. */
 @Injectable()
 export class DeliveriesService extends CrudService.for(deliveriesCrud) {
-  constructor(
-    @InjectModel(Delivery.name, CRUD_CONNECTION) private readonly deliveries: Model<Delivery>,
-    private readonly database: Database,
-    private readonly queue: DeliveryQueue,
-  ) {
+  constructor(private readonly queue: DeliveryQueue) {
     super();
   }
 
@@ -51,20 +44,6 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
     );
   }
 
-  /**
-   * Queues a test event for a subscription of the scope's tenant, and returns its delivery if it still
-   * exists.
-   */
-  async test(
-    scope: TenantScope,
-    subscription: Types.ObjectId,
-    event: string,
-  ): Promise<DeliveryView | undefined> {
-    const tenant = currentTenant(scope.caller);
-    await this.queue.add([{ subscription, tenant, event, type: TEST_EVENT_TYPE }]);
-    return this.ofEvent(scope, subscription, event);
-  }
-
   /** The delivery of an event to a subscription of the scope's tenant, as clients see it. */
   async ofEvent(
     scope: TenantScope,
@@ -75,13 +54,6 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
     await this.requireParent('get', below);
     const found = await this.store.findOne({ event, ...this.filterOf('get', below) });
     return found && (this.present(scope, found) as unknown as DeliveryView);
-  }
-
-  /** Removes the deliveries of a deleted subscription, however many there are. */
-  removeAllOf(subscription: Types.ObjectId): void {
-    this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {
-      await this.deliveries.deleteMany({ subscription }).exec();
-    });
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
-import { Batches, CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../database/index.js';
+import { Batches, CRUD_CONNECTION, Database, DUPLICATE_KEY, OPERATION_LIMITS } from '../../database/index.js';
 import {
   type Attempt,
   DEAD_INDEX,
@@ -25,10 +25,8 @@ const KEPT_ATTEMPTS = 50;
 /** Increases the revision, which the ETag of a delivery is made from. */
 const SEEN = { $inc: { __v: 1 } } as const;
 
-/** Maximum number of deliveries that one command adds or changes. */
+/** Maximum number of deliveries that one command changes. */
 const MAX_BATCH = 1_000;
-
-const DUPLICATE_KEY = 11_000;
 
 /** A delivery to make. */
 export type NewDelivery = Pick<QueuedDelivery, 'subscription' | 'tenant' | 'event' | 'type'>;
@@ -71,7 +69,7 @@ export interface QueueStats {
 /** The durable queue of deliveries, in the database. Any number of processes add to it and process it. */
 @Injectable()
 export class DeliveryQueue {
-  private readonly listeners = new Set<() => void>();
+  private readonly listeners: (() => void)[] = [];
   private readonly changing = new Batches<AnyBulkWriteOperation<QueuedDelivery>, unknown>(
     (changes) => this.write(changes),
     { max: MAX_BATCH },
@@ -88,25 +86,27 @@ export class DeliveryQueue {
    */
   async add(deliveries: readonly NewDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
-    for (let i = 0; i < deliveries.length; i += MAX_BATCH)
-      await this.insert(deliveries.slice(i, i + MAX_BATCH));
+    const now = new Date();
+    const fresh = { status: 'pending' as const, nextAttemptAt: now, dueAt: now, tries: 0, createdAt: now };
+    const documents = deliveries.map((delivery) => ({ ...delivery, ...fresh, attempts: [] }));
+    await this.database.call(() =>
+      this.deliveries.collection
+        .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
+        .catch(ignoreDuplicates),
+    );
     for (const listener of this.listeners) listener();
   }
 
-  /** Calls the listener after this process has added deliveries; returns a function that unsubscribes it. */
-  onAdd(listener: () => void): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
+  /** Calls the listener whenever this process has added deliveries, or made one due again. */
+  onAdd(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
-  /** Reads the deliveries that have become due since a time, oldest first. */
-  due(
-    since: Date,
-    { except = [] }: { except?: readonly Types.ObjectId[] } = {},
-  ): AsyncGenerator<DueDelivery> {
-    const filter = { status: 'pending', dueAt: { $gte: since, $lte: new Date() } } as const;
+  /** Reads the deliveries that have become due since a time, oldest first, except for some subscriptions. */
+  due(since: Date, except: readonly Types.ObjectId[] = []): AsyncGenerator<DueDelivery> {
+    const dueAt = { $gte: since, $lte: new Date() };
     return this.database.iterate(() =>
-      this.find({ ...filter, ...(except.length > 0 && { subscription: { $nin: except } }) })
+      this.find({ status: 'pending', dueAt, subscription: { $nin: except } })
         .sort({ dueAt: 1 })
         .hint(DUE_INDEX)
         .batchSize(250)
@@ -203,6 +203,13 @@ export class DeliveryQueue {
     await this.changing.add({ deleteOne: { filter: { _id, lease } } });
   }
 
+  /** Removes the deliveries of a deleted subscription, however many there are. */
+  removeAllOf(subscription: Types.ObjectId): void {
+    this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {
+      await this.deliveries.deleteMany({ subscription }).exec();
+    });
+  }
+
   /**
    * Makes a delivery of a subscription due now and restarts its schedule; returns false if there is none, or
    * if it is already delivered or in flight.
@@ -261,41 +268,22 @@ export class DeliveryQueue {
     );
   }
 
-  private async insert(deliveries: readonly NewDelivery[]): Promise<void> {
-    const now = new Date();
-    const fresh = { status: 'pending' as const, nextAttemptAt: now, dueAt: now, tries: 0, createdAt: now };
-    const documents = deliveries.map((delivery) => ({ ...delivery, ...fresh, attempts: [] }));
-    await this.database.call(() =>
-      this.deliveries.collection
-        .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
-        .catch(ignoreDuplicates),
-    );
-  }
-
   private async change(filter: QueryFilter<QueuedDelivery>, update: object): Promise<void> {
     await this.changing.add({ updateOne: { filter, update } });
   }
 
   private async write(changes: readonly AnyBulkWriteOperation<QueuedDelivery>[]): Promise<unknown[]> {
     await this.database.call(() =>
-      this.deliveries.collection
-        .bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false })
-        .catch(throwCause),
+      this.deliveries.collection.bulkWrite([...changes] as never, { ...OPERATION_LIMITS, ordered: false }),
     );
     return [];
   }
 }
 
 function ignoreDuplicates(error: unknown): void {
-  if (!(error instanceof mongo.MongoBulkWriteError)) return throwCause(error);
+  if (!(error instanceof mongo.MongoBulkWriteError)) throw error;
   const refused = [error.writeErrors].flat();
   // The driver also wraps an error of the whole command: then none was refused, and none may be stored.
   const areKnown = refused.length > 0 && refused.every(({ code }) => code === DUPLICATE_KEY);
-  if (!areKnown || error.result.getWriteConcernError()) throwCause(error);
-}
-
-/** The driver wraps the error of a command with several writes in one that keeps only its text. */
-function throwCause(error: unknown): never {
-  const { errorResponse } = error as { errorResponse?: unknown };
-  throw errorResponse instanceof Error ? errorResponse : error;
+  if (!areKnown || error.result.getWriteConcernError()) throw error;
 }

@@ -35,8 +35,8 @@ export class Attempt {
   error?: string;
 }
 
-/** The event of a delivery. */
-class DeliveredEvent {
+/** The event of a delivery. Clients cannot send one: only the queue makes deliveries. */
+export class DeliveredEvent {
   @IsText({
     min: 1,
     max: 100,
@@ -72,9 +72,6 @@ export class Delivery extends DeliveredEvent {
   @IsTimestamp({ optional: true, description: 'When a pending delivery is attempted next' })
   nextAttemptAt?: Date;
 }
-
-/** Only the queue makes deliveries; clients cannot send any. */
-export class NewDeliveryInput extends DeliveredEvent {}
 
 /** A delivery as clients see it. */
 export class DeliveryView extends PickType(Delivery, [
@@ -132,28 +129,14 @@ export const DELIVERY_MODEL: ModelDefinition = {
   ),
 };
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
-/** How long to wait after the first, second, and later failed attempts. Unit: milliseconds. */
-const DELAYS = [
-  5 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
-];
+/**
+ * How long to wait after the first, second, and later failed attempts: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h,
+ * 20 h and 24 h. Unit: seconds.
+ */
+const DELAYS_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 /** Maximum random part of a delay, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
-
-/** Number of attempts of a delivery: one at once, and one after each delay. */
-export const MAX_ATTEMPTS = DELAYS.length + 1;
 
 /**
  * How long to wait before the next attempt. Unit: milliseconds.
@@ -163,6 +146,6 @@ export const MAX_ATTEMPTS = DELAYS.length + 1;
  * @returns undefined after the last attempt
  */
 export function retryDelayMs(failed: number, random = Math.random()): number | undefined {
-  const delay = DELAYS[failed - 1];
-  return delay === undefined ? undefined : delay * (1 + JITTER * random);
+  const delay = DELAYS_S[failed - 1];
+  return delay === undefined ? undefined : delay * 1_000 * (1 + JITTER * random);
 }

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { InjectModel, type ModelDefinition, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
-import { Model, mongo } from 'mongoose';
+import { InjectModel, type ModelDefinition } from '@nestjs/mongoose';
+import { Model, mongo, Schema } from 'mongoose';
 import {
   Batches,
   CRUD_CONNECTION,
   Database,
+  DUPLICATE_KEY,
   OPERATION_LIMITS,
   reserveCollection,
 } from '../../database/index.js';
@@ -13,37 +14,30 @@ import {
  * An event as subscribers get it. Stored once, in the log, so that every delivery and stream has the same
  * bytes.
  */
-@Schema({ versionKey: false })
-export class EventRecord {
+export interface EventRecord {
   /** `evt_` and 24 hexadecimal digits. */
-  @Prop({ type: String, required: true })
-  _id!: string;
+  readonly _id: string;
 
   /** Position in the log: without gaps, and in the order in which events become visible. */
-  @Prop({ type: Number, required: true })
-  seq!: number;
+  readonly seq: number;
 
   /** Tenant whose subscribers get the event: 24 hexadecimal digits. */
-  @Prop({ type: String, required: true })
-  tenant!: string;
+  readonly tenant: string;
 
   /** Type, such as `posts.created`. */
-  @Prop({ type: String, required: true })
-  type!: string;
+  readonly type: string;
 
-  @Prop({ type: Date, required: true })
-  at!: Date;
+  readonly at: Date;
 
   /** The JSON text of `{ type, timestamp, data }`. */
-  @Prop({ type: String, required: true })
-  body!: string;
+  readonly body: string;
 }
 
 export const EVENT_MODEL: ModelDefinition = {
-  name: EventRecord.name,
+  name: 'EventRecord',
   collection: 'events',
   schema: reserveCollection(
-    SchemaFactory.createForClass(EventRecord)
+    new Schema({ _id: String }, { versionKey: false, strict: false })
       .index({ seq: 1 }, { unique: true })
       .index({ tenant: 1, seq: 1 }),
   ),
@@ -55,16 +49,11 @@ export type NewEvent = Omit<EventRecord, 'seq'>;
 /** What tells which subscriptions get an event. */
 export type EventOutline = Pick<EventRecord, '_id' | 'seq' | 'type'>;
 
-/** Maximum number of events that one command stores. */
-const MAX_BATCH = 200;
-
 /** Maximum number of events that one command removes. */
 const REMOVED_AT_ONCE = 1_000;
 
 /** How long the highest position is remembered. Unit: milliseconds. */
 const REMEMBERED_MS = 60_000;
-
-const DUPLICATE_KEY = 11_000;
 
 /** Reads only data that a change of primary cannot undo. */
 const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
@@ -76,14 +65,13 @@ const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
  */
 @Injectable()
 export class EventLog {
-  private readonly appending = new Batches<NewEvent, EventRecord>((events) => this.store(events), {
-    max: MAX_BATCH,
-  });
-  private readonly listeners = new Set<() => void>();
+  /** One at a time, or those of one process would contend for positions. */
+  private readonly appending = new Batches<NewEvent, EventRecord>((events) => this.store(events));
+  private readonly listeners: (() => void)[] = [];
   private highest?: { seq: number; until: number };
 
   constructor(
-    @InjectModel(EventRecord.name, CRUD_CONNECTION) private readonly model: Model<EventRecord>,
+    @InjectModel(EVENT_MODEL.name, CRUD_CONNECTION) private readonly model: Model<EventRecord>,
     private readonly database: Database,
   ) {}
 
@@ -101,9 +89,8 @@ export class EventLog {
     { tenants, limit }: { tenants?: readonly string[]; limit: number },
   ): Promise<EventRecord[]> {
     const filter = { seq: { $gt: after }, ...(tenants && { tenant: { $in: [...tenants] } }) };
-    return this.database.call(() =>
-      this.events.find(filter, LASTING).sort({ seq: 1 }).limit(limit).toArray(),
-    );
+    const options = { ...LASTING, sort: { seq: 1 }, limit } as const;
+    return this.database.call(() => this.events.find(filter, options).toArray());
   }
 
   /**
@@ -115,14 +102,9 @@ export class EventLog {
     { after, upTo, limit }: { after: number; upTo: number; limit: number },
   ): Promise<EventOutline[]> {
     const filter = { tenant, seq: { $gt: after, $lte: upTo } };
-    const options = {
-      ...OPERATION_LIMITS,
-      projection: { seq: 1, type: 1 },
-      readPreference: 'primary',
-    } as const;
-    return this.database.call(() =>
-      this.events.find(filter, options).sort({ seq: 1 }).limit(limit).toArray(),
-    );
+    const what = { projection: { seq: 1, type: 1 }, sort: { seq: 1 }, limit } as const;
+    const options = { ...OPERATION_LIMITS, ...what, readPreference: 'primary' } as const;
+    return this.database.call(() => this.events.find(filter, options).toArray());
   }
 
   /** An event of a tenant by its identifier. */
@@ -141,10 +123,9 @@ export class EventLog {
     return this.readHighest(LASTING);
   }
 
-  /** Calls the listener after this process has appended events; returns a function that unsubscribes it. */
-  onAppend(listener: () => void): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
+  /** Calls the listener whenever this process has appended events. */
+  onAppend(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
   /**
@@ -152,15 +133,10 @@ export class EventLog {
    * follows it.
    */
   async removeBefore(time: Date): Promise<void> {
+    const what = { projection: { seq: 1, at: 1 }, sort: { seq: 1 }, limit: REMOVED_AT_ONCE + 1 } as const;
     for (;;) {
-      const projection = { seq: 1, at: 1 } as const;
-      const oldest = await this.database.call(() =>
-        this.events
-          .find({}, { ...OPERATION_LIMITS, projection })
-          .sort({ seq: 1 })
-          .limit(REMOVED_AT_ONCE + 1)
-          .toArray(),
-      );
+      const options = { ...OPERATION_LIMITS, ...what };
+      const oldest = await this.database.call(() => this.events.find({}, options).toArray());
       const kept = oldest.findIndex(({ at }) => at >= time);
       const last = oldest.slice(0, kept < 0 ? -1 : kept).at(-1);
       if (!last) return;

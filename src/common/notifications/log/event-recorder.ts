@@ -113,18 +113,20 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
   private async append(events: readonly NewEvent[]): Promise<unknown[]> {
     const recorded = await this.log.append(events);
     await this.fanOut.announce(recorded);
-    this.counters.eventsRecorded(recorded.length);
+    this.counters.recorded.inc(recorded.length);
     return [];
   }
 
   private async sweep(stopping: AbortSignal): Promise<void> {
     while (!stopping.aborted) {
-      try {
-        for (const outbox of this.types.outboxes.values()) await this.sweepOut(outbox, stopping);
-        await this.trim();
-      } catch (error) {
-        if (!stopping.aborted)
-          this.logger.warn({ ...OUTAGE, error }, 'Events wait in the outboxes; trying again');
+      const sweeps = [...this.types.outboxes.values()].map((outbox) => this.sweepOut(outbox, stopping));
+      // A resource that cannot be swept leaves the others alone.
+      for (const outcome of await Promise.allSettled([...sweeps, this.trim()])) {
+        if (outcome.status === 'rejected' && !stopping.aborted)
+          this.logger.warn(
+            { ...OUTAGE, error: outcome.reason as unknown },
+            'Events wait in the outboxes; trying again',
+          );
       }
       await pause(SWEEP_MS, stopping);
     }
@@ -137,7 +139,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
       found = events.length;
       if (found === 0) return;
       await this.record(outbox, events);
-      this.counters.eventsSwept(found);
+      this.counters.swept.inc(found);
       this.logger.log({ events: found }, 'Recorded events that were left behind');
     }
   }

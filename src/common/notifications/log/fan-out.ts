@@ -1,13 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import {
-  InjectConnection,
-  InjectModel,
-  type ModelDefinition,
-  Prop,
-  Schema,
-  SchemaFactory,
-} from '@nestjs/mongoose';
-import { type Connection, Model, mongo, Types } from 'mongoose';
+import { InjectConnection, InjectModel, type ModelDefinition } from '@nestjs/mongoose';
+import { type Connection, Model, mongo, Schema, Types } from 'mongoose';
 import {
   CRUD_CONNECTION,
   Database,
@@ -17,6 +10,7 @@ import {
 } from '../../database/index.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { isWanted } from '../event-types.js';
+import type { Subscription } from '../subscriptions/subscription.schema.js';
 import { EventLog, type EventOutline, type EventRecord } from './event-log.js';
 
 /**
@@ -29,38 +23,31 @@ const LEASE_MS = 15_000;
 const BLOCKED_MS = 1_000;
 
 /** How far the deliveries of a tenant's events have been made. */
-@Schema({ versionKey: false })
-export class DeliveryCursor {
+export interface DeliveryCursor {
   /** Tenant: 24 hexadecimal digits. */
-  @Prop({ type: String, required: true })
-  _id!: string;
+  readonly _id: string;
 
   /** Position of its newest recorded event. */
-  @Prop({ type: Number, required: true })
-  head!: number;
+  readonly head: number;
 
   /** Position up to which deliveries are made, for all subscriptions that are not behind. */
-  @Prop({ type: Number, required: true })
-  seq!: number;
+  readonly seq: number;
 
   /** Lower positions of subscriptions that have many deliveries waiting, by identifier. */
-  @Prop({ type: Object })
-  behind?: Record<string, number>;
+  readonly behind?: Record<string, number>;
 
   /** Whether deliveries may be missing. */
-  @Prop({ type: Boolean })
-  open?: boolean;
+  readonly open?: boolean;
 
   /** When its next turn begins, at the earliest: the longest-waiting tenant comes first. */
-  @Prop({ type: Date, required: true })
-  turnAt!: Date;
+  readonly turnAt: Date;
 }
 
 export const CURSOR_MODEL: ModelDefinition = {
-  name: DeliveryCursor.name,
+  name: 'DeliveryCursor',
   collection: 'delivery_cursors',
   schema: reserveCollection(
-    SchemaFactory.createForClass(DeliveryCursor).index(
+    new Schema({ _id: String }, { versionKey: false, strict: false }).index(
       { open: 1, turnAt: 1 },
       { partialFilterExpression: { open: true } },
     ),
@@ -74,7 +61,7 @@ type Progress = Required<Pick<DeliveryCursor, 'seq' | 'behind'>>;
 @Injectable()
 export class Cursors {
   constructor(
-    @InjectModel(DeliveryCursor.name, CRUD_CONNECTION) private readonly model: Model<DeliveryCursor>,
+    @InjectModel(CURSOR_MODEL.name, CRUD_CONNECTION) private readonly model: Model<DeliveryCursor>,
     private readonly database: Database,
   ) {}
 
@@ -111,17 +98,13 @@ export class Cursors {
    * Ends a turn. Its progress does not count if the cursor has gone back, or was taken by another process,
    * in the meantime.
    *
-   * @param isBlocked whether nothing could be made
+   * @param progress undefined if nothing could be made
    */
-  async end(
-    { _id, head, seq, turnAt }: DeliveryCursor,
-    progress: Progress,
-    isBlocked: boolean,
-  ): Promise<void> {
-    const next = new Date(Date.now() + (isBlocked ? BLOCKED_MS : 0));
+  async end({ _id, head, seq, turnAt }: DeliveryCursor, progress?: Progress): Promise<void> {
+    const next = new Date(Date.now() + (progress ? 0 : BLOCKED_MS));
     const done = { _id, turnAt, head, seq: head, behind: {} };
     const updates = [
-      { updateOne: { filter: { _id, turnAt, seq }, update: { $set: progress } } },
+      ...(progress ? [{ updateOne: { filter: { _id, turnAt, seq }, update: { $set: progress } } }] : []),
       { updateOne: { filter: done, update: { $unset: { open: 1 as const } } } },
       { updateOne: { filter: { _id, turnAt }, update: { $set: { turnAt: next } } } },
     ];
@@ -136,10 +119,7 @@ export class Cursors {
 /** Maximum number of deliveries that a tenant's turn makes, unless it has more subscriptions. */
 const MAX_PER_TURN = 1_000;
 
-/**
- * Number of due deliveries from which on a subscription is not given more, and the same for all subscriptions of
- * a tenant together.
- */
+/** Number of due deliveries from which on a subscription is not given more, and so for all of a tenant together. */
 const MAX_DUE = 100;
 const MAX_DUE_OF_TENANT = 10_000;
 
@@ -152,14 +132,8 @@ const POLL_MS = 2_000;
 /** A secondary may not have a new subscription yet. */
 const FROM_PRIMARY = { ...OPERATION_LIMITS, readPreference: 'primary' } as const;
 
-/** The fields of a subscription that decide which events it gets. */
-interface Subscriber {
-  readonly _id: Types.ObjectId;
-  /** Types of events to send to it, such as `posts.created` and `orders.*`. */
-  readonly events: readonly string[];
-  /** Position of the newest event when it was registered; absent in old ones. */
-  readonly since?: number;
-}
+/** The part of a subscription that decides which events it gets. */
+type Subscriber = Pick<Subscription, 'events' | 'since'> & { readonly _id: Types.ObjectId };
 
 /**
  * Makes the deliveries of recorded events: for each subscription a few at a time, when the earlier ones have
@@ -227,6 +201,7 @@ export class FanOut {
     const waiting = subscribers.filter(({ _id }) => (positions.get(_id) ?? head) < head);
     const maxDue = Math.min(MAX_DUE, Math.ceil(MAX_DUE_OF_TENANT / subscribers.length));
     const served = await this.withRoom(waiting, maxDue);
+    if (waiting.length > 0 && served.length === 0) return this.end(cursor);
     const limit = Math.min(maxDue, Math.max(1, Math.floor(MAX_PER_TURN / served.length)));
     const deliverAfter = async (after: number) => {
       const group = served.filter(({ _id }) => positions.get(_id) === after);
@@ -240,21 +215,19 @@ export class FanOut {
     for (const [id, reached] of moved.flat()) positions.set(id, reached);
     const newSeq = subscribers.length > 0 ? Math.max(...positions.values()) : head;
     const left = [...positions].filter(([, position]) => position < newSeq);
-    const isBlocked = waiting.length > 0 && served.length === 0;
-    await this.end(cursor, { seq: newSeq, behind: Object.fromEntries(left) }, isBlocked);
-    this.isFailing = false;
+    await this.end(cursor, { seq: newSeq, behind: Object.fromEntries(left) });
   }
 
   /** Ends a turn without progress, so that the tenant does not wait until the lease ends. */
   private async giveUp(cursor: DeliveryCursor, error: unknown): Promise<void> {
     this.warn(error);
-    const { seq, behind = {} } = cursor;
-    await this.end(cursor, { seq, behind }, true).catch((failure: unknown) => this.warn(failure));
+    await this.end(cursor).catch((failure: unknown) => this.warn(failure));
   }
 
-  private async end(cursor: DeliveryCursor, progress: Progress, isBlocked: boolean): Promise<void> {
-    await this.cursors.end(cursor, progress, isBlocked);
-    if (isBlocked) setTimeout(() => this.waking.abort(), BLOCKED_MS).unref();
+  private async end(cursor: DeliveryCursor, progress?: Progress): Promise<void> {
+    await this.cursors.end(cursor, progress);
+    if (progress) this.isFailing = false;
+    else setTimeout(() => this.waking.abort(), BLOCKED_MS).unref();
   }
 
   private async deliver(
@@ -280,10 +253,8 @@ export class FanOut {
   /** The enabled subscriptions of a tenant, read each time, so that none registered before an event is left out. */
   private subscribersOf(tenant: string): Promise<Subscriber[]> {
     const filter = { tenant: new Types.ObjectId(tenant), enabled: true };
-    const projection = { events: 1, since: 1 } as const;
-    return this.database.call(() =>
-      this.subscriptions.find(filter, { ...FROM_PRIMARY, projection }).toArray(),
-    );
+    const options = { ...FROM_PRIMARY, projection: { events: 1, since: 1 } } as const;
+    return this.database.call(() => this.subscriptions.find(filter, options).toArray());
   }
 
   private get subscriptions(): mongo.Collection<Subscriber & { tenant: Types.ObjectId; enabled: boolean }> {

@@ -16,14 +16,6 @@ export function commentFrame(text: string): string {
   return `: ${text}\n\n`;
 }
 
-/**
- * The beginning of a stream. It sets the client's last event identifier without an event, so that a client
- * that is disconnected before its first event resumes from here.
- */
-export function openingFrame(id: string): string {
-  return `: connected\nid: ${id}\n\n`;
-}
-
 /** Events of one tenant, in order, as bytes that all of its streams share. */
 export class EventBatch {
   readonly bytes: Buffer;
@@ -32,10 +24,6 @@ export class EventBatch {
   /** @param events at least one */
   constructor(private readonly events: readonly EventRecord[]) {
     this.bytes = Buffer.from(events.map(eventFrame).join(''));
-  }
-
-  get first(): number {
-    return this.events[0]?.seq ?? 0;
   }
 
   get last(): number {
@@ -54,8 +42,8 @@ export class EventBatch {
 
   /** The events after a position in the log; undefined if there are none. */
   after(seq: number): EventBatch | undefined {
-    if (seq < this.first) return this;
     const rest = this.events.filter((event) => event.seq > seq);
+    if (rest.length === this.events.length) return this;
     return rest.length > 0 ? new EventBatch(rest) : undefined;
   }
 }

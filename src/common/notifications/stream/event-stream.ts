@@ -9,17 +9,12 @@ const FIRST_PAGE = 10;
 const MAX_PAGE = 200;
 /** Approximate maximum size of a page, since each client that catches up holds one. Unit: bytes. */
 const PAGE_BYTES = 524_288;
-/** Size of the chunks that a client gets while it catches up. Unit: characters. */
-const PART = 65_536;
 /** A larger burst is left in the log, and the client reads it from there at its own pace. Unit: bytes. */
 const BURST_BYTES = 524_288;
 /** How long to wait before reading the log again after a failure. Unit: milliseconds. */
 const RETRY_MS = 1_000;
 
 const HEARTBEAT = Buffer.from(commentFrame('heartbeat'));
-
-/** Reads a tenant's events after a position in the log. */
-export type ReadEvents = (after: number, limit: number) => Promise<EventRecord[]>;
 
 /**
  * The stream of one client: events of the log, followed without gaps or repeats by those of the feed. Little
@@ -41,12 +36,13 @@ export class EventStream implements Follower {
   /**
    * @param position in the log up to which the client has the events
    * @param types of the events to send, such as `posts.created` and `orders.*`; undefined for all
+   * @param read reads the tenant's events after a position in the log
    */
   constructor(
     private readonly response: ServerResponse,
     private position: number,
     private readonly types: readonly string[] | undefined,
-    private readonly read: ReadEvents,
+    private readonly read: (after: number, limit: number) => Promise<EventRecord[]>,
     private readonly limits: Pick<StreamOptions, 'maxWaitingBytes' | 'maxStallMs'>,
   ) {
     const flow = () => {
@@ -120,8 +116,10 @@ export class EventStream implements Follower {
       const events = await this.tryRead(limit);
       if (!events) continue;
       let bytes = 0;
-      for (const batch of partsOf(events)) {
+      // One by one: the client is cut off if too much waits for it.
+      for (const event of events) {
         if (this.ended) return;
+        const batch = new EventBatch([event]);
         this.send(batch);
         bytes += batch.bytes.length;
         await this.flowing();
@@ -162,21 +160,6 @@ export class EventStream implements Follower {
     if (this.stalledSince === undefined || this.ended) return;
     await new Promise<void>((resolve) => (this.onFlow = resolve));
   }
-}
-
-/** Divides events into chunks that are as small as possible. */
-function* partsOf(events: readonly EventRecord[]): Iterable<EventBatch> {
-  let part: EventRecord[] = [];
-  let size = 0;
-  for (const event of events) {
-    part.push(event);
-    size += event.body.length;
-    if (size < PART) continue;
-    yield new EventBatch(part);
-    part = [];
-    size = 0;
-  }
-  if (part.length > 0) yield new EventBatch(part);
 }
 
 /** Size of the next page, based on the average size of an event. Unit: events. */

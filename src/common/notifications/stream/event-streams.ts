@@ -1,12 +1,12 @@
-import { createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { Batches, InstallationKey } from '../../database/index.js';
+import { Batches } from '../../database/index.js';
 import { ShuttingDownError, TooManyStreamsError, UnknownEventError } from '../../errors/index.js';
 import { FairShare } from '../../http/index.js';
 import { type HttpResponse, rawOf } from '../../platform/index.js';
 import { EventLog, type EventRecord } from '../log/event-log.js';
 import { EventFeed, STREAM_OPTIONS, type StreamOptions } from './event-feed.js';
-import { inTurns, openingFrame } from './event-frames.js';
+import { inTurns } from './event-frames.js';
 import { EventStream } from './event-stream.js';
 
 const HEADERS = {
@@ -31,62 +31,21 @@ export interface StreamRequest {
   readonly closing: AbortSignal;
 }
 
-/** The start of a stream. */
-interface StreamStart {
-  /** Position in the log: the stream starts after it. */
-  readonly seq: number;
-  /** The `Last-Event-ID` for the same position. */
-  readonly id: string;
-}
-
-/** Form of the identifier of an event. */
-const EVENT_ID = /^evt_[0-9a-f]{24}$/;
-
-/** Finds the start of a stream. */
-@Injectable()
-export class StreamStarts {
-  constructor(
-    private readonly log: EventLog,
-    private readonly key: InstallationKey,
-  ) {}
-
-  /**
-   * After the tenant's newest event. A tenant without events gets an identifier for the position before its
-   * first.
-   */
-  async atEnd(tenant: string): Promise<StreamStart> {
-    const newest = await this.log.newest(tenant);
-    return newest ? { seq: newest.seq, id: newest._id } : { seq: 0, id: await this.originOf(tenant) };
-  }
-
-  /**
-   * After an event of the tenant.
-   *
-   * @throws UnknownEventError if the tenant has no such event, whether or not another tenant has it
-   */
-  async after(tenant: string, id: string): Promise<StreamStart> {
-    if (!EVENT_ID.test(id)) throw new UnknownEventError();
-    const event = await this.log.find(tenant, id);
-    if (event) return { seq: event.seq, id };
-    if (id === (await this.originOf(tenant))) return { seq: 0, id };
-    throw new UnknownEventError();
-  }
-
-  /** Signed, so that it reveals nothing about other tenants and cannot be guessed. */
-  private async originOf(tenant: string): Promise<string> {
-    const signature = createHmac('sha256', await this.key.get()).update(`events of ${tenant}`);
-    return `evt_${signature.digest('hex').slice(0, 24)}`;
-  }
+/** The `Last-Event-ID` of a tenant's position before its first event. */
+function originOf(tenant: string): string {
+  const digits = createHash('sha256').update(`events of ${tenant}`).digest('hex').slice(0, 24);
+  return `evt_${digits}`;
 }
 
 /** The open streams of this process: their limits, heartbeats and ends. */
 @Injectable()
 export class EventStreams {
-  private readonly streams = new Set<EventStream>();
+  /** Each with the time at which its token expires. Unit: seconds since the epoch. */
+  private readonly streams = new Map<EventStream, number>();
   /** Includes streams that are being opened. */
   private readonly slots: FairShare;
-  private readonly expiries = new ExpirySchedule();
   private heartbeat?: NodeJS.Timeout;
+  private expiry?: NodeJS.Timeout;
   private closing?: AbortSignal;
 
   /** Reads of the log by streams that catch up: one of a tenant at a time, however many streams it has. */
@@ -98,7 +57,6 @@ export class EventStreams {
   constructor(
     private readonly feed: EventFeed,
     private readonly log: EventLog,
-    private readonly starts: StreamStarts,
     @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
   ) {
     this.slots = new FairShare({ maxInAll: options.maxInAll, maxPerClient: options.maxPerTenant });
@@ -134,11 +92,12 @@ export class EventStreams {
     }
     response.once('close', () => {
       leave();
-      this.remove(stream, expires);
+      this.remove(stream);
     });
     this.add(stream, expires);
     begin(reply);
-    await stream.begin(openingFrame(start.id));
+    // Sets the client's last event identifier without an event, so that it can resume before its first one.
+    await stream.begin(`: connected\nid: ${start.id}\n\n`);
   }
 
   /** Answers HEAD with the headers of a stream. */
@@ -154,29 +113,54 @@ export class EventStreams {
     if (this.closing === closing) return;
     this.closing = closing;
     closing.addEventListener('abort', () => {
-      for (const stream of this.streams) stream.end('shutting down');
+      for (const stream of this.streams.keys()) stream.end('shutting down');
     });
   }
 
-  private startOf({ tenant, lastEventId }: StreamRequest): Promise<StreamStart> {
-    return lastEventId === undefined ? this.starts.atEnd(tenant) : this.starts.after(tenant, lastEventId);
+  /**
+   * Where the stream begins: after the last event that the client has, or else after the newest one.
+   *
+   * @returns its position in the log, and the `Last-Event-ID` for it
+   */
+  private async startOf({ tenant, lastEventId }: StreamRequest): Promise<{ seq: number; id: string }> {
+    const origin = originOf(tenant);
+    if (lastEventId === undefined) {
+      const { seq = 0, _id: id = origin } = (await this.log.newest(tenant)) ?? {};
+      return { seq, id };
+    }
+    if (lastEventId === origin) return { seq: 0, id: origin };
+    const event = await this.log.find(tenant, lastEventId);
+    if (!event) throw new UnknownEventError();
+    return { seq: event.seq, id: lastEventId };
   }
 
   private add(stream: EventStream, expires: number): void {
-    this.streams.add(stream);
-    this.expiries.add(stream, expires);
+    this.streams.set(stream, expires);
     this.heartbeat ??= setInterval(
-      () => void inTurns(this.streams, (open) => open.beat()),
+      () => void inTurns(this.streams.keys(), (open) => open.beat()),
       this.options.heartbeatMs,
     );
+    this.expiry ??= this.atFullSecond();
   }
 
-  private remove(stream: EventStream, expires: number): void {
+  private remove(stream: EventStream): void {
     this.streams.delete(stream);
-    this.expiries.remove(stream, expires);
     if (this.streams.size > 0) return;
     clearInterval(this.heartbeat);
-    this.heartbeat = undefined;
+    clearTimeout(this.expiry);
+    this.heartbeat = this.expiry = undefined;
+  }
+
+  /** Ends the streams whose tokens have expired, at the next full second and from then on. */
+  private atFullSecond(): NodeJS.Timeout {
+    return setTimeout(
+      () => {
+        this.expiry = this.atFullSecond();
+        for (const [stream, expires] of this.streams)
+          if (expires <= Date.now() / 1_000) stream.end('token expired');
+      },
+      1_000 - (Date.now() % 1_000),
+    );
   }
 }
 
@@ -186,42 +170,4 @@ function begin(reply: HttpResponse): void {
   // A method of Fastify's.
   (reply as { hijack?: () => unknown }).hijack?.();
   rawOf(reply).writeHead(200, headers);
-}
-
-/** Something that ends when a token expires. */
-interface Expiring {
-  end(reason: string): void;
-}
-
-/** Ends streams when their tokens expire, using a single timer that fires at full seconds. */
-class ExpirySchedule {
-  private readonly due = new Map<number, Set<Expiring>>();
-  private timer?: NodeJS.Timeout;
-
-  /** @param expires `exp` of the token (RFC 7519, section 4.1.4). Unit: seconds since the epoch. */
-  add(stream: Expiring, expires: number): void {
-    this.due.set(expires, (this.due.get(expires) ?? new Set()).add(stream));
-    this.timer ??= this.nextSecond();
-  }
-
-  remove(stream: Expiring, expires: number): void {
-    const streams = this.due.get(expires);
-    streams?.delete(stream);
-    if (streams?.size === 0) this.due.delete(expires);
-    if (this.due.size > 0) return;
-    clearTimeout(this.timer);
-    this.timer = undefined;
-  }
-
-  private nextSecond(): NodeJS.Timeout {
-    return setTimeout(() => this.endDue(), 1_000 - (Date.now() % 1_000));
-  }
-
-  private endDue(): void {
-    this.timer = this.nextSecond();
-    const now = Date.now() / 1_000;
-    for (const [expires, streams] of this.due) {
-      if (expires <= now) for (const stream of streams) stream.end('token expired');
-    }
-  }
 }

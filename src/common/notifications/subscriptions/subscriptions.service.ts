@@ -25,6 +25,7 @@ import {
 import { CurrentScope, currentTenant, type TenantScope } from '../../tenancy/index.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { DeliveryView } from '../deliveries/delivery.entity.js';
+import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { EventTypes, TEST_EVENT_TYPE } from '../event-types.js';
 import { EventLog, type NewEvent } from '../log/event-log.js';
 import {
@@ -61,6 +62,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     @InjectModel(Subscription.name, CRUD_CONNECTION) private readonly subscriptions: Model<Subscription>,
     private readonly database: Database,
     private readonly deliveries: DeliveriesService,
+    private readonly queue: DeliveryQueue,
     private readonly log: EventLog,
     private readonly types: EventTypes,
     @Inject(TARGET_CHECK) private readonly faultOf: TargetCheck,
@@ -102,7 +104,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     options?: ConditionalOptions,
   ): Promise<Stored<Subscription>> {
     const record = await super.del(scope, id, options);
-    this.deliveries.removeAllOf(record._id);
+    this.queue.removeAllOf(record._id);
     return record;
   }
 
@@ -132,16 +134,19 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
    * @throws RecordNotFoundError if no subscription of the scope has the id
    */
   async test(scope: TenantScope, id: string): Promise<DeliveryView> {
-    const subscription = await this.get(scope, id);
+    const { _id: subscription } = await this.get(scope, id);
+    const tenant = currentTenant(scope.caller);
+    const find = (number: Types.ObjectId) =>
+      this.deliveries.ofEvent(scope, subscription, testEventId(number));
     const send = async (number = new Types.ObjectId()) => {
-      await this.log.append([testEvent(number)]);
-      const delivery = await this.deliveries.test(scope, subscription._id, testEventId(number));
+      const event = testEvent(number);
+      await this.log.append([event]);
+      await this.queue.add([{ subscription, tenant, event: event._id, type: event.type }]);
+      const delivery = await find(number);
       // Its subscription has just been deleted.
       if (!delivery) throw new RecordNotFoundError(Subscription.name);
       return delivery;
     };
-    const find = (number: Types.ObjectId) =>
-      this.deliveries.ofEvent(scope, subscription._id, testEventId(number));
     return scope.context.reservation?.once('tests', { find, insert: send }) ?? send();
   }
 

@@ -19,13 +19,9 @@ const HEADERS: readonly ParameterObject[] = [
     'Signatures with the secrets of the subscription, separated by spaces',
     'v1,K5oZfzN9=',
   ],
-].map(([name = '', description, example]) => ({
-  name,
-  in: 'header',
-  required: true,
-  description,
-  schema: { type: 'string', example },
-}));
+].map(([name = '', description, example]) => {
+  return { name, in: 'header', required: true, description, schema: { type: 'string', example } };
+});
 
 /**
  * Describes what an application sends to its subscribers, as the member `webhooks` of an OpenAPI 3.1 document. Its

@@ -34,7 +34,7 @@ export interface WebhookMessage {
   /** Identifier of the event. */
   readonly id: string;
   readonly url: string;
-  /** The secrets that sign it. */
+  /** The secrets that sign it, each `whsec_` and base64. */
   readonly secrets: readonly string[];
   /** JSON text, sent byte for byte. */
   readonly body: string;
@@ -97,7 +97,7 @@ export class WebhookSender {
   private post(
     url: URL,
     addresses: readonly string[],
-    { id, body, secrets }: WebhookMessage,
+    message: WebhookMessage,
     signal: AbortSignal,
   ): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -116,9 +116,9 @@ export class WebhookSender {
         headers: {
           host: url.host,
           'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
+          'content-length': Buffer.byteLength(message.body),
           'user-agent': USER_AGENT,
-          ...signedHeaders({ id, body, at: new Date() }, secrets),
+          ...signedHeaders(message, new Date()),
         },
         // A new connection: a kept one may belong to an address that the name no longer has. A socket can fail
         // before http listens to it, and its error would end the process.
@@ -140,7 +140,7 @@ export class WebhookSender {
         if (status === undefined) end();
         else drain(answer, end);
       });
-      request.end(body);
+      request.end(message.body);
     });
   }
 
@@ -234,24 +234,13 @@ function sentenceOf(error: unknown): string {
 
 const PREFIX = 'whsec_';
 
-/** The headers with which a receiver verifies a webhook. */
-interface SignedHeaders {
-  readonly 'webhook-id': string;
-  readonly 'webhook-timestamp': string;
-  readonly 'webhook-signature': string;
-}
-
 /**
- * Signs a message according to Standard Webhooks, once with each secret, so that secrets can be rotated.
+ * The headers with which a receiver verifies a message: it is signed according to Standard Webhooks, once with each
+ * secret, so that secrets can be rotated.
  *
- * @param at when it is sent
- * @param secrets each `whsec_` and base64
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-export function signedHeaders(
-  { id, body, at }: { id: string; body: string; at: Date },
-  secrets: readonly string[],
-): SignedHeaders {
+export function signedHeaders({ id, body, secrets }: Omit<WebhookMessage, 'url'>, at: Date) {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(PREFIX.length), 'base64');

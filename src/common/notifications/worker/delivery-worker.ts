@@ -22,9 +22,6 @@ const AGAIN_MS = 500;
 /** How long running attempts may take when the process stops. Unit: milliseconds. */
 const DRAIN_MS = 5_000;
 
-/** How long storing their outcomes may take after that. Unit: milliseconds. */
-const WRITE_MS = 1_000;
-
 const GONE = 410;
 
 const LIMITS = { perSubscription: 8, proven: 160, unproven: 240 };
@@ -38,10 +35,8 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private readonly running = new Set<Promise<void>>();
   /** Aborted when no more deliveries may be claimed. */
   private readonly stopping = new AbortController();
-  /** Aborted when running attempts must end. */
+  /** Aborted when running attempts must end, and what cannot be stored is not tried again. */
   private readonly cuttingOff = new AbortController();
-  /** Aborted when nothing more may be stored. */
-  private readonly givingUp = new AbortController();
   private waking = new AbortController();
   private stopped?: Promise<void>;
   private loop: Promise<void> = Promise.resolve();
@@ -54,13 +49,9 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     private readonly counters: NotificationCounters,
   ) {
     this.due = new DueDeliveries(queue, this.slots, receivers);
+    queue.onAdd(() => this.wake());
     // Each running attempt adds a listener.
-    setMaxListeners(0, this.cuttingOff.signal, this.givingUp.signal);
-  }
-
-  /** Number of deliveries that this worker is attempting, for metrics. */
-  get inFlight(): number {
-    return this.slots.inFlight;
+    setMaxListeners(0, this.cuttingOff.signal);
   }
 
   onApplicationBootstrap(): void {
@@ -84,14 +75,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     this.wake();
     await this.loop.catch(() => undefined);
     const cutOff = setTimeout(() => this.cuttingOff.abort(), DRAIN_MS);
-    const giveUp = setTimeout(() => this.givingUp.abort(), DRAIN_MS + WRITE_MS);
     await Promise.all(this.running);
     clearTimeout(cutOff);
-    clearTimeout(giveUp);
   }
 
   private async run(): Promise<void> {
-    const endListening = this.queue.onAdd(() => this.wake());
     while (!this.stopping.signal.aborted) {
       this.waking = new AbortController();
       const claimed = await this.claim();
@@ -99,7 +87,6 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       // If it was kicked meanwhile, the signal is already aborted.
       else await pause(POLL_MS, this.waking.signal);
     }
-    endListening();
   }
 
   private wake(): void {
@@ -129,13 +116,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       }
     } catch (error) {
       this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be read; giving them back');
-      for (const placed of claimed) {
-        const { delivery } = placed;
-        this.begin(
-          placed,
-          this.write(delivery, () => this.queue.release(delivery)),
-        );
-      }
+      for (const placed of claimed) this.begin(placed, this.release(placed.delivery));
     }
   }
 
@@ -169,7 +150,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const at = new Date();
     const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
-    if (!result) return this.write(delivery, () => this.queue.release(delivery));
+    if (!result) return this.release(delivery);
     this.counters.attempted(result);
     this.slots.record(subscription, result.error !== undefined);
     // The receiver is free again: storing the outcome does not involve it.
@@ -177,6 +158,10 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const isGone = result.status === GONE;
     if (isGone) await this.write(delivery, () => this.receivers.disable(receiver));
     await this.finish(delivery, { at, ...result, final: isGone });
+  }
+
+  private release(delivery: ClaimedDelivery): Promise<void> {
+    return this.write(delivery, () => this.queue.release(delivery));
   }
 
   private end(delivery: ClaimedDelivery, error: string): Promise<void> {
@@ -192,7 +177,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
    * away.
    */
   private async write({ dueAt }: ClaimedDelivery, command: () => Promise<void>): Promise<void> {
-    const { signal } = this.givingUp;
+    const { signal } = this.cuttingOff;
     for (;;) {
       try {
         return await command();

@@ -89,7 +89,7 @@ export class DueDeliveries {
     const found = new Map<string, DueDelivery[]>();
     const known = this.known();
     const except = [...known].slice(0, MAX_NAMED).map((subscription) => new Types.ObjectId(subscription));
-    for await (const delivery of this.queue.due(new Date(this.readUntil - CLOCK_MARGIN_MS), { except })) {
+    for await (const delivery of this.queue.due(new Date(this.readUntil - CLOCK_MARGIN_MS), except)) {
       const target = targetOf(delivery);
       if (known.has(target.subscription)) continue;
       const due = found.get(target.subscription);

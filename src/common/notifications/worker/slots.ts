@@ -3,6 +3,7 @@ import { InjectConnection } from '@nestjs/mongoose';
 import type { Connection, mongo, Types } from 'mongoose';
 import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../database/index.js';
 import type { EventRecord } from '../log/event-log.js';
+import type { Subscription } from '../subscriptions/subscription.schema.js';
 
 /** Maximum number of subscriptions to remember whose last attempt succeeded. */
 const MAX_PROVEN = 10_000;
@@ -40,14 +41,8 @@ export class Slots {
   private readonly proven = new Set<string>();
   /** Number of slots in use by subscription, by tenant, by group, and by tenant and group. */
   private readonly used = new Map<string, number>();
-  private all = 0;
 
   constructor(readonly limits: SlotLimits) {}
-
-  /** Number of deliveries in flight. */
-  get inFlight(): number {
-    return this.all;
-  }
 
   /** Number of deliveries of a tenant in flight. */
   inFlightOf(tenant: string): number {
@@ -86,7 +81,6 @@ export class Slots {
   }
 
   private count(users: readonly string[], change: 1 | -1): void {
-    this.all += change;
     for (const user of users) {
       const count = (this.used.get(user) ?? 0) + change;
       if (count > 0) this.used.set(user, count);
@@ -96,15 +90,9 @@ export class Slots {
 }
 
 /** The part of a subscription that deliveries need. */
-export interface Receiver {
+export type Receiver = Pick<Subscription, 'tenant' | 'url' | 'enabled' | 'secret' | 'previousSecrets'> & {
   readonly _id: Types.ObjectId;
-  readonly tenant: Types.ObjectId;
-  readonly url: string;
-  readonly enabled: boolean;
-  readonly secret: string;
-  /** Replaced secrets, each of which still signs until its time is over. */
-  readonly previousSecrets?: readonly { readonly secret: string; readonly until: Date }[];
-}
+};
 
 const RECEIVER = { tenant: 1, url: 1, enabled: 1, secret: 1, previousSecrets: 1 } as const;
 
@@ -151,10 +139,9 @@ export class Receivers {
     ids: readonly unknown[],
     projection: Record<string, 1>,
   ): Promise<T[]> {
-    const filter = { _id: { $in: [...new Set(ids)] } } as mongo.Filter<mongo.Document>;
+    const stored = this.connection.collection(collection) as unknown as mongo.Collection<T>;
     const options = { ...OPERATION_LIMITS, projection, readPreference: 'primary' } as const;
-    return this.database.call(() =>
-      this.connection.collection(collection).find(filter, options).toArray(),
-    ) as Promise<unknown> as Promise<T[]>;
+    const filter = { _id: { $in: [...new Set(ids)] } } as mongo.Filter<T>;
+    return this.database.call(() => stored.find<T>(filter, options).toArray());
   }
 }
