@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** How long a process may take to become ready on a busy machine. Unit: milliseconds. */
-const READY_MS = 120_000;
+/** How long a process may take to become ready on a busy machine, an emulated one at that. Unit: milliseconds. */
+const READY_MS = 600_000;
 /** How long a process may take to end; the service takes ten seconds at most. Unit: milliseconds. */
 const END_MS = 30_000;
 const POLL_MS = 20;

@@ -294,12 +294,9 @@ function check(records) {
     const wrong = `${place}: ${ids.size} events`;
     if (known) {
       if (known.tenant !== tenant || ids.size > known.sent) run.fault(`${wrong}, ${JSON.stringify(known)}`);
-    } else if (type.endsWith('.created') && !isGone) {
-      // The client has not got the answer.
-      if (ids.size !== 1) run.fault(wrong);
-    } else {
+    } else if (isGone || !type.endsWith('.created')) {
       run.fault(`${wrong} of a record that ${isGone ? 'is not there' : 'was not written so'}`);
-    }
+    } else if (ids.size !== 1) run.fault(`${wrong} of a create without an answer`);
   }
   for (const one of missing()) run.fault(`did not arrive: ${JSON.stringify(one)}`);
   const allowed = run.kills * ATTEMPTS_AT_A_TIME;
@@ -310,7 +307,7 @@ function check(records) {
 const acknowledged = () => [...ledger.values()].reduce((sum, one) => sum + one.acknowledged, 0);
 
 const streams = new globalThis.AbortController();
-let drained;
+let outcome = 'not checked';
 try {
   for (const name of new Set(kinds.flat())) if (name !== 'mongod') await starts[name]();
   await subscribe();
@@ -328,8 +325,10 @@ try {
   // What a killed process had sent to the database may still be carried out.
   await pause(2_000);
   const records = await countDeletions();
-  drained = await drain();
+  outcome = `all delivered ${((await drain()) / 1_000).toFixed(1)} s after the last kill`;
   check(records);
+} catch (error) {
+  run.fault(`broken off: ${error.stack}`);
 } finally {
   streams.abort();
   for (const child of Object.values(running)) await killProcess(child);
@@ -337,6 +336,5 @@ try {
 }
 run.end(
   `${figures.sent} writes (${acknowledged()} acknowledged, ${figures.unanswered} without an answer), ` +
-    `${figures.deliveries} deliveries (${figures.repeated} repeated), ` +
-    `all delivered ${(drained / 1_000).toFixed(1)} s after the last kill`,
+    `${figures.deliveries} deliveries (${figures.repeated} repeated), ${outcome}`,
 );

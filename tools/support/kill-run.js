@@ -2,11 +2,11 @@ import { readArguments } from '../../scripts/support/arguments.js';
 
 const SHOWN_FAULTS = 20;
 /** Number of kills between two lines about the progress. */
-const TOLD_EVERY = 20;
+const TOLD_EVERY = 10;
 
 /**
  * A check that kills processes at random moments: it has the options `--kills` and `--seed`, and the same
- * moments for the same seed. Ctrl-C ends the kills, and what was done is still checked.
+ * moments for the same seed. Ctrl-C and SIGTERM end the kills, and what was done is still checked.
  */
 export class KillRun {
   kills = 0;
@@ -21,7 +21,7 @@ export class KillRun {
     this.planned = Number(this.options.kills);
     this.seed = Number(this.options.seed ?? Date.now() % 1_000_000);
     this.random = randomOf(this.seed);
-    process.once('SIGINT', () => (this.planned = 0)).once('SIGTERM', () => process.exit(1));
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => (this.planned = 0));
   }
 
   /** Says what is done, on which database. */
