@@ -34,7 +34,7 @@ import type { CrudDefinition } from './definition/crud-definition.js';
 import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './pipeline/crud.controller.js';
 import { checkConstructor, finishController } from './pipeline/finish-controller.js';
-import { definitionOf, hasRoutes, pathOfRoute, resourceOf, serviceOf } from './pipeline/plan.js';
+import { definitionOf, hasRoutes, pathOfRoute, metadataOf, serviceOf } from './pipeline/plan.js';
 import { GetGuards } from './pipeline/route-guards.js';
 import { documentRestriction } from './openapi/document-route.js';
 import { checkOverrides } from './options/check-options.js';
@@ -91,7 +91,7 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
   onModuleInit(): void {
     if (!this.isExpress) return;
     const routes = this.controllers().flatMap((controller) =>
-      [...resourceOf(controller).routes.values()].map((route) => ({
+      [...metadataOf(controller).routes.values()].map((route) => ({
         method: RequestMethod[route.method],
         path: pathOfRoute(controller, route),
       })),

@@ -6,7 +6,7 @@ import { nextTimeSlice } from '../../http/index.js';
 import { contextOf } from '../../platform/index.js';
 import { unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isGenerated, resourceOf } from '../pipeline/plan.js';
+import { isGenerated, metadataOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
@@ -167,7 +167,7 @@ export type AnyService = CrudService<any, any, any>;
  * own code (hooks, overrides, guards, middleware) may depend on what earlier items have done.
  */
 function independence(controller: Type<object>, service: AnyService): (kind: ItemKind) => boolean {
-  const { definition } = resourceOf(controller);
+  const { definition } = metadataOf(controller);
   const isPlain = isGenerated(controller) && !hasOwnCode(definition);
   return (kind) =>
     isPlain &&

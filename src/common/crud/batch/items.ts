@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext, RequestMethod, type Type } from '@nestjs/common';
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../../platform/index.js';
-import { resourceOf } from '../pipeline/plan.js';
+import { metadataOf } from '../pipeline/plan.js';
 import type { SubResponse } from '../platform/sub-requests.js';
 import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
 import type { UnitOfWork } from '../service/unit-of-work.js';
@@ -112,7 +112,7 @@ export class Items {
     const { controller, reply, request } = this;
     const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
     const path = this.pathOf(item);
-    const route = itemRouteOf(resourceOf(controller).routes.values(), item.kind);
+    const route = itemRouteOf(metadataOf(controller).routes.values(), item.kind);
     if (!route) {
       const error = request.platform.pathErrorOf({ method, url: path });
       return { status: error.status, body: toProblem(error, { path, id: idOf(request) }) };

@@ -7,11 +7,11 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { defineCrud } from '../definition/define-crud.js';
 import { fieldsOf, isClass, jsonSchemaOf } from '../../fields/index.js';
 import { filtersOf } from '../query/read-query.js';
-import type { ResourceMetadata } from '../pipeline/plan.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import type { AnyCrudOptions, CrudHandler } from '../options/crud-options.js';
 import {
   answersRecord,
+  type ControllerMetadata,
   generatedRoutesOf,
   ignoresBody,
   inputOf,
@@ -53,7 +53,7 @@ const DOCUMENTED: readonly string[] = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS'
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
   route: Route,
-  resource: ResourceMetadata,
+  resource: ControllerMetadata,
   classes: CrudClasses,
 ): MethodDecorator[] {
   const { definition } = resource;
@@ -198,7 +198,7 @@ function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses):
   return { body: createBody(type), models: [type] };
 }
 
-function answerOf(route: Route, { definition, routes }: ResourceMetadata, classes: CrudClasses): Operation {
+function answerOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Operation {
   const { answer, method, response, status } = route;
   if (answer === 'import') return importOperation(status, classes);
   if (answer === 'bulk') {

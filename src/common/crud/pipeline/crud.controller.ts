@@ -32,7 +32,7 @@ import { isPageQuery } from '../query/read-query.js';
 import { hasGenerated } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
-import { keepDefinition, keepGenerated, keepService, planOf } from './plan.js';
+import { markGenerated, planOf } from './plan.js';
 
 /**
  * Answers errors on the routes of resources with problems, whatever the application does elsewhere. A global filter of
@@ -188,10 +188,7 @@ export function CrudController<
       Reflect.deleteProperty(GeneratedController.prototype, handler);
     }
   }
-  const methods = Object.values(Object.getOwnPropertyDescriptors(GeneratedController.prototype));
-  keepGenerated(methods.map(({ value }) => value as object));
   Object.defineProperty(GeneratedController, 'name', { value: `${definition.label}Controller` });
-  keepDefinition(GeneratedController, definition);
-  if (service) keepService(GeneratedController, service);
+  markGenerated(GeneratedController, definition, service);
   return GeneratedController as unknown as Type<CrudController<Entity, Create, Update, Service>>;
 }

@@ -21,7 +21,6 @@ import {
   CallerIdentity,
   handlerName,
   isolationOf,
-  type TenantContext,
   type TenantScope,
 } from '../../tenancy/index.js';
 import { readEntityTags } from '../definition/entity-tags.js';
@@ -55,7 +54,6 @@ export interface Call extends RoutePlan {
   readonly request: HttpRequest;
   readonly reply: HttpResponse;
   readonly controller: Type<object>;
-  readonly caller: TenantContext;
   readonly scope: TenantScope;
 }
 
@@ -140,7 +138,6 @@ function callOf(context: ExecutionContext): Call {
     request,
     reply,
     controller,
-    caller: scope.caller,
     scope,
   };
 }

@@ -43,7 +43,7 @@ import {
 import { Shape } from '../routes/shapes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { definitionOf, hasRoutes, isGeneratedMethod, keepRoutes, resourceOf } from './plan.js';
+import { definitionOf, hasRoutes, isGeneratedMethod, storeRoutes, metadataOf } from './plan.js';
 import { InheritedGuard, inheritsGuards } from './route-guards.js';
 
 type Methods = Record<string, unknown>;
@@ -76,7 +76,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   }
   checkTwins(controller, routes, fail);
   for (const { handler, body } of routes) if (body === 'query') repeatList(controller, handler, fail);
-  keepRoutes(controller, routes);
+  storeRoutes(controller, routes);
   const classes = createClasses(definition);
   // Found before the generator's own decorators are on the methods.
   const inheriting = new Set(routes.filter((route) => inheritsGuards(controller, route)));
@@ -101,7 +101,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
       ...(inheriting.has(declared) ? [UseGuards(InheritedGuard)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
-      ...documentRoute(route, resourceOf(controller), classes),
+      ...documentRoute(route, metadataOf(controller), classes),
     ]);
   }
   isolateOthers(controller, definition, fail);
@@ -253,7 +253,7 @@ function decorate(controller: Type<object>, name: string, decorators: readonly M
  * source.
  */
 function isolateOthers(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
-  const { routes } = resourceOf(controller);
+  const { routes } = metadataOf(controller);
   const handlers = methodNames(controller).filter(
     (name) =>
       !routes.has(name) &&
@@ -266,7 +266,7 @@ function isolateOthers(controller: Type<object>, definition: CrudDefinition, fai
         `${controller.name}.${handler} could be isolated by several sources of "${ambiguous}". Decorate it with @CrudAction and isolatedAs.`,
       );
     }
-    const isolation = isolationOfHandler(resourceOf(controller), handler);
+    const isolation = isolationOfHandler(metadataOf(controller), handler);
     inherit(controller, handler, documentSecurity(definition, isolation));
   }
 }

@@ -5,6 +5,7 @@ import type { IsolationFields } from '../../tenancy/index.js';
 import { readOperations } from '../batch/operation.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import {
+  type ControllerMetadata,
   ignoresBody,
   inputOf,
   isBatch,
@@ -20,13 +21,6 @@ import { Shape } from '../routes/shapes.js';
 const DEFINITION = 'crud:definition';
 const ROUTES = 'crud:route-table';
 const SERVICE = 'crud:controller-service';
-
-/** Metadata of a resource's controller. */
-export interface ResourceMetadata {
-  readonly definition: CrudDefinition;
-  /** The controller's routes, by method name. */
-  readonly routes: ReadonlyMap<string, Route>;
-}
 
 /** What is decided about the requests to a method before they arrive. */
 export interface RoutePlan {
@@ -54,19 +48,24 @@ export interface RoutePlan {
   readonly takesIfMatch: boolean;
 }
 
-/** Stores the definition that a generated controller was made from; its subclasses inherit it. */
-export function keepDefinition(controller: Type<object>, definition: CrudDefinition): void {
+/** The methods of all generated controllers. */
+const generatedMethods = new WeakSet<object>();
+
+/** Marks a controller as generated, and stores what it was made from, which its subclasses inherit. */
+export function markGenerated(
+  controller: Type<object>,
+  definition: CrudDefinition,
+  service: Type<object> | undefined,
+): void {
   Reflect.defineMetadata(DEFINITION, definition, controller);
+  Reflect.defineMetadata(SERVICE, service, controller);
+  const methods = Object.getOwnPropertyDescriptors(controller.prototype as object);
+  for (const { value } of Object.values(methods)) generatedMethods.add(value as object);
 }
 
 /** The definition of a controller, or of the generated controller that it extends. */
 export function definitionOf(controller: Type<object>): CrudDefinition | undefined {
   return Reflect.getMetadata(DEFINITION, controller) as CrudDefinition | undefined;
-}
-
-/** Stores the service class that a generated controller was made with; its subclasses inherit it. */
-export function keepService(controller: Type<object>, service: Type<object>): void {
-  Reflect.defineMetadata(SERVICE, service, controller);
 }
 
 /** The service class that a controller was made with; undefined for the generated service. */
@@ -79,14 +78,13 @@ export function isGenerated(controller: Type<object>): boolean {
   return Reflect.hasOwnMetadata(DEFINITION, controller);
 }
 
-/** The routes of a controller, and the plans of its methods. */
-interface Planned {
-  readonly routes: ReadonlyMap<string, Route>;
+/** The route table of a controller, and the plans of its methods. */
+interface PlannedRoutes extends Pick<ControllerMetadata, 'routes'> {
   readonly plans: Map<string, RoutePlan>;
 }
 
 /** Stores the whole route table of one controller. */
-export function keepRoutes(controller: Type<object>, routes: readonly Route[]): void {
+export function storeRoutes(controller: Type<object>, routes: readonly Route[]): void {
   const planned = { routes: new Map(routes.map((route) => [route.handler, route])), plans: new Map() };
   Reflect.defineMetadata(ROUTES, planned, controller);
   for (const { handler } of routes) planOf(controller, handler);
@@ -98,9 +96,9 @@ export function hasRoutes(controller: Type<object>): boolean {
 }
 
 /** @throws Error if the controller was not passed to `CrudModule.forFeature` */
-export function resourceOf(controller: Type<object>): ResourceMetadata & Planned {
+export function metadataOf(controller: Type<object>): ControllerMetadata & PlannedRoutes {
   const definition = definitionOf(controller);
-  const planned = Reflect.getOwnMetadata(ROUTES, controller) as Planned | undefined;
+  const planned = Reflect.getOwnMetadata(ROUTES, controller) as PlannedRoutes | undefined;
   if (definition && planned) return { definition, ...planned };
   throw new Error(
     `${controller.name} is no controller of a resource. Pass it to CrudModule.forFeature(options, { controller }).`,
@@ -109,18 +107,18 @@ export function resourceOf(controller: Type<object>): ResourceMetadata & Planned
 
 /** The plan of a method of a controller. */
 export function planOf(controller: Type<object>, handler: string): RoutePlan {
-  const resource = resourceOf(controller);
-  const known = resource.plans.get(handler);
+  const metadata = metadataOf(controller);
+  const { definition, plans, routes } = metadata;
+  const known = plans.get(handler);
   if (known) return known;
-  const { definition, routes } = resource;
   const route = routes.get(handler);
   const input = route && inputOf(definition, route);
   const plan: RoutePlan = {
     definition,
     route,
-    isolation: isolationOfHandler(resource, handler),
-    archivedIsolation: isolationOfHandler(resource, handler, !route?.queryType),
-    items: isolationOfItems(resource, handler),
+    isolation: isolationOfHandler(metadata, handler),
+    archivedIsolation: isolationOfHandler(metadata, handler, !route?.queryType),
+    items: isolationOfItems(metadata, handler),
     isBatch: isBatch(route),
     onceFields: onceFieldsOf(definition),
     isInput: route !== undefined && takesInput(definition, route),
@@ -129,7 +127,7 @@ export function planOf(controller: Type<object>, handler: string): RoutePlan {
     readHeaders: route?.headers && new TextReader(route.headers, true),
     takesIfMatch: route !== undefined && takesIfMatch(route, definition),
   };
-  resource.plans.set(handler, plan);
+  plans.set(handler, plan);
   return plan;
 }
 
@@ -167,14 +165,6 @@ function rejectBody(body: unknown): undefined {
 export function pathOfRoute(controller: Type<object>, { path }: Pick<Route, 'path'>): string {
   const parts = [definitionOf(controller)?.path ?? '', path].flatMap((part) => part.split('/'));
   return `/${parts.filter((part) => part !== '').join('/')}`;
-}
-
-/** The methods of all generated controllers. */
-const generatedMethods = new WeakSet<object>();
-
-/** Remembers the methods of a generated controller. */
-export function keepGenerated(methods: Iterable<object>): void {
-  for (const method of methods) generatedMethods.add(method);
 }
 
 /** Whether a method of a controller is the generated one, rather than an override of it. */

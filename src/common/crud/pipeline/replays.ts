@@ -13,7 +13,7 @@ import { itemRouteOf } from '../routes/routes.js';
 import type { CrudResource } from '../service/crud-resource.js';
 import { isReadable } from '../service/readable-records.js';
 import type { Call } from './crud.interceptor.js';
-import { resourceOf } from './plan.js';
+import { metadataOf } from './plan.js';
 import { isGuarded } from './route-guards.js';
 
 /**
@@ -68,7 +68,7 @@ async function refusalsOf(
   items: Items,
   controller: Type<object>,
 ): Promise<Map<number, ItemResult>> {
-  const { routes } = resourceOf(controller);
+  const { routes } = metadataOf(controller);
   const refusals = new Map<number, ItemResult>();
   for (const [number, operation] of readOperations(body).operations.entries()) {
     if (operation.kind === 'malformed') continue;

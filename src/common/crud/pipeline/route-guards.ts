@@ -15,7 +15,7 @@ import type { Stored } from '../options/records.js';
 import type { SubResponse } from '../platform/sub-requests.js';
 import { guardedBy, itemRouteOf, type Route } from '../routes/routes.js';
 import type { RecordGuards } from '../service/readable-records.js';
-import { pathOfRoute, resourceOf } from './plan.js';
+import { pathOfRoute, metadataOf } from './plan.js';
 
 type Params = Readonly<Record<string, string>>;
 
@@ -85,7 +85,7 @@ export class GetGuards implements RecordGuards {
   constructor(private readonly controller: Type<object>) {}
 
   get areDeclared(): boolean {
-    return [...resourceOf(this.controller).routes.values()].some(
+    return [...metadataOf(this.controller).routes.values()].some(
       (route) => ['list', 'get'].includes(route.handler) && hasGuards(this.controller, route),
     );
   }
@@ -98,7 +98,7 @@ export class GetGuards implements RecordGuards {
     const { request } = scope;
     // Code decides for itself.
     if (!request) return records;
-    const { definition, routes } = resourceOf(this.controller);
+    const { definition, routes } = metadataOf(this.controller);
     const route = itemRouteOf(routes.values(), 'get');
     if (!route) return asParents ? records : [];
     if (!isGuarded(this.controller, route, request)) return records;
@@ -123,7 +123,7 @@ export class GetGuards implements RecordGuards {
  * own, such as roles.
  */
 export function inheritsGuards(controller: Type<object>, { handler }: Route): boolean {
-  const { definition, routes } = resourceOf(controller);
+  const { definition, routes } = metadataOf(controller);
   const methods = controller.prototype as Record<string, object>;
   return guardedBy(definition, handler).some((kind) => {
     const route = itemRouteOf(routes.values(), kind);
@@ -145,7 +145,7 @@ export class InheritedGuard implements CanActivate {
     const http = context.switchToHttp();
     const [request, reply] = [http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>()];
     const controller = context.getClass();
-    const { definition, routes } = resourceOf(controller);
+    const { definition, routes } = metadataOf(controller);
     const params = request.params as Params;
     for (const kind of guardedBy(definition, handlerName(context))) {
       const route = itemRouteOf(routes.values(), kind);

@@ -229,8 +229,8 @@ export function onceFieldsOf({ routes, schema }: CrudDefinition): string[] {
   return (routes.create?.unkept ?? []).filter((name) => isHidden(schema, name));
 }
 
-/** The resource and the routes of a controller. */
-interface RoutedResource {
+/** The definition that a controller was made from, and its routes by the names of their methods. */
+export interface ControllerMetadata {
   readonly definition: CrudDefinition;
   readonly routes: ReadonlyMap<string, Route>;
 }
@@ -242,16 +242,16 @@ interface RoutedResource {
  * of its own action.
  */
 export function isolationOfHandler(
-  resource: RoutedResource,
+  metadata: ControllerMetadata,
   handler: string,
   isForArchived = false,
 ): IsolationFields {
-  const { definition, routes } = resource;
+  const { definition, routes } = metadata;
   const route = routes.get(handler);
   const generated = offers(definition, handler) ? GENERATED_ROUTES[handler] : undefined;
   const action = route?.action ?? generated?.action;
   if (action) return isolationOfAction(definition, action, isForArchived);
-  return isBatch(route) ? sharedFields(isolationOfItems(resource, handler)) : everyField(definition);
+  return isBatch(route) ? sharedFields(isolationOfItems(metadata, handler)) : everyField(definition);
 }
 
 /** Whether a route is a generated one for many writes. */
@@ -267,7 +267,7 @@ export function itemRouteOf(routes: Iterable<Route>, kind: ItemKind | 'get'): Ro
 
 /** The isolation fields of each kind of item that a handler accepts; empty if it accepts none. */
 export function isolationOfItems(
-  { definition, routes }: RoutedResource,
+  { definition, routes }: ControllerMetadata,
   handler: string,
 ): readonly IsolationFields[] {
   const route = routes.get(handler);
