@@ -4,7 +4,7 @@ export type { DatabaseOptions } from '../database/index.js';
 export type { CrudRootAsyncOptions, CrudRootOptions } from './crud-root.js';
 export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './pipeline/crud-action.decorator.js';
-export { listOf, pageOf, patchOf } from './routes/shapes.js';
+export { listOf, pageOf, patchOf } from './routes/routes.js';
 export { createBodyPipe, CurrentQuery, IdPipe, updateBodyPipe } from './pipeline/crud.interceptor.js';
 export { CrudController } from './pipeline/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';

@@ -128,7 +128,8 @@ export function checkArchive({ options, schema, isolation, archive, inputFields,
   });
 }
 
-function fieldOfTwoSources(actions: readonly IsolationFields[]): string | undefined {
+/** A field that some of several sets take from different sources, if there is one. */
+export function fieldOfTwoSources(actions: readonly IsolationFields[]): string | undefined {
   const sources = new Map<string, unknown>();
   for (const [field, source] of actions.flatMap((fields) => Object.entries(fields))) {
     if (sources.has(field) && sources.get(field) !== source) return field;

@@ -18,7 +18,7 @@ import { checkIndexes } from './check-indexes.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { eventsOf } from './events.js';
 import { checkFieldRules, fieldRulesOf, viewsOf } from './field-rules.js';
-import { isHidden } from './schema-paths.js';
+import { type Composite, isHidden } from './schema-paths.js';
 import { addKinds, KIND, KindReader, kindsOf, unionOf } from './kinds.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { queryDefinition } from './query-definition.js';
@@ -188,14 +188,12 @@ function expandableOf(
   return new Map(seen.map((reference) => [reference.path, reference]));
 }
 
-/** Mongoose types that convert other JSON values, such as 12 to "12". */
-const COERCING = ['String', 'Number', 'Boolean'];
-
-interface Composite {
-  schema?: Schema;
-  $__schemaType?: SchemaType;
+interface WithCast {
   castFunction(caster: false): unknown;
 }
+
+/** Mongoose types that convert other JSON values, such as 12 to "12". */
+const COERCING = ['String', 'Number', 'Boolean'];
 
 /**
  * Makes the maps of a schema reject entries of another type. The entries of a map are the one part of a body
@@ -209,7 +207,7 @@ function refuseCoercionInMaps(schema: Schema, seen = new Set<Schema>()): Schema 
     const { schema: nested, $__schemaType: entries } = type as SchemaType & Composite;
     if (nested) refuseCoercionInMaps(nested, seen);
     for (const entry of [entries, path.endsWith('.$*') ? type : undefined]) {
-      if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & Composite).castFunction(false);
+      if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & WithCast).castFunction(false);
     }
   }
   return schema;

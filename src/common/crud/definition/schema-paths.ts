@@ -141,11 +141,10 @@ export function isOpen(schema: Schema, path: string): boolean {
 
 /** Whether a schema hides a path from clients: `select: false` on it or above it, or the revision. */
 export function isHidden(schema: Schema, path: string): boolean {
-  return prefixesOf(path).some(
-    (prefix) =>
-      (schema.path(prefix) as SchemaType | undefined)?.options.select === false ||
-      prefix === schema.get('versionKey'),
-  );
+  return prefixesOf(path).some((prefix) => {
+    const type = schema.path(prefix) as SchemaType | undefined;
+    return prefix === schema.get('versionKey') || (type !== undefined && isHiddenType(type));
+  });
 }
 
 /** Whether a schema has a path. Mongoose itself accepts positions in lists as well. */

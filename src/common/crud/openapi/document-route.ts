@@ -19,10 +19,10 @@ import {
   isolationOfHandler,
   itemRouteOf,
   type Route,
+  Shape,
   takesIfMatch,
   takesInput,
 } from '../routes/routes.js';
-import { Shape } from '../routes/shapes.js';
 import { type CrudClasses, createClasses } from './create-classes.js';
 import { createBody, documented, type Operation, updateBody } from './decorators.js';
 import {

@@ -13,11 +13,18 @@ import type { Stored } from '../options/records.js';
 import type { PageQuery } from '../query/list-query.js';
 import { Page, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
-import { type AnswerKind, answersRecord, TAKES_QUERY } from '../routes/routes.js';
-import { Shape } from '../routes/shapes.js';
+import { type AnswerKind, answersRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
-import { each, type Framing, inBatches, JSON_ARRAY, NDJSON, pageOf, streamRecords } from './record-stream.js';
+import {
+  each,
+  type Framing,
+  inBatches,
+  JSON_ARRAY,
+  NDJSON,
+  pageFraming,
+  streamRecords,
+} from './record-stream.js';
 import { CSV_TYPE, csvOf } from './csv.js';
 import type { Call } from './crud.interceptor.js';
 
@@ -75,7 +82,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const rest = { ...(count !== undefined && { count }), ...cursors };
     const results = await showAll(records, context);
     if (type === LIST_TYPES[0] && !isStreamed) return { results, ...rest };
-    const framing = type === LIST_TYPES[0] ? pageOf(rest) : framingOf(type, context);
+    const framing = type === LIST_TYPES[0] ? pageFraming(rest) : framingOf(type, context);
     const { pagePlace } = context.scope.context;
     const place = (isStreamed && pagePlace) || request.platform.transfers.pagePlace(request);
     return file(each(results), type, framing, place);

@@ -5,8 +5,7 @@ import { ROUTE, requireEntity } from '../options/check-options.js';
 import { type Check, checkMembers, checkNames, either, isListOf, oneOf, rule } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
 import { ACTIONS } from '../options/option-names.js';
-import type { Route } from '../routes/routes.js';
-import { Shape } from '../routes/shapes.js';
+import { type Route, Shape } from '../routes/routes.js';
 
 /** Your own route on a generated controller. */
 export interface CrudActionOptions {

@@ -97,7 +97,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     const known = this.registry.of(definition.entity);
     const resource = context.unit?.of(known) ?? known;
     context.reply = reply;
-    context.isRecordUnread = route?.isUnseen && !prefersRepresentation(request.headers.prefer);
+    context.isRecordUnread = route?.isUncustomised && !prefersRepresentation(request.headers.prefer);
     context.origin = { requestId: idOf(request), address: request.ip ?? '' };
     resource.requireIndexes();
     let result: unknown;

@@ -23,6 +23,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import { type CarriedBody, HasBody, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
+import { fieldOfTwoSources } from '../definition/archive.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { createClasses } from '../openapi/create-classes.js';
@@ -39,8 +40,8 @@ import {
   isolationOfHandler,
   offers,
   type Route,
+  Shape,
 } from '../routes/routes.js';
-import { Shape } from '../routes/shapes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
 import { definitionOf, hasRoutes, isGeneratedMethod, storeRoutes, metadataOf } from './plan.js';
@@ -65,7 +66,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   const replaced = new Set(own.map(({ route }) => route.handler));
   const generated = generatedRoutesOf(definition)
     .filter(({ handler }) => !replaced.has(handlerOf(handler)))
-    .map((route) => ({ ...route, isUnseen: isUnseen(controller, route, definition) }));
+    .map((route) => ({ ...route, isUncustomised: isUncustomised(controller, route, definition) }));
   const routes = [...generated, ...own.map(({ route }) => route)];
   for (const { handler, body, headers, queryType } of own.map(({ route }) => route)) {
     const classes = { body: body instanceof Shape ? body.type : body, query: queryType, headers };
@@ -74,7 +75,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
         checkBodyClass(type, `the ${name} of ${controller.name}.${handler}`, fail);
     }
   }
-  checkTwins(controller, routes, fail);
+  checkDuplicates(controller, routes, fail);
   for (const { handler, body } of routes) if (body === 'query') repeatList(controller, handler, fail);
   storeRoutes(controller, routes);
   const classes = createClasses(definition);
@@ -116,8 +117,8 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   })(controller);
 }
 
-/** Whether a method is the generated one, and no interceptor of your own is around it. */
-function isUnseen(controller: Type<object>, { handler }: Route, { routes }: CrudDefinition): boolean {
+/** Whether a method is the generated one, without decorators and interceptors of your own. */
+function isUncustomised(controller: Type<object>, { handler }: Route, { routes }: CrudDefinition): boolean {
   const method = (controller.prototype as Methods)[handler];
   const { decorators = [] } = routes[handler as CrudHandler] ?? {};
   if (!isGeneratedMethod(method) || decorators.length > 0) return false;
@@ -128,7 +129,7 @@ function isUnseen(controller: Type<object>, { handler }: Route, { routes }: Crud
 }
 
 /** Rejects two routes with the same method and path: Nest would use the first, or fail to start. */
-function checkTwins(controller: Type<object>, routes: readonly Route[], fail: Fail): void {
+function checkDuplicates(controller: Type<object>, routes: readonly Route[], fail: Fail): void {
   routes.forEach(({ handler, method, path }, i) => {
     const other = routes.slice(0, i).find((one) => one.method === method && one.path === path);
     if (!other) return;
@@ -287,12 +288,9 @@ function methodNames(controller: Type<object>): string[] {
 }
 
 function ambiguousField({ isolation, parent }: CrudDefinition): string | undefined {
-  const sources = new Map<string, unknown>();
-  for (const [field, source] of Object.values(isolation).flatMap((fields) => Object.entries(fields))) {
-    if (field === (parent?.field as string | undefined)) continue;
-    const known = source.inner ?? source;
-    if (sources.has(field) && sources.get(field) !== known) return field;
-    sources.set(field, known);
-  }
-  return undefined;
+  const sets = Object.values(isolation).map((fields) => {
+    const others = Object.entries(fields).filter(([field]) => field !== parent?.field);
+    return Object.fromEntries(others.map(([field, source]) => [field, source.inner ?? source]));
+  });
+  return fieldOfTwoSources(sets);
 }

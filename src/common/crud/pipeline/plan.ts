@@ -13,10 +13,10 @@ import {
   isolationOfItems,
   onceFieldsOf,
   type Route,
+  Shape,
   takesIfMatch,
   takesInput,
 } from '../routes/routes.js';
-import { Shape } from '../routes/shapes.js';
 
 const DEFINITION = 'crud:definition';
 const ROUTES = 'crud:route-table';

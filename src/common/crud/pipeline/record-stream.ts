@@ -24,7 +24,7 @@ export interface Framing {
 export const JSON_ARRAY: Framing = { open: '[', between: ',', after: '', close: ']' };
 
 /** A page: its records, then the other members. */
-export function pageOf(rest: object): Framing {
+export function pageFraming(rest: object): Framing {
   const members = JSON.stringify(rest).slice(1);
   return { ...JSON_ARRAY, open: '{"results":[', close: members === '}' ? ']}' : `],${members}` };
 }

@@ -9,7 +9,23 @@ import { isHidden } from '../definition/schema-paths.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
 import { HANDLERS } from '../options/option-names.js';
 import type { ReadKind } from '../query/list-query.js';
-import { Shape } from './shapes.js';
+
+/** What a route takes or answers with, other than one object of a class. */
+export class Shape<Form extends 'list' | 'page' | 'patch'> {
+  constructor(
+    readonly form: Form,
+    readonly type: Type<object>,
+  ) {}
+}
+
+/** An answer that is a list of records of the entity, or of objects of another class. */
+export const listOf = (type: Type<object>) => new Shape('list', type);
+
+/** An answer that is a page of records of the entity, as `page` of the service returns it. */
+export const pageOf = (entity: Type<object>) => new Shape('page', entity);
+
+/** A body that is a merge patch (RFC 7396) of a class: every field is optional, and null removes one. */
+export const patchOf = (input: Type<object>) => new Shape('patch', input);
 
 /**
  * How the body of a route is read: as a create, a merge patch, a query, operations or lines of them, or another class
@@ -17,7 +33,7 @@ import { Shape } from './shapes.js';
  */
 export type BodyKind = 'create' | 'update' | 'query' | CarriedBody | Type<object> | Shape<'patch'>;
 
-/** How the result of a handler becomes a response; see `http/answers.ts`. */
+/** How the result of a handler becomes a response; see `pipeline/answers.ts`. */
 export type AnswerKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
 
 /**
@@ -57,8 +73,8 @@ export interface Route {
   readonly errors: readonly (ErrorCode | number)[];
   /** Members of the response that a replay leaves out. @default none */
   readonly unkept?: readonly string[];
-  /** Whether nothing but the answer looks at the record that the handler returns. @default false */
-  readonly isUnseen?: boolean;
+  /** Whether the handler is the generated one, and only the answer sees what it returns. @default false */
+  readonly isUncustomised?: boolean;
 }
 
 /** Whether the requests of a route may have a body, although the route does not use it. */
