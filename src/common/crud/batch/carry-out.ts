@@ -10,7 +10,7 @@ import { isGenerated, metadataOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
-import { type ItemResult, type Items, type Turn, Turns } from './items.js';
+import { type ItemResult, type Items, WriteOrder, type WriteSlot } from './items.js';
 import type { BulkRequest, Operation } from './operation.js';
 
 /** The answer to a bulk request. */
@@ -69,17 +69,17 @@ export async function carryOut(
   failure?: DomainError,
 ): Promise<ItemResult[]> {
   const results: ItemResult[] = [];
-  const turns = new Turns();
+  const order = new WriteOrder();
   // Later operations may build on this one. Once the database is lost, they would only wait for it in vain.
   let lost: DomainError | undefined;
   let carried = 0;
-  const one = async (operation: Operation, turn: Turn | undefined): Promise<ItemResult> => {
+  const one = async (operation: Operation, slot: WriteSlot | undefined): Promise<ItemResult> => {
     const number = carried++;
     try {
       if (operation.kind === 'malformed') return items.refuse(operation.error);
-      return lost ? items.refuse(lost, operation) : await items.carryOut(operation, number, turn);
+      return lost ? items.refuse(lost, operation) : await items.carryOut(operation, number, slot);
     } finally {
-      turn?.pass();
+      slot?.release();
     }
   };
   const note = (result: ItemResult): ItemResult => {
@@ -92,11 +92,11 @@ export async function carryOut(
     await nextTimeSlice();
     const gathered = unit?.gather();
     const begun = await request.platform.transfers.carryOut(items, run, async (operation) => {
-      const turn = unit || operation.kind === 'create' ? turns.next() : undefined;
-      const result = one(operation, turn).then(note);
+      const slot = unit || operation.kind === 'create' ? order.next() : undefined;
+      const result = one(operation, slot).then(note);
       if (!unit) return { result: await result };
       // The next one begins when the write of this one waits for the command that they share.
-      await Promise.race([turn?.passed, result]);
+      await Promise.race([slot?.released, result]);
       if (performance.now() > sliceEnds) {
         await nextTimeSlice();
         sliceEnds = performance.now() + SLICE_MS;
@@ -191,7 +191,7 @@ function hasOwnRoute({ routes }: CrudDefinition, kind: ItemKind): boolean {
  * them.
  */
 function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): boolean {
-  // Concurrent creates are stored in the order of their turns.
+  // Concurrent creates are stored in the order of their slots.
   if (kind === 'create') return false;
   if (kind === 'del') return service['resource'].references.matterOnDelete;
   const { entity, references, schema } = definition;

@@ -15,25 +15,25 @@ export type ItemResult = { readonly status: number; readonly _id?: string; reado
 const PROBLEM_BYTES = 65_536;
 const PROBLEM_TIMES = 8;
 
-/** The turns of concurrent writes, so that new records are stored in the order of the requests. */
-export class Turns {
+/** The order of concurrent writes, so that new records are stored as their requests came. */
+export class WriteOrder {
   private last: Promise<void> = Promise.resolve();
 
-  /** Takes the next turn: `come` resolves when all earlier ones have passed. */
-  next(): Turn {
-    const come = this.last;
-    let pass: () => void = () => undefined;
-    const passed = new Promise<void>((resolve) => (pass = resolve));
-    this.last = passed;
-    return { come, pass, passed };
+  /** Takes the next slot, which is ready when all earlier ones are released. */
+  next(): WriteSlot {
+    const ready = this.last;
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    this.last = released;
+    return { ready, release, released };
   }
 }
 
-/** One turn. Its holder must pass it on, however the write ends. */
-export interface Turn {
-  readonly come: Promise<void>;
-  readonly pass: () => void;
-  readonly passed: Promise<void>;
+/** One slot. Its holder must release it, however the write ends. */
+export interface WriteSlot {
+  readonly ready: Promise<void>;
+  readonly release: () => void;
+  readonly released: Promise<void>;
 }
 
 /** An item that has its own route. */
@@ -72,8 +72,8 @@ export class Items {
    *
    * @param number of the item in its batch, from 0
    */
-  async carryOut(item: Item, number: number, turn?: Turn): Promise<ItemResult> {
-    return resultOf(item.kind, await this.send(item, number, turn));
+  async carryOut(item: Item, number: number, slot?: WriteSlot): Promise<ItemResult> {
+    return resultOf(item.kind, await this.send(item, number, slot));
   }
 
   /** The result of an item that the guards of its route refuse; undefined if they let it pass. */
@@ -106,7 +106,7 @@ export class Items {
   private async send(
     item: Item,
     number: number,
-    turn?: Turn,
+    slot?: WriteSlot,
     guardCheck?: { isPassed: boolean },
   ): Promise<SubResponse> {
     const { controller, reply, request } = this;
@@ -128,7 +128,7 @@ export class Items {
         headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
         body,
         context: {
-          turn,
+          slot,
           guardCheck,
           unit: this.unit,
           reservation: contextOf(request).reservation?.ofItem(number),
@@ -167,7 +167,7 @@ export const CurrentItems = createParamDecorator((_data: unknown, context: Execu
 
 declare module '../../platform/index.js' {
   interface RequestContext {
-    /** When the record of an item that is a create may be stored; passed once a write waits for its command. @default at once */
-    turn?: Turn;
+    /** When the record of an item that is a create may be stored; released once a write waits for its command. @default at once */
+    slot?: WriteSlot;
   }
 }

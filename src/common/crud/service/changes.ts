@@ -50,7 +50,7 @@ export function namesOf({ set, unset }: Required<StoreChange>): string[] {
  *
  * @throws Error if the change affects what identifies the record or its revision
  */
-export function keepIdentity(
+export function withoutIdentity(
   label: string,
   { set, unset }: Required<StoreChange>,
   id: unknown,
@@ -67,7 +67,7 @@ export function keepIdentity(
  * @throws ValidationError if clients may set the field, and Error if not, if a change would move the record
  * out of the scope that the write was requested in
  */
-export function keepScope(
+export function requireSameScope(
   { access, definition }: { access: Access; definition: CrudDefinition },
   action: 'update' | 'del',
   scope: TenantScope,
@@ -93,7 +93,7 @@ export function keepScope(
  *
  * @throws ValidationError if a change takes away a field that the class of the record or that of its kind requires
  */
-export function keepRequired(
+export function requireFields(
   { entity, kinds }: CrudDefinition,
   { set, unset }: Required<StoreChange>,
   current?: object,
@@ -104,7 +104,7 @@ export function keepRequired(
   refuseMissing([...unset, ...nulls].filter(isRequired));
 }
 
-/** {@link keepRequired} of a new record, which its hooks may have left without a text. */
+/** {@link requireFields} of a new record, which its hooks may have left without a text. */
 export function requireTexts(entity: Type<object>, schema: Schema, record: object): void {
   refuseMissing(missingTexts(entity, schema, record));
 }

@@ -123,7 +123,7 @@ export class CrudRegistry implements OnApplicationBootstrap {
    */
   add(resource: CrudResource, onRestricted: () => void): void {
     const { definition } = resource;
-    for (const { definition: other } of this.resources.values()) refuseTwins(definition, other);
+    for (const { definition: other } of this.resources.values()) rejectDuplicates(definition, other);
     this.resources.set(definition.entity, resource);
     for (const { to, onDelete } of definition.references) {
       if (onDelete === 'ignore') continue;
@@ -225,7 +225,7 @@ function checkDecorator(
   }
 }
 
-function refuseTwins(one: CrudDefinition, other: CrudDefinition): void {
+function rejectDuplicates(one: CrudDefinition, other: CrudDefinition): void {
   const fail = (problem: string): never => {
     throw new Error(`CrudModule.forFeature(${one.label}): ${problem}`);
   };

@@ -42,7 +42,7 @@ export async function changeOfDraft<Entity extends object>(
   );
   const edit = async (record: Fields) => {
     await hook({ record, previous: presenter.present(previous) });
-    keepIsolation(definition, 'beforeUpdate', record, isolated);
+    requireSameIsolation(definition, 'beforeUpdate', record, isolated);
   };
   const change = { set: { ...set }, unset: [...unset] };
   for (const [path, value] of await changesBy(edit, definition, planned, previous)) {
@@ -88,7 +88,7 @@ async function changesBy(
 }
 
 /** @throws Error if a hook moved a record out of its scope, or set a field that the schema does not have */
-export function keepIsolation(
+export function requireSameIsolation(
   { schema, label }: CrudDefinition,
   hook: string,
   record: Fields,

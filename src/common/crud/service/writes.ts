@@ -12,9 +12,9 @@ import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbo
 import {
   differences,
   isEmpty,
-  keepIdentity,
-  keepRequired,
-  keepScope,
+  withoutIdentity,
+  requireFields,
+  requireSameScope,
   mergedFields,
   namesOf,
   needsPrevious,
@@ -24,7 +24,7 @@ import {
   unchanged,
 } from './changes.js';
 import type { CrudResource } from './crud-resource.js';
-import { changeOfDraft, keepIsolation, recordOfDraft } from './draft.js';
+import { changeOfDraft, requireSameIsolation, recordOfDraft } from './draft.js';
 
 /** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
@@ -135,9 +135,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
         : planChange(definition, changes, undefined);
     if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes)) !== undefined;
     await this.checkReferences('update', scope, change.set);
-    keepScope(this.resource, 'update', scope, change);
-    keepRequired(definition, change);
-    return this.translated(() => store.updateUnread(filter, change, () => scope.context.turn?.pass()));
+    requireSameScope(this.resource, 'update', scope, change);
+    requireFields(definition, change);
+    return this.translated(() => store.updateUnread(filter, change, () => scope.context.slot?.release()));
   }
 
   /**
@@ -171,7 +171,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   ): Promise<Stored<Entity> | undefined> {
     const { definition, references, store } = this.resource;
     const needsCurrent = this.has('beforeDel') || references.matterOnDelete;
-    return this.decided(filter, needsCurrent, async (current, unchangedFilter) => {
+    return this.optimistically(filter, needsCurrent, async (current, unchangedFilter) => {
       let condition = unchangedFilter;
       if (current) {
         if (references.matterOnDelete)
@@ -209,21 +209,21 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const edited = await recordOfDraft(definition, values, (draft) =>
         this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
       );
-      keepIsolation(definition, 'beforeCreate', edited, isolation);
+      requireSameIsolation(definition, 'beforeCreate', edited, isolation);
       // Middleware of the schema may add more.
       if (!store.hasMiddleware) requireTexts(definition.entity, definition.schema, edited);
       await this.checkReferences('create', scope, differences(values, edited));
       record = access.isolated(edited, isolation);
     }
-    const turn = scope.context.turn;
-    await turn?.come;
+    const { slot } = scope.context;
+    await slot?.ready;
     const isNamed = definition.events !== undefined || definition.audit !== undefined;
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
     const placed = { ...(_id && { _id }), ...record };
     const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
-    const insert = () => this.translated(() => store.insert(placed, entry, () => turn?.pass()));
+    const insert = () => this.translated(() => store.insert(placed, entry, () => slot?.release()));
     // Audit records are stored in the order in which they begin, and the records after them.
-    const stored = await this.audited(scope, _id, entry, insert, () => turn?.pass());
+    const stored = await this.audited(scope, _id, entry, insert, () => slot?.release());
     return { stored, entry };
   }
 
@@ -245,7 +245,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   ): Promise<Stored<Entity> | undefined> {
     const { definition, store } = this.resource;
     const isolatedAs = action === 'restore' ? 'update' : action;
-    return this.decided(filter, needsCurrent, async (current, condition) => {
+    return this.optimistically(filter, needsCurrent, async (current, condition) => {
       let change = await plan(current);
       const planned = change.set;
       if (!unlinks) await this.checkReferences(isolatedAs, scope, planned);
@@ -254,9 +254,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
           this.before('beforeUpdate', scope, { action, changes, ...draft }),
         );
       }
-      keepScope(this.resource, isolatedAs, scope, change);
-      change = keepIdentity(definition.label, change, current?._id ?? filter._id);
-      keepRequired(definition, change, current);
+      requireSameScope(this.resource, isolatedAs, scope, change);
+      change = withoutIdentity(definition.label, change, current?._id ?? filter._id);
+      requireFields(definition, change, current);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await this.checkReferences(isolatedAs, scope, differences(planned, change.set));
       const entry = this.entry(scope, action, namesOf(change));
@@ -276,12 +276,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
 
   /**
    * Carries out a write. One that depends on the record's current state is carried out only if that has not
-   * changed, and retried otherwise.
+   * changed, and retried otherwise (optimistic concurrency control).
    *
    * @param write gets the record, if it is needed, and the condition that it is unchanged
    * @throws WriteConflictError if other writes were faster each time
    */
-  private async decided<T>(
+  private async optimistically<T>(
     filter: StoreFilter,
     needsCurrent: boolean,
     write: (current: Stored<Entity> | undefined, condition: StoreFilter) => Promise<T | undefined>,
@@ -330,7 +330,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   ): Promise<void> {
     if (!this.has(name)) return;
     await this.events.watch(`${this.resource.definition.name}.${name}`, async () => {
-      await this.hooks[name]?.({ ...this.context(scope), ...context } as never);
+      await this.hooks[name]?.({ ...this.hookContext(scope), ...context } as never);
     });
   }
 
@@ -352,7 +352,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const event = eventOf(definition, scope.caller, record, entry);
     // With its own copy of the record, so that a hook's changes do not reach listeners.
     const context = this.has(name) && {
-      ...this.context(unit ? scope.with({ unit: undefined }) : scope),
+      ...this.hookContext(unit ? scope.with({ unit: undefined }) : scope),
       ...event,
       record: definition.present(record, scope.caller),
       ...more(),
@@ -363,7 +363,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     else await publish();
   }
 
-  private context(scope: TenantScope): object {
+  private hookContext(scope: TenantScope): object {
     const { caller, params } = scope;
     return { resource: this.resource.definition.name, scope, caller, params };
   }
