@@ -16,13 +16,13 @@ import type { HttpRequest } from '../platform/index.js';
 import { nextTimeSlice, parseJson } from './json-body.js';
 
 /**
- * How a body carries the bodies of other requests. `operations`: as parts of one JSON value, each of which is
- * checked separately. `lines`: as a stream of lines of JSON, read as it arrives.
+ * How a body holds the items of a batch. `operations`: as parts of one JSON value, each of which is checked
+ * separately. `lines`: as a stream of lines of JSON, read as it arrives.
  */
-export type CarriedBody = 'operations' | 'lines';
+export type BatchBody = 'operations' | 'lines';
 
-/** The form of a body that is not one JSON value: it carries others, or is of a media type that is not read here. */
-export type BodyForm = CarriedBody | { readonly consumes: string };
+/** The form of a body that is not one JSON value: it holds a batch, or is of a media type that is not read here. */
+export type BodyForm = BatchBody | { readonly consumes: string };
 
 const BODY_FORM = 'http:body-form';
 

@@ -1,7 +1,7 @@
 export {
   bodyFault,
   bodyFormOf,
-  type CarriedBody,
+  type BatchBody,
   discardRest,
   HasBody,
   hasBody,

@@ -1,9 +1,9 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { CarriedBody } from './body.js';
+import type { BatchBody } from './body.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    carriedBody?: CarriedBody;
+    batchBody?: BatchBody;
     compressed?: boolean;
     isStrict?: boolean;
     underLoad?: 'taken' | 'stream';

@@ -94,8 +94,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
   private async identify(context: ExecutionContext, key: string): Promise<string> {
     const { method, url } = context.switchToHttp().getRequest<HttpRequest>();
     const { tenant, subject, scopes } = await this.identities.of(context);
-    const [own, ...carried] = scopes;
-    const identity = [tenant, subject, own, method, targetOf(url), key, ...carried];
+    const [own, ...items] = scopes;
+    const identity = [tenant, subject, own, method, targetOf(url), key, ...items];
     return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
   }
 

@@ -178,7 +178,7 @@ const closing = new WeakSet<Socket>();
  */
 export function useStagedClose(fastify: FastifyInstance): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {
-    const isRead = request.routeOptions.config.carriedBody === 'lines' && reply.statusCode < 400;
+    const isRead = request.routeOptions.config.batchBody === 'lines' && reply.statusCode < 400;
     if (!isRead) leaveRest(request, reply);
     done();
   });
@@ -235,7 +235,7 @@ export function useBodyTimeout(
   giveUp: (socket: Socket) => void,
 ): void {
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
-    if (request.routeOptions.config.carriedBody !== 'lines' && hasBody(request)) {
+    if (request.routeOptions.config.batchBody !== 'lines' && hasBody(request)) {
       const timer = setTimeout(giveUp, limitMs, request.raw.socket);
       request.raw.once('end', () => clearTimeout(timer));
       whenClosed(reply.raw, () => clearTimeout(timer));

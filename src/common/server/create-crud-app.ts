@@ -5,6 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ProblemFilter } from '../errors/index.js';
 import type { TransferLimits } from '../http/index.js';
 import { Metrics } from '../metrics/index.js';
+import { BODY_LIMIT } from '../platform/index.js';
 import type { ConnectionLimits } from './connections.js';
 import { type ApiDescription, useExplorer } from './explorer.js';
 import { createHttpAdapter } from './http-adapter.js';
@@ -43,7 +44,7 @@ export interface CrudAppOptions extends Partial<AppSettings> {
 export const APP_DEFAULTS: AppSettings = {
   corsOrigins: [],
   logLevel: 'info',
-  bodyLimit: 1_048_576,
+  bodyLimit: BODY_LIMIT,
   trustedProxies: [],
   maxRunningRequests: 128,
   maxWaitMs: 750,

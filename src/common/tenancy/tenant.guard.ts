@@ -34,7 +34,7 @@ export class Callers {
   constructor(private readonly verifier: TokenVerifier) {}
 
   /**
-   * The caller of a request. Carried requests share the token of their carrier, which is verified once.
+   * The caller of a request. Sub-requests share the token of the request around them, which is verified once.
    *
    * @throws UnauthenticatedError, InvalidTokenError without a valid token
    */
@@ -93,21 +93,19 @@ export class TenantInterceptor implements NestInterceptor {
 /**
  * Scopes every handler of a controller, including those of its subclasses. Applied to the class, so that no
  * decorator on a method can remove it: guards and interceptors of methods are added to those of their class.
- *
- * @param carried scopes the requests that a handler carries, if any
  */
-export function Isolated(resolver: IsolationResolver, carried?: CarriedIsolationResolver): ClassDecorator {
-  return applyDecorators(IsolatedBy(resolver, carried), UseInterceptors(TenantInterceptor));
+export function Isolated(resolver: IsolationResolver): ClassDecorator {
+  return applyDecorators(IsolatedBy(resolver), UseInterceptors(TenantInterceptor));
 }
 
 /** The same for a controller whose own interceptor makes the scopes. */
 export function IsolatedBy(
   resolver: IsolationResolver,
-  carried: CarriedIsolationResolver = () => [],
+  items: ItemIsolationResolver = () => [],
 ): ClassDecorator {
   return applyDecorators(
     SetMetadata(ISOLATION, resolver),
-    SetMetadata(CARRIED_ISOLATION, carried),
+    SetMetadata(ITEM_ISOLATION, items),
     UseGuards(TenantGuard),
   );
 }
@@ -115,8 +113,8 @@ export function IsolatedBy(
 /** Metadata key of a controller's resolver. */
 export const ISOLATION = 'tenancy:isolation';
 
-/** Metadata key of the resolver for the requests that a controller's handlers carry. */
-const CARRIED_ISOLATION = 'tenancy:carried-isolation';
+/** Metadata key of the resolver for the items of a controller's batches. */
+const ITEM_ISOLATION = 'tenancy:item-isolation';
 
 /**
  * Returns the fields that scope a request, by the name of its handler, the controller of the handler, and the
@@ -128,11 +126,8 @@ export type IsolationResolver = (
   request: HttpRequest,
 ) => IsolationFields;
 
-/** Returns the fields that scope each kind of request that a handler carries. */
-export type CarriedIsolationResolver = (
-  handler: string,
-  controller: Type<object>,
-) => readonly IsolationFields[];
+/** Returns the fields that scope each kind of item of a batch. */
+export type ItemIsolationResolver = (handler: string, controller: Type<object>) => readonly IsolationFields[];
 
 const names = new WeakMap<object, Map<unknown, string>>();
 
@@ -148,10 +143,10 @@ export function isolationOf(context: ExecutionContext): IsolationFields {
   return resolver(handlerName(context), controller, context.switchToHttp().getRequest<HttpRequest>());
 }
 
-/** The fields that scope each kind of request that this one carries; empty if it carries none. */
-export function carriedIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
+/** The fields that scope each kind of item of a batch; empty for other requests. */
+export function itemIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
   const controller = context.getClass();
-  const resolver = Reflect.getMetadata(CARRIED_ISOLATION, controller) as CarriedIsolationResolver | undefined;
+  const resolver = Reflect.getMetadata(ITEM_ISOLATION, controller) as ItemIsolationResolver | undefined;
   return resolver?.(handlerName(context), controller) ?? [];
 }
 
@@ -184,7 +179,7 @@ export interface Identity {
   readonly tenant: string | undefined;
   readonly subject: string | undefined;
   /**
-   * Values of the isolation fields of the route, then of the carried requests; null if a value is missing.
+   * Values of the isolation fields of the route, then of the items of a batch; null if a value is missing.
    */
   readonly scopes: readonly (Readonly<Record<string, unknown>> | null)[];
 }
@@ -195,7 +190,7 @@ export class CallerIdentity {
   constructor(private readonly callers: Callers) {}
 
   /**
-   * For a route that needs no token, all callers are the same, unless a carried request needs one. Each item
+   * For a route that needs no token, all callers are the same, unless an item of a batch needs one. Each item
    * is then decided separately, and the token, if there is one, identifies the owner of the items.
    */
   async of(context: ExecutionContext): Promise<Identity> {
@@ -203,11 +198,11 @@ export class CallerIdentity {
     // A hand-written controller may isolate nothing.
     const { caller: known, scope: given } = contextOf(request);
     if (!given) return { tenant: undefined, subject: undefined, scopes: [{}] };
-    const carried = carriedIsolationOf(context);
-    const caller = carried.some(needsToken) ? await this.senderOf(request) : known;
+    const items = itemIsolationOf(context);
+    const caller = items.some(needsToken) ? await this.senderOf(request) : known;
     const params = request.params as Readonly<Record<string, string>>;
     const scope = TenantScope.ofRequest(caller ?? ANONYMOUS, { params, request });
-    const scopes = [isolationOf(context), ...carried].map((fields) => valuesOf(scope, fields));
+    const scopes = [isolationOf(context), ...items].map((fields) => valuesOf(scope, fields));
     return { tenant: caller?.tenant, subject: caller?.subject, scopes };
   }
 

@@ -109,7 +109,7 @@ export function checkFields(checked: Checked): void {
     const type = schema.path(parent.field) as SchemaType | undefined;
     failIf(fail, `parent.field names "${String(parent.field)}", `, {
       'which the schema does not have.': !type,
-      'which is not a single value. A record has one parent.': isOpen(type, ['Array', ...OPEN]),
+      'which is not a single value. A record has one parent.': isOpenType(type, ['Array', ...OPEN]),
     });
   }
   for (const [path, { onDelete }] of Object.entries(options.references ?? {})) {
@@ -133,7 +133,7 @@ export function checkFields(checked: Checked): void {
 /** Types whose values are, or can be, objects. */
 const OPEN = ['Embedded', 'Map', 'Mixed'];
 
-function isOpen(type: SchemaType | undefined, instances = OPEN): boolean {
+function isOpenType(type: SchemaType | undefined, instances = OPEN): boolean {
   return type !== undefined && instances.includes(type.instance);
 }
 
@@ -181,7 +181,7 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
         'is inside of another field. Isolate by a field of the record itself.': field.includes('.'),
         // No claim equals an object, and in a filter it would be an operator.
         'can hold an object. Isolate by a single value, or by a list of single values.':
-          !type || schemaOf(type) || isOpen(type) || isOpen(entryTypeOf(type), ['Array', ...OPEN]),
+          !type || schemaOf(type) || isOpenType(type) || isOpenType(entryTypeOf(type), ['Array', ...OPEN]),
       });
     }
   }

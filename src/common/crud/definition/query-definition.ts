@@ -6,7 +6,7 @@ import type { Fail } from '../options/checks.js';
 import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
 import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition, WORDS } from '../search/words.js';
-import { entryTypeOf, isDeclared, isHidden, isOpen, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
+import { entryTypeOf, isDeclared, isHidden, isInMap, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
 import type { ArchiveDefinition } from './archive.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { showsStored } from './output.js';
@@ -96,7 +96,7 @@ export function filterFieldOf(
   values: readonly (string | number)[] | undefined,
 ): FilterField | undefined {
   const declared = schema.path(path) as SchemaType | undefined;
-  if (!declared || isOpen(schema, path) || schemaOf(declared)) return undefined;
+  if (!declared || isInMap(schema, path) || schemaOf(declared)) return undefined;
   const type = entryTypeOf(declared) ?? declared;
   const allowed = values ?? (type.options as { enum?: readonly (string | number)[] }).enum;
   const within = listsOn(schema, path).findLast((outer) => outer !== path);

@@ -131,7 +131,7 @@ export function prefixesOf(path: string): string[] {
 }
 
 /** Whether a path leads into a map or an open object, where names are data. */
-export function isOpen(schema: Schema, path: string): boolean {
+export function isInMap(schema: Schema, path: string): boolean {
   return prefixesOf(path)
     .slice(0, -1)
     .some((prefix) =>

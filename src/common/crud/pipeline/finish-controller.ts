@@ -21,7 +21,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
-import { type CarriedBody, HasBody, ReadsQuery, TakesQuery } from '../../http/index.js';
+import { type BatchBody, HasBody, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { Unkept } from '../../idempotency/index.js';
 import { fieldOfTwoSources } from '../definition/archive.js';
 import { checkBodyClass } from '../definition/check-fields.js';
@@ -94,10 +94,10 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       route.reads && route.body !== 'query' ? ReadsQuery() : TakesQuery(...route.query),
       RouteConfig({
         isStrict: route.consumes === undefined,
-        ...(isBatch(route) && { carriedBody: route.body as CarriedBody }),
+        ...(isBatch(route) && { batchBody: route.body as BatchBody }),
         ...(route.answer === 'list' && { compressed: true }),
       }),
-      ...(isBatch(route) ? [HasBody(route.body as CarriedBody)] : []),
+      ...(isBatch(route) ? [HasBody(route.body as BatchBody)] : []),
       ...(route.consumes === undefined ? [] : [HasBody({ consumes: route.consumes })]),
       ...(route.unkept ? [Unkept(...route.unkept)] : []),
       ...(inheriting.has(declared) ? [UseGuards(InheritedGuard)] : []),

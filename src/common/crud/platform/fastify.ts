@@ -72,7 +72,7 @@ function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
     const type = headers['content-type'];
     const isPlatforms = !readsJson && hasBody(request) && JSON_TYPES.test(type ?? '');
     if (type !== undefined && !isPlatforms) types.set(request, type);
-    const fault = bodyFault(request, request.routeOptions.config.carriedBody);
+    const fault = bodyFault(request, request.routeOptions.config.batchBody);
     if (!fault && types.has(request)) headers['content-type'] = OWN_TYPE;
     done(fault, body);
   });
@@ -80,13 +80,13 @@ function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
     const type = types.get(request);
     if (type !== undefined) request.raw.headers['content-type'] = type;
     const { body, routeOptions } = request;
-    const isWhole = body !== undefined && routeOptions.config.carriedBody === undefined;
+    const isWhole = body !== undefined && routeOptions.config.batchBody === undefined;
     if (isWhole && isStrict(request)) checkHarmless(body);
     done();
   });
   fastify.addContentTypeParser(OWN_TYPE, (request, body, done) => {
     if (!types.has(request)) return done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
-    if (request.routeOptions.config.carriedBody === 'lines') return done(null, streamBody(body));
+    if (request.routeOptions.config.batchBody === 'lines') return done(null, streamBody(body));
     readJson(request, body, request.routeOptions.bodyLimit, done);
   });
 }

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import { type CanActivate, RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
-import type { CarriedBody } from '../../http/index.js';
+import type { BatchBody } from '../../http/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
 import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -31,7 +31,7 @@ export const patchOf = (input: Type<object>) => new Shape('patch', input);
  * How the body of a route is read: as a create, a merge patch, a query, operations or lines of them, or another class
  * or a merge patch of it.
  */
-export type BodyKind = 'create' | 'update' | 'query' | CarriedBody | Type<object> | Shape<'patch'>;
+export type BodyKind = 'create' | 'update' | 'query' | BatchBody | Type<object> | Shape<'patch'>;
 
 /** How the result of a handler becomes a response; see `pipeline/answers.ts`. */
 export type AnswerKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
