@@ -16,11 +16,12 @@ for (const part of ['shared', template]) cpSync(here(`templates/${part}`), folde
 // npm leaves .gitignore out of packages.
 renameSync(join(folder, 'gitignore'), join(folder, '.gitignore'));
 writeFileSync(join(folder, '.env'), `JWT_SECRET=${randomBytes(32).toString('hex')}\n`);
-const manifest = join(folder, 'package.json');
 const name = basename(folder)
   .toLowerCase()
   .replaceAll(/[^a-z0-9-]+/g, '-');
-writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"name": "app"', `"name": "${name}"`));
+change('package.json', '"name": "app"', `"name": "${name}"`);
+if (template === 'notifications')
+  change('src/notes.module.ts', ' isolationFields,', ' isolationFields,\n      events: true,');
 if (!skipsInstall) {
   const { status } = spawnSync('npm', ['install'], {
     cwd: folder,
@@ -32,6 +33,11 @@ if (!skipsInstall) {
 console.log(
   `\n  cd ${folder}${skipsInstall ? '\n  npm install' : ''}\n  npm start\n\nREADME.md says what to do next.`,
 );
+
+function change(file, from, to) {
+  const path = join(folder, file);
+  writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));
+}
 
 function readArguments() {
   const options = {

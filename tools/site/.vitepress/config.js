@@ -25,6 +25,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: '../..',
   srcExclude: excluded,
+  metaChunk: true,
   cacheDir: './node_modules/.cache',
   rewrites: (page) => page.replace(/^tools\/site\//, '').replace(/README\.md$/, 'index.md'),
   ignoreDeadLinks: 'localhostLinks',

@@ -14,7 +14,13 @@ class Note extends NoteInput {
 const isolationFields = { all: { tenant: currentTenant } };
 @Module({
   imports: [
-    CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes', tag: 'Notes', isolationFields }),
+    CrudModule.forFeature({
+      entity: Note,
+      input: NoteInput,
+      name: 'notes',
+      tag: 'Notes',
+      isolationFields,
+    }),
   ],
 })
 export class NotesModule {}
