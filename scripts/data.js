@@ -27,12 +27,9 @@ const COMMANDS = {
   move: { run: move, options: { to: TEXT, from: TEXT } },
 };
 
-const [name, ...args] = process.argv.slice(2);
-if (name === '--help' || name === '-h') {
-  console.log(USAGE);
-  process.exit();
-}
-const command = Object.hasOwn(COMMANDS, name ?? '') ? COMMANDS[name] : fail(USAGE);
+const [name = '', ...args] = process.argv.slice(2);
+if (name.startsWith('-')) readArguments(USAGE);
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : fail(USAGE);
 const { values, positionals } = readArguments(USAGE, command.options, {
   args,
   positionals: command.positionals,

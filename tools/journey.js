@@ -1,14 +1,16 @@
-/**
- * Counts the files of which a function runs while the built service carries out a request, and fails if they are
- * more than budgets.json says.
- */
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse } from 'acorn';
+import { readArguments } from '../scripts/support/arguments.js';
 import { freePort, startProcess, untilReady } from '../scripts/support/processes.js';
 import { Installation, tenantOf } from './support/installation.js';
+
+readArguments(`Usage: node tools/journey.js
+
+Counts the files of which a function runs while the built service carries out a request, and fails if they are
+more than budgets.json says.`);
 
 /** What the instrumented process runs before the service: each message begins a recording, or ends it. */
 const RECORDER = `

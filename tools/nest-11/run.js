@@ -1,8 +1,12 @@
-/** Installs the packages of `npm run pack` beside Nest 11, and runs the contract of a resource there. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { readArguments } from '../../scripts/support/arguments.js';
+
+readArguments(`Usage: npm run pack && node tools/nest-11/run.js
+
+Installs the packages of npm run pack beside Nest 11, and runs the contract of a resource there.`);
 
 const NEST = ['core', 'common', 'platform-express', 'platform-fastify', 'mongoose', 'swagger', 'testing'];
 
