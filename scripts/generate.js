@@ -11,7 +11,7 @@ const APP_MODULE = 'src/app.module.ts';
 const USAGE = `Usage: npm run generate -- comments title:text! body:text due:timestamp [--tenant] [--events]
 
 Writes a resource with its test, and adds it to src/app.module.ts. ! marks a required field. The types are text, texts,
-integer, number, decimal, boolean and timestamp.
+integer, number, decimal, boolean, timestamp, and the values of an enum: state:open/done!
 
   --tenant   each tenant has records of its own; without it, everybody reads and writes them
   --events   and subscribers of the tenant are told of each write, by webhooks and the live stream`;

@@ -46,7 +46,7 @@ it(
     const fields = 'name:text!,tags:texts,stars:integer!,ratio:number,price:decimal,open:boolean';
     expect(bin('nest', 'g', 'resource', 'blog-entries', fields)).toMatchObject({ status: 0 });
     expect(existsSync(join(copy, 'src/blog-entries/blog-entries.module.ts'))).toBe(true);
-    expect(generate('tickets', 'title:text!', '--events')).toMatchObject({ status: 0 });
+    expect(generate('tickets', 'title:text!', 'state:open/done!', '--events')).toMatchObject({ status: 0 });
     expect(readFileSync(join(copy, 'src/tickets/tickets.module.ts'), 'utf8')).toContain('events: true');
     const open = readFileSync(join(copy, 'src/comments/comments.module.ts'), 'utf8');
     expect(open).toContain('// Everybody reads and writes these records');
@@ -93,7 +93,7 @@ it.each([
   [[], 'The name of a resource is in the plural and in kebab-case, such as comments or blog-posts.'],
   [
     ['shops', 'name:string'],
-    '"string" is not a type. Choose one of text, texts, integer, number, decimal, boolean, timestamp.',
+    '"string" is not a type. Choose one of text, texts, integer, number, decimal, boolean, timestamp, or values such as open/done.',
   ],
   [['shops', 'createdAt:timestamp'], 'The service has a field "createdAt" of its own. Choose another name.'],
   [['shops', 'name', 'name'], 'The field "name" is there twice.'],

@@ -20,8 +20,8 @@ const TYPES = {
 const TAKEN = ['_id', 'createdAt', 'updatedAt', 'constructor', '__proto__'];
 
 /**
- * Reads fields such as `title:text!`: a name, a type, and `!` if a create requires the field; `?` if it does
- * not.
+ * Reads fields such as `title:text!`: a name, a type or the values of an enum (`state:open/done`), and `!` if a create
+ * requires the field; `?` if it does not.
  */
 export function readFields(texts) {
   const fields = texts.filter((text) => text !== '').map(readField);
@@ -31,16 +31,14 @@ export function readFields(texts) {
 }
 
 function readField(text) {
-  const [, name, kind = 'text', mark] = /^([a-z]\w*)(?::([a-z]+))?([!?])?$/.exec(text) ?? [];
+  const [, name, kind = 'text', mark] = /^([a-z]\w*)(?::([\w/-]+))?([!?])?$/.exec(text) ?? [];
   if (name === undefined)
     throw new Error(
       `"${text}" is not a field. Write name:type, and ! behind it if it is required, such as title:text!`,
     );
   if (TAKEN.includes(name))
     throw new Error(`The service has a field "${name}" of its own. Choose another name.`);
-  if (!Object.hasOwn(TYPES, kind))
-    throw new Error(`"${kind}" is not a type. Choose one of ${Object.keys(TYPES).join(', ')}.`);
-  const { decorator, options, type, example } = TYPES[kind];
+  const { decorator, values, options, type, example } = typeOf(kind);
   const required = mark === '!';
   const least = required && kind === 'text' ? ['min: 1'] : [];
   const all = [
@@ -54,6 +52,22 @@ function readField(text) {
     decorator,
     required,
     example,
-    code: `@${decorator}({ ${all.join(', ')} })\n${name}${required ? '!' : '?'}: ${type};`,
+    code: `@${decorator}(${values ?? ''}{ ${all.join(', ')} })\n${name}${required ? '!' : '?'}: ${type};`,
+  };
+}
+
+function typeOf(kind) {
+  if (Object.hasOwn(TYPES, kind)) return TYPES[kind];
+  const values = kind.split('/').map((value) => `'${value}'`);
+  if (values.length === 1)
+    throw new Error(
+      `"${kind}" is not a type. Choose one of ${Object.keys(TYPES).join(', ')}, or values such as open/done.`,
+    );
+  return {
+    decorator: 'IsOneOf',
+    values: `[${values.join(', ')}], `,
+    options: [],
+    type: values.join(' | '),
+    example: kind.split('/')[0],
   };
 }
