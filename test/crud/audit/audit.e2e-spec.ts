@@ -78,6 +78,19 @@ describe('the audit records of a resource', () => {
     expect(cascaded?.requestId).toBe(removed?.requestId);
   });
 
+  it('name nobody if a record goes with another whose caller cannot read it', async () => {
+    const other = await tokenOf(GLOBEX, { sub: 'bob' });
+    const id = await create();
+    const stamp = (await app.post('/stamps', { letter: id }, { token: other })).body._id as string;
+    await app.del(`/letters/${id}`, { token });
+    const [, , cascaded, removed] = await settled();
+    expect([String(cascaded?.record), cascaded?.requestId]).toEqual([stamp, removed?.requestId]);
+    expect(cascaded).not.toHaveProperty('tenant');
+    expect(cascaded).not.toHaveProperty('subject');
+    expect((await app.get('/audits', { token })).text).not.toContain(stamp);
+    expect((await app.get('/audits', { token: other })).text).not.toContain(id);
+  });
+
   it('cover archive and restore', async () => {
     const { _id } = (await app.post('/notes', { text: 'Tea' }, { token })).body as { _id: string };
     await app.del(`/notes/${_id}`, { token });

@@ -30,6 +30,14 @@ const boxes = resource({
   kept: { owner: Prop({ type: String }) },
   isolationFields: { all: { owner: claim('sub') } },
 });
+/** Deleted with their kind. */
+const crates = resource({
+  name: 'crates',
+  fields: { kind: IsReference(() => kinds.entity) },
+  kept: { tenant: IsIdentifier() },
+  isolationFields: { all: tenant },
+  references: { kind: { to: kinds.entity, onDelete: 'cascade' } },
+});
 /** A resource whose records each refer to a kind. */
 const using = (options: Outline) =>
   feature({
@@ -48,6 +56,14 @@ describe('a record that others restrict', () => {
   const app = useResourceApp(
     CrudModule.forFeature(kinds),
     CrudModule.forFeature(boxes),
+    CrudModule.forFeature(crates),
+    feature({
+      name: 'labels',
+      fields: { crate: IsReference(() => crates.entity) },
+      kept: { owner: Prop({ type: String }) },
+      isolationFields: { all: { owner: claim('sub') } },
+      references: { crate: { to: crates.entity, onDelete: 'restrict' } },
+    }),
     using({ name: 'of-tenant', isolationFields: { all: tenant }, archive: { field: 'deletedAt' } }),
     using({ name: 'of-person', isolationFields: { all: { ...tenant, owner: claim('sub') } } }),
     using({ name: 'open', isolationFields: written }),
@@ -87,6 +103,17 @@ describe('a record that others restrict', () => {
       status === 409 ? 'STILL_REFERENCED' : undefined,
     ]);
     expect(await app.database.collection(name).countDocuments()).toBe(1);
+  });
+
+  it.each([
+    ['of its caller', () => ada, 409, 1],
+    ['that its caller cannot see', () => bob, 200, 0],
+  ])('is deleted with what refers to it, or not, for a record %s', async (_whose, whose, status, left) => {
+    const kind = await kindOf(ada);
+    const crate = (await app.post('/crates', { kind }, { token: ada })).body._id as string;
+    await app.post('/labels', { crate }, { token: whose() });
+    expect((await app.del(`/kinds/${kind}`, { token: ada })).status).toBe(status);
+    expect(await app.database.collection('crates').countDocuments()).toBe(left);
   });
 
   it('is kept by every record, if code deletes it without isolation', async () => {

@@ -50,7 +50,11 @@ export class AuditEntry extends AuditEntryInput {
   })
   changed!: string[];
 
-  @IsIdentifier({ optional: true, description: "The caller's tenant; absent if no token was asked for" })
+  @IsIdentifier({
+    optional: true,
+    description:
+      "The caller's tenant; absent if no token was asked for, or if the caller cannot read the record, which went with another",
+  })
   tenant?: string;
 
   @IsText({ max: 1_000, optional: true, description: 'Subject of the token (`sub`)', example: 'ann' })

@@ -3,7 +3,7 @@ import { type Model, mongo, Types } from 'mongoose';
 import { Batches, type Database } from '../../database/index.js';
 import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
-import type { TenantScope } from '../../tenancy/index.js';
+import type { TenantContext, TenantScope } from '../../tenancy/index.js';
 import type { OutboxEntry } from '../store/outbox.js';
 import type { AuditDocument, AuditOutcome } from './audit-entry.js';
 
@@ -11,6 +11,8 @@ declare module '../../platform/index.js' {
   interface RequestContext {
     /** The request that a write belongs to, also one of a cascade. */
     origin?: { readonly requestId: string; readonly address: string };
+    /** Whether the caller cannot read the record. Its audit record then names nobody who could read that. */
+    isSecret?: boolean;
   }
 }
 
@@ -99,7 +101,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
   }
 
   private documentOf({ scope, record, entry: { action, at, changed } }: Audited): AuditDocument {
-    const { tenant, subject } = scope.caller;
+    const { tenant, subject }: Partial<TenantContext> = scope.context.isSecret ? {} : scope.caller;
     return {
       _id: new Types.ObjectId(),
       createdAt: at,

@@ -20,6 +20,13 @@ import type { Access } from './access.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 import { isRefusal, readableRecords } from './readable-records.js';
 
+declare module '../../platform/index.js' {
+  interface RequestContext {
+    /** The scope of the deletion that a write is part of. */
+    cause?: TenantScope;
+  }
+}
+
 /** How long a deletion waits for writes that refer to the record. Unit: milliseconds. */
 const WAIT_MS = 1_500;
 
@@ -128,9 +135,7 @@ export class References implements StoreReferences {
    */
   async release(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
     await this.refuseRestricted(id, whole, new Set(), outer.size === 0);
-    const scope = unrestrictedScope(whole.caller);
-    const { origin, unit } = whole.context;
-    Object.assign(scope.context, { origin, unit });
+    const { origin, unit, cause = whole } = whole.context;
     const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       if (reference.onDelete === 'restrict') continue;
@@ -139,6 +144,9 @@ export class References implements StoreReferences {
         if (within.has(keyOf(resource.definition, _id))) continue;
         // The record may have been changed since it was read, and refer to another one.
         const filter = { _id, [reference.path]: id };
+        const scope = unrestrictedScope(whole.caller);
+        const isSecret = resource.audit !== undefined && !(await canRead(resource, cause, { _id }));
+        Object.assign(scope.context, { origin, unit, cause, isSecret });
         if (reference.onDelete === 'cascade') await resource.writes.remove(scope, filter, within);
         else await resource.writes.unlink(scope, filter, reference.path, id);
       }
@@ -178,12 +186,13 @@ export class References implements StoreReferences {
     seen: Set<string>,
     isDeep = true,
   ): Promise<void> {
+    const asking = scope.context.cause ?? scope;
     const key = keyOf(this.definition, id);
     if (seen.has(key)) return;
     seen.add(key);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       const filter = { [reference.path]: id };
-      if (reference.onDelete === 'restrict' && (await isRestricting(resource, scope, filter))) {
+      if (reference.onDelete === 'restrict' && (await canRead(resource, asking, filter))) {
         throw new StillReferencedError(this.definition.label.toLowerCase(), resource.definition.name);
       }
       if (reference.onDelete !== 'cascade' || !isDeep) continue;
@@ -198,7 +207,7 @@ export class References implements StoreReferences {
 const BATCH = 100;
 
 /** Whether a caller can read one of the records, archived ones included. */
-async function isRestricting(
+async function canRead(
   { access, definition, parents, store }: CrudResource,
   scope: TenantScope,
   filter: StoreFilter,
