@@ -1,6 +1,6 @@
 import type { Random } from '../random.js';
-import { OPERATORS, type Stored, type Surface, SURFACES } from './surfaces.js';
-import { type Contents, hex } from './worlds.js';
+import { OPERATORS, type Stored, type Surface } from './surfaces.js';
+import { hex } from './worlds.js';
 
 /** A request that both worlds are sent. */
 export interface Sent {
@@ -9,53 +9,64 @@ export interface Sent {
   token?: string;
   headers?: Record<string, string>;
   body?: unknown;
+  /** The resource whose records it is to change, if any. */
+  name?: string;
 }
 
 type Parameters = Record<string, string>;
+
+interface Condition {
+  readonly path: string;
+  readonly operator: string;
+  readonly values: readonly string[];
+}
+
+/** What a query asks for: in a query string, or in a body. */
+interface Query {
+  readonly conditions?: readonly Condition[];
+  readonly parameters?: Parameters;
+}
 
 const ARCHIVED = [undefined, 'only', 'include'] as const;
 const NO_VALUE = ['', 'no such value', '000000000000000000000000', '2020-01-01T00:00:00Z', '3', 'true'];
 const MALFORMED: readonly Parameters[] = [
   'limit=0 offset=-1 limit=5&after=x before=x&offset=1 sort=secret sort=-__v secret=tea secret[startsWith]=tea',
   '__v=1 _words=tea box.secret=tea name[regex]=.* _id=7 fields=secret fields=_words expand=tenant q=" q=-tea',
-  'archived=yes archived= count=all&limit=2 formerly=tea fee[gte]=3 sort=fee',
+  'archived=yes archived= count=all&limit=2 formerly=tea fee[gte]=3 sort=fee salary[gt]=2 sort=salary fields=salary',
 ].flatMap((queries) => queries.split(' ').map((query) => Object.fromEntries(new URLSearchParams(query))));
 
 /** Makes requests from all that two databases hold, seen or not. */
 export class Requests {
-  private readonly records: Readonly<Record<string, readonly Stored[]>>;
-  private readonly cursors: { path: string; text: string }[] = [];
+  private readonly cursors: { sent: Sent; text: string }[] = [];
 
+  /** @param records of each resource; of any world, and of more of them later */
   constructor(
     private readonly random: Random,
-    contents: readonly Contents[],
+    readonly surfaces: readonly Surface[],
+    readonly records: Readonly<Record<string, readonly Stored[]>>,
     private readonly tokens: readonly (string | undefined)[],
-  ) {
-    this.records = Object.fromEntries(
-      SURFACES.map(({ name }) => [name, contents.flatMap((each) => each[name] ?? [])]),
-    );
-  }
+  ) {}
 
   /** Every filter with every operator, every order, choice of fields, expansion and mode, and every malformed query. */
   *exhaustive(): Generator<Sent> {
-    for (const surface of SURFACES) {
+    for (const surface of this.surfaces) {
       for (const archived of ARCHIVED) {
-        const base: Parameters = archived ? { archived } : {};
-        for (const parameters of this.eachQuery(surface)) {
-          for (const token of this.tokens) {
-            yield this.reading(surface, { ...parameters, ...base }, token);
-          }
+        for (const { conditions, parameters } of this.eachQuery(surface)) {
+          const query = { conditions, parameters: { ...parameters, ...(archived && { archived }) } };
+          for (const token of this.tokens) yield this.reading(surface, query, token);
         }
       }
     }
   }
 
-  private *eachQuery(surface: Surface): Generator<Parameters> {
+  private *eachQuery(surface: Surface): Generator<Query> {
     for (const [path, kind] of Object.entries(surface.filters)) {
-      for (const operator of OPERATORS[kind]) {
-        yield { [`${path}[${operator}]`]: this.valueFor(surface, path, operator) };
-      }
+      for (const operator of OPERATORS[kind]) yield { conditions: [this.condition(surface, path, operator)] };
     }
+    for (const parameters of this.eachChoice(surface)) yield { parameters };
+  }
+
+  private *eachChoice(surface: Surface): Generator<Parameters> {
     for (const order of surface.orders) {
       yield { sort: order, offset: '1', limit: '3' };
       yield { sort: reverseOf(order), limit: '4', count: 'estimated' };
@@ -72,19 +83,21 @@ export class Requests {
   /** A query of any parameters. */
   any(): Sent {
     const { random } = this;
-    const surface = random.pick(SURFACES);
+    const surface = random.pick(this.surfaces);
     const token = random.pick(this.tokens);
     if (this.cursors.length > 0 && random.chance(0.15)) {
-      const { path, text } = random.pick(this.cursors);
-      const name = random.pick(['after', 'before']);
-      return { method: 'GET', path: `${path}${path.includes('?') ? '&' : '?'}${name}=${text}`, token };
+      const { sent, text } = random.pick(this.cursors);
+      const place = { [random.pick(['after', 'before'])]: text };
+      const { path, body } = sent;
+      if (body) return { ...sent, token, body: { ...body, ...place } };
+      const [added] = Object.entries(place).map((pair) => pair.join('='));
+      return { ...sent, token, path: `${path}${path.includes('?') ? '&' : '?'}${added}` };
     }
-    const parameters: Parameters = {};
-    for (let i = random.below(3); i > 0; i--) {
+    const conditions = random.list(0, 2, () => {
       const path = random.pick(Object.keys(surface.filters));
-      const operator = random.pick(OPERATORS[surface.filters[path] ?? 'identifier']);
-      parameters[`${path}[${operator}]`] = this.valueFor(surface, path, operator);
-    }
+      return this.condition(surface, path, random.pick(OPERATORS[surface.filters[path] ?? 'identifier']));
+    });
+    const parameters: Parameters = {};
     if (random.chance(0.4)) parameters.sort = this.orderOf(surface);
     if (random.chance(0.2)) parameters.fields = random.draw(surface.fields, 2).join();
     if (random.chance(0.3)) parameters.q = this.phraseOf(surface);
@@ -94,49 +107,83 @@ export class Requests {
     if (random.chance(0.2)) parameters.count = random.pick(['exact', 'estimated', 'none']);
     if (random.chance(surface.archive ? 0.5 : 0.02)) parameters.archived = random.pick(['only', 'include']);
     if (random.chance(0.05)) Object.assign(parameters, random.pick(MALFORMED));
-    return this.reading(surface, parameters, token);
+    return this.reading(surface, { conditions, parameters }, token);
   }
 
   /** Remembers the cursors of a page, to be sent later. */
-  learn(path: string, body: unknown): void {
+  learn(sent: Sent, body: unknown): void {
     if (typeof body !== 'object' || body === null || !('next' in body)) return;
     const { next, prev } = body as { next: string | null; prev?: string | null };
-    const [bare = '', query = ''] = path.split('?');
+    const [bare = '', query = ''] = sent.path.split('?');
     const rest = query.split('&').filter((part) => !/^(after|before|offset)=/.test(part));
-    const list = rest.some((part) => part !== '') ? `${bare}?${rest.join('&')}` : bare;
-    for (const text of [next, prev]) if (text) this.cursors.push({ path: list, text });
+    const path = rest.some((part) => part !== '') ? `${bare}?${rest.join('&')}` : bare;
+    const { after: _after, before: _before, offset: _offset, ...asked } = (sent.body ?? {}) as Parameters;
+    const list = { ...sent, path, ...(sent.body !== undefined && { body: asked }) };
+    for (const text of [next, prev]) if (text) this.cursors.push({ sent: list, text });
+    if (this.cursors.length > MAX_CURSORS) this.cursors.splice(0, 2);
   }
 
-  /** A list, count or single record, in any form. */
-  private reading(surface: Surface, parameters: Parameters, token: string | undefined): Sent {
+  /** A list, count, single record or query in a body, in any form. */
+  private reading(surface: Surface, { conditions = [], parameters = {} }: Query, token?: string): Sent {
     const { random } = this;
-    const kind = random.pick(['', '', '', '', '/count', '/:id'] as const);
-    const suffix = kind === '/:id' ? `/${this.idOf(surface)}` : kind;
-    const taken = kind === '' ? parameters : only(parameters, kind === '/count' ? COUNTED : GOTTEN);
+    const kind = random.pick(['', '', '', '/query', '/count', '/:id'] as const);
+    const path = this.pathOf(surface);
+    const headers = {
+      ...(random.chance(0.3) && { Accept: random.pick(['application/x-ndjson', 'text/csv']) }),
+      ...(random.chance(0.1) && { 'If-None-Match': random.pick(['*', '"0"', '"1", W/"2"', 'x']) }),
+    };
+    if (kind === '/query') {
+      const body = this.bodyOf(surface, conditions, parameters);
+      const [method, suffix] = random.chance(0.5) ? ['POST', kind] : ['QUERY', ''];
+      return { method, path: `${path}${suffix}`, token, headers, body };
+    }
+    const filters = conditions.map(({ path: at, operator, values }) => [
+      `${at}[${operator}]`,
+      operator === 'in' || operator === 'nin' ? values.map(escaped).join() : String(values[0]),
+    ]);
+    const all = { ...(Object.fromEntries(filters) as Parameters), ...parameters };
+    const taken = kind === '' ? all : only(all, kind === '/count' ? COUNTED : GOTTEN);
     const query = Object.entries(taken).map((pair) => pair.map(encodeURIComponent).join('='));
+    const suffix = kind === '/:id' ? `/${this.idOf(surface.name)}` : kind;
     return {
       method: random.chance(0.05) ? 'HEAD' : 'GET',
-      path: `${this.pathOf(surface)}${suffix}${query.length > 0 ? '?' : ''}${query.join('&')}`,
+      path: `${path}${suffix}${query.length > 0 ? '?' : ''}${query.join('&')}`,
       token,
-      headers: {
-        ...(random.chance(0.2) && { Accept: 'application/x-ndjson' }),
-        ...(random.chance(0.1) && { 'If-None-Match': random.pick(['*', '"0"', '"1", W/"2"', 'x']) }),
-      },
+      headers,
     };
   }
 
-  /** The path of a resource, below any vault there is. */
-  pathOf({ path }: Surface): string {
-    return path.replace(':vaultId', () =>
-      this.idOf(SURFACES.find(({ name }) => name === 'vaults') as Surface),
-    );
+  /** The same query in a body, where conditions can be joined otherwise, too. */
+  private bodyOf({ filters }: Surface, conditions: readonly Condition[], parameters: Parameters): object {
+    const { random } = this;
+    const valued = ({ path, operator, values }: Condition): object => {
+      const kind = operator === 'exists' ? 'boolean' : filters[path];
+      const typed = values.map((value) => (kind === 'number' || kind === 'boolean' ? parsed(value) : value));
+      const where = { [path]: { [operator]: /^n?in$/.test(operator) ? typed : typed[0] } };
+      return random.chance(0.3) ? { not: where } : where;
+    };
+    const wheres = conditions.map(valued);
+    const members = Object.entries(parameters).map(([name, text]) => {
+      if (['sort', 'fields', 'expand'].includes(name)) return [name, text.split(',')];
+      return [name, ['limit', 'offset'].includes(name) ? parsed(text) : text];
+    });
+    return {
+      ...(wheres.length > 0 && { where: { [random.pick(['and', 'or'])]: wheres } }),
+      ...(Object.fromEntries(members) as object),
+    };
+  }
+
+  /** The path of a resource, below any parent there is. */
+  pathOf({ path }: Surface, idOf = (name: string) => this.idOf(name)): string {
+    return path.replace(/:(\w+)Id/, (_, parent: string) => idOf(`${parent}s`));
   }
 
   /** The identifier of any record of a resource, or of none. */
-  idOf({ name }: Surface): string {
-    const { random } = this;
-    if (random.chance(0.05)) return random.pick(['7', hex(random, 24)]);
-    return String(random.pick(this.records[name] ?? [])._id);
+  idOf(name: string): string {
+    const { random, records } = this;
+    const known = records[name] ?? [];
+    if (known.length === 0 || random.chance(0.05)) return random.pick(['7', hex(random, 24)]);
+    return String(random.pick(known)._id);
   }
 
   private orderOf({ orders }: Surface): string {
@@ -144,27 +191,46 @@ export class Requests {
     return this.random.chance(0.5) ? order : reverseOf(order);
   }
 
-  private phraseOf({ name, text }: Surface): string {
+  private phraseOf(surface: Surface): string {
     const { random } = this;
-    const words = String(random.pick(this.records[name] ?? [])[text]).split(' ');
+    const words = String(this.anyOf(surface)[surface.text]).split(' ');
     return random.pick([words[0] ?? 'tea', `"${words.join(' ').slice(0, 100)}"`, `tea -${words[0]}`]);
   }
 
-  private valueFor(surface: Surface, path: string, operator: string): string {
+  private condition(surface: Surface, path: string, operator: string): Condition {
     const { random } = this;
-    if (operator === 'exists') return random.pick(['true', 'false']);
+    if (operator === 'exists') return { path, operator, values: [random.pick(['true', 'false'])] };
     const value = () => {
-      const record = random.pick(this.records[surface.name] ?? []);
+      const record = this.anyOf(surface);
       // What is hidden, too: nobody may find a record by it.
-      const source = random.chance(0.05) ? record.secret : valueAt(record, path);
+      const source = random.chance(0.05) ? record.secret : this.valueAt(record, path);
       return random.chance(0.1) || source === undefined ? random.pick(NO_VALUE) : written(source);
     };
-    if (operator !== 'in' && operator !== 'nin') return value();
-    return Array.from({ length: 1 + random.below(4) }, value)
-      .map((text) => text.replace(/[\\,]/g, '\\$&'))
-      .join();
+    const count = operator === 'in' || operator === 'nin' ? 1 + random.below(4) : 1;
+    return { path, operator, values: Array.from({ length: count }, value) };
+  }
+
+  private anyOf({ name }: Surface): Stored {
+    const known = this.records[name] ?? [];
+    return known.length === 0 ? {} : this.random.pick(known);
+  }
+
+  /** The value at a path, which may lead behind a reference. */
+  private valueAt(record: Stored, path: string): unknown {
+    const value = path
+      .split('.')
+      .reduce<unknown>((at, name) => (at as Stored | null | undefined)?.[name], record);
+    if (value === undefined && path.includes('.')) {
+      const [referred = '', field = ''] = path.split('.');
+      const known = this.records[`${referred}s`] ?? [];
+      return known.length === 0 ? undefined : this.random.pick(known)[field];
+    }
+    return Array.isArray(value) ? (value as unknown[])[0] : value;
   }
 }
+
+/** Cursors that are remembered. */
+const MAX_CURSORS = 200;
 
 const COUNTED = /\[|^(q|archived|secret|__v)$/;
 const GOTTEN = /^(fields|expand|archived|secret)$/;
@@ -180,11 +246,11 @@ function reverseOf(order: string): string {
     .join();
 }
 
-function valueAt(record: Stored, path: string): unknown {
-  const value = path
-    .split('.')
-    .reduce<unknown>((at, name) => (at as Stored | null | undefined)?.[name], record);
-  return Array.isArray(value) ? (value as unknown[])[0] : value;
-}
+const escaped = (text: string) => text.replace(/[\\,]/g, '\\$&');
 
 const written = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
+
+/** The value that a text spells in JSON, or the text. */
+function parsed(text: string): unknown {
+  return /^(true|false|0|-?[1-9]\d*)$/.test(text) ? (JSON.parse(text) as unknown) : text;
+}

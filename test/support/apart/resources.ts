@@ -173,6 +173,6 @@ const resources = (): DynamicModule[] => [
   }),
 ];
 
-/** Starts a service with posts, todos and the resources above. */
-export const createPrivateApp = (): Promise<TestApp> =>
-  createResourceApp(PostsModule, TodosModule.forRoot({ form: 'generated' }), ...resources());
+/** Starts a service with posts, todos, the resources above, and more. */
+export const createPrivateApp = (...more: DynamicModule[]): Promise<TestApp> =>
+  createResourceApp(PostsModule, TodosModule.forRoot({ form: 'generated' }), ...resources(), ...more);

@@ -24,18 +24,20 @@ export interface Surface {
   batches: readonly ('bulk' | 'import')[];
   /** A field that takes any text. */
   text: string;
+  /** The fields that clients write, a `!` after those that a create must have. @default no client writes */
+  input?: string;
 }
 
 /** A record as it is stored. */
 export type Stored = Readonly<Record<string, unknown>>;
 
 /** Fields by their kinds, each with its names in one text. */
-const kinds = (names: Partial<Record<keyof typeof OPERATORS, string>>): Surface['filters'] =>
+export const kinds = (names: Partial<Record<keyof typeof OPERATORS, string>>): Surface['filters'] =>
   Object.fromEntries(
     Object.entries(names).flatMap(([kind, fields]) => fields.split(' ').map((field) => [field, kind])),
   ) as Surface['filters'];
 
-const PLAIN = { expand: [], batches: [], text: 'name' } as const;
+export const PLAIN = { expand: [], batches: [], text: 'name' } as const;
 
 export const SURFACES: readonly Surface[] = [
   {
@@ -65,6 +67,7 @@ export const SURFACES: readonly Surface[] = [
   {
     ...PLAIN,
     name: 'keepers',
+    input: 'name! level',
     path: '/keepers',
     filters: kinds({ identifier: '_id tenant', string: 'name', number: 'level' }),
     orders: ['-createdAt', 'name', 'level'],
@@ -74,6 +77,7 @@ export const SURFACES: readonly Surface[] = [
   {
     ...PLAIN,
     name: 'vaults',
+    input: 'name! tags level dueAt box keeper code',
     path: '/vaults',
     filters: kinds({
       identifier: '_id keeper tenant',
@@ -90,6 +94,7 @@ export const SURFACES: readonly Surface[] = [
   {
     ...PLAIN,
     name: 'cards',
+    input: 'name! keeper',
     path: '/vaults/:vaultId/cards',
     filters: kinds({ identifier: '_id keeper', string: 'name' }),
     orders: ['-createdAt', 'name'],
@@ -100,6 +105,7 @@ export const SURFACES: readonly Surface[] = [
   {
     ...PLAIN,
     name: 'diaries',
+    input: 'name!',
     path: '/diaries',
     filters: kinds({ identifier: '_id tenant', string: 'name owner' }),
     orders: ['-createdAt', 'name'],

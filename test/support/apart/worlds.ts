@@ -2,6 +2,7 @@ import mongoose from 'mongoose';
 import type { Random } from '../random.js';
 import { ACME, GLOBEX, tokenOf } from '../tenants.js';
 import type { TestApp } from '../test-app.js';
+import type { Sent } from './requests.js';
 import { createPrivateApp } from './resources.js';
 import { isSeen, PERSON, type Stored, SURFACES } from './surfaces.js';
 
@@ -23,12 +24,7 @@ export interface Worlds {
 
 export async function createWorlds(random: Random): Promise<Worlds> {
   const apps = [await createPrivateApp(), await createPrivateApp()] as const;
-  // The same key, so that even the cursors must have the same text.
-  const value = new Binary(Buffer.alloc(32, 7));
-  for (const { database } of apps) {
-    const key = { _id: 'cursors' as never };
-    await database.collection('installation').replaceOne(key, { value }, { upsert: true });
-  }
+  await shareKey(apps);
   const [one, other] = apps;
   for (const [tenant, sub] of people()) await populate(one, random, tokenOf(tenant, { sub }));
   const made = await contentsOf(one);
@@ -48,6 +44,32 @@ export async function createWorlds(random: Random): Promise<Worlds> {
     contents: [first, second],
     close: async () => void (await Promise.all(apps.map((app) => app.close()))),
   };
+}
+
+/** Gives two services the same key, so that even the cursors must have the same text. */
+export async function shareKey(apps: readonly TestApp[]): Promise<void> {
+  const value = new Binary(Buffer.alloc(32, 7));
+  for (const { database } of apps) {
+    const key = { _id: 'cursors' as never };
+    await database.collection('installation').replaceOne(key, { value }, { upsert: true });
+  }
+}
+
+/** All that a client is told but the date. */
+export async function answerOf(app: TestApp, { method, path, body: sent, token, ...more }: Sent, id: string) {
+  const headers = { ...more.headers, 'X-Request-Id': `request-${id}` };
+  const {
+    status,
+    headers: answered,
+    text,
+    body,
+  } = await app.request(method, path, {
+    body: sent,
+    token,
+    headers,
+  });
+  const told = [...answered].filter(([name]) => name !== 'date');
+  return { status, headers: told, text, body: body as unknown };
 }
 
 const people = () => [

@@ -1,0 +1,41 @@
+/** @mongodb */
+import { LIVE, LiveWorlds } from '../support/apart/live-worlds.js';
+import { releaseClock, stopClock } from '../support/own-clock.js';
+import { Random } from '../support/random.js';
+
+const SEED = Number(process.env.NON_INTERFERENCE_SEED ?? 1);
+const OPERATIONS = Number(process.env.NON_INTERFERENCE_OPERATIONS ?? 500);
+/** How often a long run says how far it is. Unit: operations. */
+const REPORTED_EVERY = 1_000;
+
+describe(`${OPERATIONS} operations in two worlds, seed ${SEED}`, () => {
+  let worlds: LiveWorlds;
+  beforeAll(async () => {
+    stopClock('Date');
+    worlds = await LiveWorlds.create(new Random(SEED));
+  });
+  afterAll(async () => {
+    releaseClock();
+    await worlds.close();
+  });
+
+  it('answer callers with the same bytes, whatever others do whom those cannot see', async () => {
+    for (let done = 0; done < OPERATIONS;) {
+      const count = Math.min(REPORTED_EVERY, OPERATIONS - done);
+      await worlds.carryOut(count);
+      done += count;
+      if (OPERATIONS > REPORTED_EVERY)
+        process.stdout.write(`${done} operations: ${JSON.stringify(worlds.compared)}\n`);
+    }
+  }, 36_000_000);
+
+  it('show a tenant the same events', async () => {
+    expect(await worlds.compareEvents()).toBeGreaterThan(0);
+  });
+
+  it('are changed by either side in every resource', () => {
+    const names = LIVE.map(({ name }) => name).filter((name) => name !== 'audits');
+    expect([...worlds.changed.unseen].sort()).toEqual(names.toSorted());
+    expect([...worlds.changed.seen].sort()).toEqual(names.filter((name) => name !== 'dossiers').sort());
+  });
+});
