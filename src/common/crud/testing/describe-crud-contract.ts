@@ -32,7 +32,7 @@ export interface CrudContractOptions {
 }
 
 /**
- * Runs the contract of every generated resource against one of yours, over HTTP: create, get, list, page,
+ * Runs the contract of every generated resource against one of yours, over HTTP: create, get, list, page, query,
  * count, update, delete, strict bodies, identifiers, errors, and isolation. Works with Jest and test runners
  * that have the same globals.
  *
@@ -105,6 +105,24 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
       expect(page.headers.get('link')).toContain('rel="first"');
       for (const query of ['limit=0', 'limit=1000000', 'offset=-1', 'limit=ten', 'limt=1']) {
         expect([query, (await send('GET', `?${query}`)).status]).toEqual([query, 400]);
+      }
+    });
+
+    it('answers a query in a body as it answers a list', async () => {
+      await create();
+      const listed = await send('GET', '?offset=0&limit=1');
+      const { results, count: counted } = listed.body;
+      // Some versions of Node do not know the method.
+      const allowed = listed.headers.has('accept-query') ? ['QUERY', 'POST'] : ['POST'];
+      for (const method of allowed) {
+        const query = (body: Json) => send(method, method === 'POST' ? '/query' : '', body);
+        expect([method, await query({ offset: 0, limit: 1 })]).toMatchObject([
+          method,
+          { status: 200, body: { results, count: counted } },
+        ]);
+        const { status, body } = await query({ where: { noSuchField: 1 } });
+        const errors = [expect.objectContaining({ pointer: '/where/noSuchField' })];
+        expect([method, status, body.errors]).toEqual([method, 400, errors]);
       }
     });
 
