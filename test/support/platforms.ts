@@ -40,8 +40,10 @@ import {
   IsText,
   type TenantScope,
 } from '../../src/index.js';
+import { ApiDocument } from './api-document.js';
 import { freshDatabaseUri } from './mongodb.js';
 import { TEST_SECRET } from './tenants.js';
+import { parsedBody } from './test-app.js';
 
 class NoteInput {
   @IsText({ min: 1, max: 5_000 }) text!: string;
@@ -170,6 +172,25 @@ export const PLATFORMS: Platforms & Record<'Express' | 'Fastify' | 'createCrudAp
     (await testing(more)).createNestApplication(new FastifyAdapter(), quiet),
   createCrudApp: (more) => createCrudApp(ShopModule.of(more), { logLevel: 'silent' }),
 };
+
+/**
+ * Compares every answer of an application that listens, whoever asks, with its document.
+ *
+ * @returns ends it
+ */
+export async function compareAnswers(app: INestApplication, document: object): Promise<() => void> {
+  const [url, known, real] = [await app.getUrl(), ApiDocument.of(JSON.stringify(document)), globalThis.fetch];
+  globalThis.fetch = async (target, init) => {
+    const response = await real(target, init);
+    if (typeof target !== 'string' || !target.startsWith(url)) return response;
+    const contentType = response.headers.get('content-type');
+    const [path = '', query = ''] = target.slice(url.length).split('?');
+    const body = parsedBody(contentType, await response.clone().text());
+    known.check({ method: init?.method ?? 'GET', path, query, status: response.status, contentType, body });
+    return response;
+  };
+  return () => void (globalThis.fetch = real);
+}
 
 /** A function that sends requests to an application that listens, with the token of a tenant. */
 export async function senderTo(app: INestApplication, token: string) {

@@ -126,7 +126,8 @@ export class TestApp {
   }
 }
 
-function parsedBody(contentType: string | null, text: string): unknown {
+/** The body of an answer as {@link ApiDocument} compares it. */
+export function parsedBody(contentType: string | null, text: string): unknown {
   if (contentType?.startsWith('application/x-ndjson')) {
     return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
   }

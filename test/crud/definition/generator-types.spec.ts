@@ -137,6 +137,7 @@ describe('types are inferred from the classes', () => {
 
   it('of a merge patch: every field optional, null removes, objects are merged', () => {
     expectTypeOf<{ name: null }>().toExtend<Changes<ProfilePatch>>();
+    expectTypeOf<Changes<{ file: Buffer }>['file']>().toEqualTypeOf<Buffer | null | undefined>();
     expectTypeOf<{ size: { width: null } }>().toExtend<Changes<ProfilePatch>>();
     expectTypeOf<Record<never, never>>().toExtend<Changes<ProfilePatch>>();
     expectTypeOf<{ name: number }>().not.toExtend<Changes<ProfilePatch>>();

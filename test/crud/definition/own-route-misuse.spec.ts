@@ -95,7 +95,7 @@ describe('a wrong route stops the start with one sentence', () => {
         ...move,
         body: undefined,
       },
-      [`${on}: response must be a class, listOf(Class), or pageOf(Entity); if it is undefined, break the circle of imports.`]:
+      [`${on}: response must be a class, listOf(Class), pageOf(Entity), or a media type; if it is undefined, break the circle of imports.`]:
         {
           ...move,
           response: 'x',

@@ -206,6 +206,8 @@ function answerOf(route: Route, { definition, routes }: ControllerMetadata, clas
     return bulkOperation(status, classes, definition, kinds);
   }
   if (answer !== 'own') return successOf(answer, status, classes, definition);
+  if (typeof response === 'string')
+    return { responses: { [status]: { description: 'Done', content: { [response]: { schema: {} } } } } };
   const shape = response instanceof Shape ? response : undefined;
   const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
   const isPage = shape?.form === 'page';

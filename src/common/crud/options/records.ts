@@ -36,7 +36,7 @@ export type CreateValues<Entity, Create> = Create | (Create & Partial<Omit<Entit
 export type UpdateValues<Entity, Update> =
   Changes<Update> | (Changes<Update> & Changes<Omit<Entity, keyof Update>>);
 
-type ChangeOf<T> = T extends Date | readonly unknown[] | Types.ObjectId | Types.Decimal128
+type ChangeOf<T> = T extends Date | Uint8Array | readonly unknown[] | Types.ObjectId | Types.Decimal128
   ? T
   : T extends object
     ? Changes<T>

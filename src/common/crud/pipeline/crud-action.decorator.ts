@@ -45,11 +45,12 @@ export interface CrudActionOptions {
   /**
    * Class of the answer, `listOf(Class)` or `pageOf(Entity)`. Records of the entity are shown as on every other
    * route. One record comes with its `ETag`: a GET takes `If-None-Match`, and a route that is isolated as `update` or
-   * `del` takes `If-Match` for the record that it changes, with or without an id in the path.
+   * `del` takes `If-Match` for the record that it changes, with or without an id in the path. Or the media type of a
+   * `StreamableFile`, such as `application/pdf`; a star stands for any.
    *
    * @default the entity
    */
-  response?: Type<object> | Shape<'list' | 'page'>;
+  response?: Type<object> | Shape<'list' | 'page'> | string;
   /** @default 200, or 201 for POST */
   status?: number;
   /** Summary in the explorer. @default the method's name, in words */
@@ -132,6 +133,7 @@ function queryOf(
 
 const PATH = /^(:?[\w-]+(\/:?[\w-]+)*)?$/;
 const MEDIA_RANGE = /^(\*|[\w.+-]+)\/(\*|[\w.+-]+)$/;
+const isMediaRange = (value: unknown) => typeof value === 'string' && MEDIA_RANGE.test(value);
 
 const isNames = (value: unknown) => isListOf(value, (name): name is string => typeof name === 'string');
 
@@ -159,17 +161,15 @@ const CHECKS: { readonly [Name in keyof Required<CrudActionOptions>]: Check } = 
   isolatedAs: rule((value) => ACTIONS.includes(value as Action), `one of ${ACTIONS.join(', ')}`, true),
   guards: ROUTE.guards,
   decorators: ROUTE.decorators,
-  consumes: rule(
-    (type) => typeof type === 'string' && MEDIA_RANGE.test(type),
-    'a media type, such as "multipart/form-data"',
-  ),
+  consumes: rule(isMediaRange, 'a media type, such as "multipart/form-data"'),
   body: classOr((value) => formOf(value) === 'patch', 'or patchOf(Class)'),
   query: classOr((value) => value === 'list' || isNames(value), 'a list of names', 'or "list"'),
   headers: classOr(() => false),
   response: classOr(
-    (value) => ['list', 'page'].includes(formOf(value)),
+    (value) => ['list', 'page'].includes(formOf(value)) || isMediaRange(value),
     'listOf(Class)',
-    'or pageOf(Entity)',
+    'pageOf(Entity)',
+    'or a media type',
   ),
   status: rule(
     (value) => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 399,

@@ -61,8 +61,8 @@ export interface Route {
   /** Kind of the typed query: filters, orders and pages, as the resource declares them. */
   readonly reads?: ReadKind;
   readonly answer: AnswerKind;
-  /** Class of the response, if it is not the one that `answer` implies. */
-  readonly response?: Type<object> | Shape<'list' | 'page'>;
+  /** Class of the response, if it is not the one that `answer` implies, or media type of a file. */
+  readonly response?: Type<object> | Shape<'list' | 'page'> | string;
   readonly guards?: readonly (Type<CanActivate> | CanActivate)[];
   readonly decorators?: readonly MethodDecorator[];
   readonly summary: (definition: CrudDefinition) => string;
