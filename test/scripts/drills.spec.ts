@@ -19,7 +19,7 @@ const { watchSteps } = await load<{
 const { Connection } = await load<{
   Connection: new (
     url: string,
-    limitMs: number,
+    limits: { limitMs: number },
   ) => { send: (bytes: string) => Promise<unknown>; close: () => void };
 }>('tools/support/connection.js');
 const { stopProcess } = await load<{
@@ -61,7 +61,7 @@ describe('a drill', () => {
     const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
-    const connection = new Connection(`http://127.0.0.1:${port}`, LIMIT_MS);
+    const connection = new Connection(`http://127.0.0.1:${port}`, { limitMs: LIMIT_MS });
     await expect(connection.send('GET / HTTP/1.1\r\n\r\n')).rejects.toThrow('no answer within 0.2 s');
     await expect(connection.send('GET / HTTP/1.1\r\n\r\n')).rejects.toThrow('closed');
     server.close();

@@ -78,10 +78,13 @@ describe('SIGTERM', () => {
     agent.destroy();
   });
 
-  it('resets no connection of clients that open another one when they are told to', async () => {
+  it.each([
+    ['another one when they are told to', true],
+    ['one for each request', false],
+  ])('resets no connection of clients that open %s', async (_when, keepAlive) => {
     const { service, url } = await start();
     const failures: string[] = [];
-    const agents = Array.from({ length: MANY_CLIENTS }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const agents = Array.from({ length: MANY_CLIENTS }, () => new Agent({ keepAlive, maxSockets: 1 }));
     await Promise.all(agents.map((agent) => get(`${url}/health/live`, agent)));
     const clients = agents.map(async (agent) => {
       try {

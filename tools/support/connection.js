@@ -13,14 +13,14 @@ export class Connection {
   received = '';
 
   /** @param from the address that it comes from */
-  constructor(url, from) {
+  constructor(url, { limitMs = LIMIT_MS, from } = {}) {
     const { hostname, port } = new URL(url);
     this.socket = connect({ port: Number(port), host: hostname, localAddress: from, noDelay: true });
     this.socket.setEncoding('latin1');
     this.socket.on('data', (text) => this.read(text));
     this.socket.on('error', (error) => this.fail(error)).on('close', () => this.fail(new Error('closed')));
-    this.socket.setTimeout(LIMIT_MS, () => {
-      if (this.waiting) this.socket.destroy(new Error(`no answer within ${LIMIT_MS / 1_000} s`));
+    this.socket.setTimeout(limitMs, () => {
+      if (this.waiting) this.socket.destroy(new Error(`no answer within ${limitMs / 1_000} s`));
     });
   }
 

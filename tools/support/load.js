@@ -20,7 +20,7 @@ export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0, fro
   const note = (other) => (result.others[other] = (result.others[other] ?? 0) + 1);
   const connections = [];
   for (let i = 0; i < clients; i++) {
-    connections.push(new Connection(url, from));
+    connections.push(new Connection(url, { from }));
     if (i % OPENED_AT_A_TIME === OPENED_AT_A_TIME - 1) await pause(10);
   }
   const begun = performance.now();
