@@ -134,10 +134,7 @@ class OpenConnections {
 
   /** Accepts no more connections, closes each one with its next answer, and then ends those that are idle. */
   async giveUp(): Promise<void> {
-    // When a server closes, the system resets connections that it has not accepted yet.
-    await this.quiet('connection');
-    // The HTTP server's own close would end idle connections at once, although a request may be on its way.
-    TcpServer.prototype.close.call(this.server);
+    await this.stopListening();
     for (const response of this.unanswered) endWith(response);
     this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       endWith(response);
@@ -147,24 +144,37 @@ class OpenConnections {
     const deadline = performance.now() + NEXT_REQUEST_MS;
     while (this.sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
     // A connection with an unread next request would be reset.
-    await this.quiet('request');
+    let requests = 0;
+    this.server.on('request', () => (requests += 1));
+    await quiet(() => requests);
     this.server.closeIdleConnections();
     for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
-  /** Resolves after a turn of the event loop without such an event. */
-  private async quiet(event: 'connection' | 'request'): Promise<void> {
-    let seen = 0;
-    const count = () => (seen += 1);
-    this.server.on(event, count);
-    const deadline = performance.now() + QUIET_MS;
-    let before: number;
-    do {
-      before = seen;
-      await nextTurn();
-    } while (seen > before && performance.now() < deadline);
-    this.server.off(event, count);
+  /** Accepts the connections that wait to be accepted, which the system would otherwise reset, and then no more. */
+  private async stopListening(): Promise<void> {
+    const { server } = this;
+    const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
+    const accepted: Socket[] = [];
+    // They are answered afterwards: an answer lets its client open the next one.
+    server.removeAllListeners('connection').on('connection', (socket: Socket) => accepted.push(socket));
+    await quiet(() => accepted.length);
+    // The HTTP server's own close would end idle connections at once, although a request may be on its way.
+    TcpServer.prototype.close.call(server);
+    server.removeAllListeners('connection');
+    for (const listener of listeners) server.on('connection', listener);
+    for (const socket of accepted) server.emit('connection', socket);
   }
+}
+
+/** Resolves after a turn of the event loop in which the count did not change. */
+async function quiet(count: () => number): Promise<void> {
+  const deadline = performance.now() + QUIET_MS;
+  let before: number;
+  do {
+    before = count();
+    await nextTurn();
+  } while (count() > before && performance.now() < deadline);
 }
 
 function endWith(response: ServerResponse): void {
