@@ -134,7 +134,12 @@ function sentParameters(query: string, documented: readonly ParameterObject[]) {
 }
 
 function valuesOf(text: string, { schema }: ParameterObject): unknown[] {
-  if (schema.type === 'array') return [text.split(',')];
+  if (schema.type !== 'array') return scalarsOf(text);
+  const entries = text.split(',');
+  return [entries, entries.map((entry) => scalarsOf(entry).at(-1))];
+}
+
+function scalarsOf(text: string): unknown[] {
   if (text === 'true' || text === 'false') return [text, text === 'true'];
   return text.trim() === '' || Number.isNaN(Number(text)) ? [text] : [text, Number(text)];
 }

@@ -1,5 +1,6 @@
-import { IsNested, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
-import { type MisuseCases, NoteInput } from './misused-classes.js';
+import { IsNested, IsReference, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
+import { currentTenant } from '../../src/common/tenancy/index.js';
+import { type MisuseCases, Note, NoteInput } from './misused-classes.js';
 
 class Long extends NoteInput {
   @IsWholeNumber() pages!: number;
@@ -9,6 +10,9 @@ class Short extends NoteInput {
 }
 class Kind extends NoteInput {
   @IsText({ max: 9 }) kind!: string;
+}
+class Linked extends NoteInput {
+  @IsReference(() => Note) next!: string;
 }
 class Other {
   @IsText({ max: 9 }) text!: string;
@@ -41,4 +45,14 @@ export const KIND_CASES: MisuseCases = {
   'the field "pages" of kinds.short is of another type than that of kinds.long. Rename one.': {
     kinds: { long: Long, short: Short },
   },
+  'references.next.onDelete cannot be "unset", since the schema requires the field.': {
+    kinds: { long: Long, linked: Linked },
+    references: { next: { to: Note, onDelete: 'unset' } },
+  },
+  'fields.pages is required in a create, which callers who may not write it could not make. Make it optional.':
+    {
+      kinds: { long: Long, linked: Linked },
+      isolationFields: { all: { tenant: currentTenant } },
+      fields: { pages: { write: () => false } },
+    },
 };

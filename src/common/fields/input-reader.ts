@@ -40,6 +40,11 @@ export class InputReader<T extends object> {
     this.fields = fieldsOf(type);
   }
 
+  /** What reads the changes of a record: this reader, unless records are of several kinds. */
+  of(_record: object | undefined): InputReader<T> {
+    return this;
+  }
+
   /**
    * Reads a whole value, such as the body of a create. Null is rejected at every level. If the body omits a
    * field that the class initialises, the value has the initial value.

@@ -1,12 +1,17 @@
 import { Query } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { CrudAction, CrudController, CrudModule } from '../../../src/common/crud/index.js';
+import { IsListOf, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { expectInvalid } from '../../support/problems.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { resource } from '../../support/resource.js';
 
 class Answer {
   @ApiProperty() word!: string;
+}
+
+class Beats {
+  @IsListOf(IsWholeNumber({ min: 1, max: 7 }), { max: 7 }) beats!: number[];
 }
 
 const rhymes = resource({ name: 'rhymes' });
@@ -22,6 +27,11 @@ class RhymesController extends CrudController(rhymes) {
   on(@Query('word') word: string): Answer {
     return { word };
   }
+
+  @CrudAction(rhymes, { method: 'GET', path: 'metre', isolatedAs: 'get', query: Beats, response: Beats })
+  metre(@Query() query: Beats): Beats {
+    return query;
+  }
 }
 
 describe('the parameters of your own action', () => {
@@ -30,6 +40,11 @@ describe('the parameters of your own action', () => {
 
   it('are passed as they were sent', async () => {
     expect((await app.get(`${path}?word=time`)).body).toEqual({ word: 'time' });
+  });
+
+  it('are read by their class, and documented', async () => {
+    expect((await app.get('/rhymes/metre?beats=1,3')).body).toEqual({ beats: [1, 3] });
+    expect((await app.get('/rhymes/metre?beats=1,8')).status).toBe(400);
   });
 
   it('cannot be repeated', async () => {

@@ -13,6 +13,7 @@ import type { AnyCrudOptions, CrudAction, CrudReference } from '../options/crud-
 import { entryTypeOf, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
+import { isRequiredByKind, type Kinds } from './kinds.js';
 
 /** Fields that the generator sets itself. */
 export const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
@@ -63,6 +64,7 @@ export function checkOutputClass(output: Type<object> | undefined, fail: Fail): 
 interface Checked {
   options: AnyCrudOptions;
   schema: Schema;
+  kinds: Kinds | undefined;
   isolation: Readonly<Record<CrudAction, IsolationFields>>;
   createReader: InputReader<object>;
   updateReader: InputReader<object>;
@@ -75,7 +77,7 @@ interface Checked {
  * values.
  */
 export function checkFields(checked: Checked): void {
-  const { options, schema, createReader, updateReader, writeOnly, fail } = checked;
+  const { options, schema, kinds, createReader, updateReader, writeOnly, fail } = checked;
   const inputs = [...createReader.fields, ...updateReader.fields];
   for (const field of inputs) checkInputField(field, checked);
   const names = inputs.map(({ name }) => name);
@@ -117,7 +119,7 @@ export function checkFields(checked: Checked): void {
     const instance = (entryTypeOf(type) ?? type)?.instance ?? '';
     const list = listsOn(schema, path).find((outer) => outer !== path);
     // A list only loses an entry.
-    const isRequired = type?.isRequired && type.instance !== 'Array';
+    const isRequired = (type?.isRequired || isRequiredByKind(kinds, path)) && type?.instance !== 'Array';
     failIf(fail, 'references', {
       [` names "${path}", which the schema does not have.`]: !type,
       [`.${path} is of the schema type ${instance}, which holds no identifier.`]:

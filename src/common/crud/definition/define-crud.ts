@@ -64,7 +64,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const inputFields = [
     ...new Set([...createReader.fields, ...updateReader.fields].map((field) => field.name)),
   ];
-  checkFields({ options, schema, isolation, createReader, updateReader, writeOnly, fail });
+  checkFields({ options, schema, kinds, isolation, createReader, updateReader, writeOnly, fail });
   checkIndexes(schema, fail);
   const archive = archiveOf(options, isolation);
   checkArchive({ options, schema, isolation, archive, inputFields, fail });

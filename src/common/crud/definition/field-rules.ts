@@ -3,6 +3,7 @@ import { errorMessages, ForbiddenFieldError, toPointer } from '../../errors/inde
 import { type CallerPredicate, needsToken, type TenantContext } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudFieldRule } from '../options/crud-options.js';
+import { isRequiredByKind } from './kinds.js';
 import { KEPT } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 import type { Offered } from './query-definition.js';
@@ -79,8 +80,9 @@ export function refuseForbidden(rules: FieldRules, caller: TenantContext, body: 
 
 /** Checks the option `fields`: that nothing else tells of a field that a caller may not read. */
 export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
-  const { archive, createReader, disabled, fieldRules, isolation, options, parent, query, schema, visible } =
+  const { archive, createReader, disabled, fieldRules, isolation, kinds, options, parent, query } =
     definition;
+  const { schema, visible } = definition;
   const inputs = createReader.fields;
   for (const field of fieldRules.keys()) {
     const { read, write } = (options.fields as Readonly<Record<string, CrudFieldRule>>)[field] ?? {};
@@ -99,7 +101,7 @@ export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
       'is searched, and the words of a search are the same for all. Leave it out of query.search.':
         query.search?.fields.some((path) => path === field || path.startsWith(`${field}.`)),
       'is required in a create, which callers who may not write it could not make. Make it optional.':
-        inputs.some(({ name, required }) => name === field && required),
+        inputs.some(({ name, required }) => name === field && required) || isRequiredByKind(kinds, field),
       [`asks who is calling, but the action ${open} takes no token. Add isolationFields.${open}.`]:
         open !== undefined,
     });

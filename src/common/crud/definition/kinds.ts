@@ -2,8 +2,9 @@ import type { Type } from '@nestjs/common';
 import { IntersectionType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import type { Schema, SchemaType } from 'mongoose';
-import { errorMessages, toPointer, ValidationError, type Violation } from '../../errors/index.js';
+import { ValidationError } from '../../errors/index.js';
 import {
+  fieldAt,
   type FieldDescription,
   fieldsOf,
   InputReader,
@@ -74,18 +75,29 @@ export function addKinds(schema: Schema, kinds: Kinds, writeOnly: ReadonlySet<st
   const defaults = new Map<unknown, Schema>([...kinds].map(([kind, type]) => [kind, schemaOf(type)]));
   const isNew = (name: string) =>
     !writeOnly.has(name) && !schema.path(name) && schema.pathType(name) !== 'nested';
+  const typesOf = (name: string) =>
+    [...defaults.values()].map((own) => own.path(name) as SchemaType | undefined);
+  const hasDefault = (name: string) =>
+    typesOf(name).some((type) => type && 'defaultValue' in type && type.defaultValue !== undefined);
   for (const type of kinds.values()) {
     const own = schemaOf(type);
     for (const { name } of fieldsOf(type).filter((field) => isNew(field.name))) {
       schema.add(own.pick([name]));
       const added = schema.path(name) as SchemaType | undefined;
-      added?.required(false).default(function (this: Record<string, unknown> | null) {
-        const declared = defaults.get(this?.[KIND])?.path(name) as Defaulting | undefined;
-        return declared?.getDefault(this, false);
-      });
+      added?.required(false);
+      if (hasDefault(name))
+        added?.default(function (this: Record<string, unknown> | null) {
+          const declared = defaults.get(this?.[KIND])?.path(name) as Defaulting | undefined;
+          return declared?.getDefault(this, false);
+        });
       if ((added?.options as { unique?: boolean } | undefined)?.unique) added?.sparse(true);
     }
   }
+}
+
+/** Whether the records of some kind cannot be without a field. */
+export function isRequiredByKind(kinds: Kinds | undefined, path: string): boolean {
+  return [...(kinds?.values() ?? [])].some((type) => fieldAt(type, path)?.required);
 }
 
 /** What the types of Mongoose do not say about a type of a schema. */
@@ -105,8 +117,8 @@ export class KindReader extends InputReader<object> {
   }
 
   /** The reader of a record's kind; for a record from before there were kinds, of all. */
-  of(record: object): InputReader<object> {
-    return this.readers.get((record as Record<string, unknown>)[KIND]) ?? this;
+  override of(record: object | undefined): InputReader<object> {
+    return this.readers.get((record as Record<string, unknown> | undefined)?.[KIND]) ?? this;
   }
 
   override async read(body: unknown, options?: { extras?: boolean }): Promise<object> {
@@ -133,37 +145,4 @@ export class KindReader extends InputReader<object> {
     }
     throw best ?? new Error('There is no kind.');
   }
-
-  /**
-   * Checks a patch that has been read against the kind of its record.
-   *
-   * @returns the patch without the kind itself, which stays
-   * @throws ValidationError that lists what the kind does not have, or cannot be without
-   */
-  async ofRecord(patch: object, record: object): Promise<object> {
-    const { [KIND]: kind } = record as Record<string, unknown>;
-    const { [KIND]: given = kind, ...changes } = patch as Record<string, unknown>;
-    const reader = this.of(record);
-    if (reader === this) return changes;
-    const own = new Map(reader.fields.map((field) => [field.name, field]));
-    const isOfOthers = (name: string) => !own.has(name) && this.fields.some((field) => field.name === name);
-    const faults = Object.entries(changes).flatMap(([name, value]): Violation[] => {
-      const pointer = toPointer([name]);
-      if (isOfOthers(name)) return [{ pointer, detail: errorMessages.unknownField(name, [...own.keys()]) }];
-      const isKept = value === null && own.get(name)?.required;
-      return isKept ? [{ pointer, detail: errorMessages.nullOnRequired(name) }] : [];
-    });
-    if (given !== kind) faults.unshift({ pointer: toPointer([KIND]), detail: errorMessages.immutable(KIND) });
-    const [first, ...others] = faults;
-    if (first) throw new ValidationError([first, ...others]);
-    const values = Object.entries(changes).filter(([name, value]) => own.has(name) && !isPlainObject(value));
-    await reader.check(Object.fromEntries(values));
-    return changes;
-  }
-}
-
-/** A patch that has been read, and what reads the record that it changes, by the kind of that record if it has one. */
-export async function ofKind(reader: InputReader<object>, patch: object, record: object | undefined) {
-  if (!record || !(reader instanceof KindReader)) return { given: patch, reader };
-  return { given: await reader.ofRecord(patch, record), reader: reader.of(record) };
 }

@@ -102,7 +102,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     resource.requireIndexes();
     let result: unknown;
     try {
-      await read(call);
+      await read(call, resource);
       // Each item of a batch has its own check.
       if (!call.isBatch) await resource.parents?.require(route?.action ?? 'get', scope);
       if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
@@ -143,7 +143,7 @@ function callOf(context: ExecutionContext): Call {
 }
 
 /** Replaces the identifiers, the query and the body of a request with checked ones. */
-async function read(call: Call): Promise<void> {
+async function read(call: Call, resource: CrudResource): Promise<void> {
   const { definition, request, route, scope } = call;
   const { context } = scope;
   const params = request.params as Record<string, string>;
@@ -168,8 +168,16 @@ async function read(call: Call): Promise<void> {
     Object.defineProperty(context, 'hasUnreadBody', { get, configurable: true, enumerable: true });
     return;
   }
-  if (call.readBody) request.body = await call.readBody(request.body);
+  if (call.readBody) request.body = await call.readBody(request.body, await readerOf(call, resource));
   else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
+}
+
+/** What reads the change of a record that the path names, if records are of several kinds. */
+async function readerOf({ definition, isInput, request, route, scope }: Call, resource: CrudResource) {
+  const { id } = request.params as { id?: string };
+  if (!definition.kinds || !isInput || route?.action !== 'update' || id === undefined) return undefined;
+  await resource.parents?.require('update', scope);
+  return resource.readerOf(resource.access.filter('update', scope, id));
 }
 
 /** Replaces the query and the declared headers of a route of your own with the values of their classes. */

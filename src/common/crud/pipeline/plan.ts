@@ -39,8 +39,9 @@ export interface RoutePlan {
   readonly onceFields: readonly string[];
   /** Whether the body is that of a create or an update, whose fields callers may not be allowed to write. */
   readonly isInput: boolean;
-  /** Checks a body and returns it; undefined if the route does not describe it. */
-  readonly readBody: ((body: unknown) => object | undefined | Promise<object>) | undefined;
+  /** Checks a body and returns it, a change by the reader of its record; undefined if the route does not describe it. */
+  readonly readBody:
+    ((body: unknown, reader?: InputReader<object>) => object | undefined | Promise<object>) | undefined;
   /** Reads the parameters of the query into their class, if the route has one, and the headers into theirs. */
   readonly readQuery: TextReader<object> | undefined;
   readonly readHeaders: TextReader<object> | undefined;
@@ -137,7 +138,8 @@ function bodyReader({ createReader, updateReader }: CrudDefinition, route: Route
   if (ignoresBody(route)) return rejectBody;
   if (kind === undefined) return undefined;
   if (kind === 'create') return async (body) => markChecked(await createReader.read(body), createReader);
-  if (kind === 'update') return async (body) => markChecked(await updateReader.readPatch(body), updateReader);
+  if (kind === 'update')
+    return async (body, reader = updateReader) => markChecked(await reader.readPatch(body), reader);
   if (kind === 'lines' || kind === 'query') return (body) => body as object;
   if (kind === 'operations') return readOperations;
   if (kind instanceof Shape) {

@@ -11,7 +11,7 @@ import {
 import type { TenantScope } from '../../tenancy/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { KIND } from '../definition/kinds.js';
+import { KIND, type Kinds } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
@@ -91,22 +91,45 @@ export function requireSameScope(
 /**
  * Of a text that may be empty, the store does not know that it is required.
  *
- * @throws ValidationError if a change takes away a field that the class of the record or that of its kind requires
+ * @throws ValidationError if a change takes away a field that the class of the record or that of its kind requires, and
+ * Error if it sets one of another kind
  */
 export function requireFields(
-  { entity, kinds }: CrudDefinition,
+  definition: CrudDefinition,
   { set, unset }: Required<StoreChange>,
   current?: object,
 ): void {
+  const { entity, kinds } = definition;
+  requireOwnFields(definition, set, current);
   const nulls = Object.keys(set).filter((path) => set[path] === null);
-  const type = kinds?.get((current as Fields | undefined)?.[KIND] as string) ?? entity;
-  const isRequired = (path: string) => [entity, type].some((one) => fieldAt(one, path)?.required);
+  const types = [entity, kindOf(kinds, current) ?? entity];
+  const isRequired = (path: string) => types.some((one) => fieldAt(one, path)?.required);
   refuseMissing([...unset, ...nulls].filter(isRequired));
 }
 
-/** {@link requireFields} of a new record, which its hooks may have left without a text. */
-export function requireTexts(entity: Type<object>, schema: Schema, record: object): void {
-  refuseMissing(missingTexts(entity, schema, record));
+/** {@link requireFields} of a new record, which code may have left without what the store does not miss. */
+export function requireComplete({ entity, kinds, schema }: CrudDefinition, record: object): void {
+  const types = [entity, kindOf(kinds, record) ?? entity];
+  refuseMissing([...new Set(types.flatMap((type) => missingFields(type, schema, record)))]);
+}
+
+/** @throws Error if code sets a field that only records of other kinds have */
+export function requireOwnFields(
+  { inputs, kinds, label }: CrudDefinition,
+  set: object,
+  record?: object,
+): void {
+  const type = kindOf(kinds, record);
+  if (!type) return;
+  const isOfOthers = (path: string) => fieldAt(inputs.create, path) && !fieldAt(type, path);
+  const stray = Object.keys(set).find(isOfOthers);
+  if (stray === undefined) return;
+  throw new Error(`Code sets "${stray}" of ${label}, which only records of other kinds have.`);
+}
+
+/** The class of a record's kind, if records are of several. */
+function kindOf(kinds: Kinds | undefined, record: object | undefined): Type<object> | undefined {
+  return kinds?.get((record as Fields | undefined)?.[KIND] as string);
 }
 
 /**
@@ -114,7 +137,7 @@ export function requireTexts(entity: Type<object>, schema: Schema, record: objec
  * @param stored its path in that schema, and a dot
  * @param shown its path in the body, and a dot
  */
-function missingTexts(
+function missingFields(
   entity: Type<object>,
   schema: Schema,
   record: object,
@@ -125,26 +148,38 @@ function missingTexts(
     const { name, nested } = field;
     const value = (record as Record<string, unknown>)[name] ?? undefined;
     const type = schema.path(stored + name) as (SchemaType & { schema?: Schema }) | undefined;
-    if (value === undefined) return isLeftToHooks(field, type) ? [shown + name] : [];
+    if (value === undefined) return isLeftToCode(field, type) ? [shown + name] : [];
     if (!nested) return [];
     const within = (entry: unknown, at: string) => {
       if (!isPlainObject(entry)) return [];
       return type?.schema
-        ? missingTexts(nested, type.schema, entry, '', at)
-        : missingTexts(nested, schema, entry, `${stored}${name}.`, at);
+        ? missingFields(nested, type.schema, entry, '', at)
+        : missingFields(nested, schema, entry, `${stored}${name}.`, at);
     };
     if (!Array.isArray(value)) return within(value, `${shown}${name}.`);
     return value.flatMap((entry, i) => within(entry, `${shown}${name}.${i}.`));
   });
 }
 
-/** Whether the class requires a text that the schema stores, sets to nothing and does not call optional. */
-function isLeftToHooks(field: FieldDescription, type: SchemaType | undefined): boolean {
-  if (!type || !field.required || field.kind !== 'text' || field.list) return false;
-  const { required = true } = type.options as { required?: unknown };
+/**
+ * Whether the class requires a field that the schema stores without requiring it, sets to nothing and does not call
+ * optional: a text that may be empty, or a field of one kind.
+ */
+function isLeftToCode(field: FieldDescription, type: SchemaType | undefined): boolean {
+  if (!type || type.isRequired || !field.required) return false;
+  // A field of class-validator is as required in the database as its @Prop() says.
+  const { required = field.isDeclared === true } = type.options as { required?: unknown };
   const { defaultValue: given } = type as { defaultValue?: unknown };
-  // A text of class-validator is as required in the database as its @Prop() says.
-  return field.isDeclared === true && given === undefined && required === true;
+  return given === undefined && required === true;
+}
+
+function defaultOf(type: SchemaType | undefined, record: object | null): unknown {
+  return (type as Partial<Defaulting> | undefined)?.getDefault?.(record, false) ?? undefined;
+}
+
+/** What the types of Mongoose do not say about a type of a schema. */
+interface Defaulting {
+  getDefault(record: object | null, init: boolean): unknown;
 }
 
 function refuseMissing(paths: readonly string[]): void {
@@ -195,12 +230,13 @@ export function planChange(
 ): Required<StoreChange> {
   const set: Record<string, unknown> = {};
   const unset: string[] = [];
-  const { schema, writeOnly, updateReader } = definition;
+  const { kinds, schema, writeOnly, updateReader } = definition;
+  const { [KIND]: kind } = (previous ?? {}) as Fields;
 
   function put(path: string, value: unknown, field: FieldDescription | undefined, before: unknown): void {
     if (value === undefined) return;
     if (value === null) {
-      const back = defaultOf(path);
+      const back = defaultOf(schema.path(path), previous ?? null);
       if (back === undefined) unset.push(path);
       else set[path] = back;
     } else if (!isPlainObject(value)) {
@@ -215,15 +251,11 @@ export function planChange(
     }
   }
 
-  function defaultOf(path: string): unknown {
-    const type = schema.path(path) as
-      { getDefault?: (record: object | null, init: boolean) => unknown } | undefined;
-    return type?.getDefault?.(previous ?? null, false) ?? undefined;
-  }
-
   const fields = new Map(updateReader.fields.map((field) => [field.name, field]));
   for (const [name, value] of Object.entries(changes)) {
-    if (!writeOnly.has(name)) put(name, value, fields.get(name), (previous as Fields | undefined)?.[name]);
+    const isKept = kinds && name === KIND && value === kind;
+    if (!isKept && !writeOnly.has(name))
+      put(name, value, fields.get(name), (previous as Fields | undefined)?.[name]);
   }
   return { set, unset };
 }

@@ -4,11 +4,12 @@ import type { EntityEventPublisher } from '../../events/index.js';
 import { isOpen } from '../../tenancy/index.js';
 import type { AuditTrail } from '../audit/audit-trail.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
+import { KIND } from '../definition/kinds.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { WordIndex } from '../search/word-index.js';
-import type { CrudStore } from '../store/crud.store.js';
+import type { CrudStore, StoreFilter } from '../store/crud.store.js';
 import type { StoreReferences } from '../store/reference-holds.js';
-import { fieldAt } from '../../fields/index.js';
+import { fieldAt, type InputReader } from '../../fields/index.js';
 import { ACTIONS } from '../options/option-names.js';
 import { checkReferred } from '../definition/query-definition.js';
 import { failFor } from '../options/checks.js';
@@ -83,6 +84,12 @@ export class CrudResource<
     if (definition.parent) this.parents = new Parents(definition.parent, this, registry);
     this.reads = new Reads(this, key, registry);
     this.writes = new Writes(this, hooks, events);
+  }
+
+  /** What reads the changes of the record that a filter finds: the class of its kind, if it has one. */
+  async readerOf(filter: StoreFilter): Promise<InputReader<object>> {
+    const { kinds, updateReader } = this.definition;
+    return updateReader.of(kinds && (await this.store.findOne(filter, [KIND])));
   }
 
   /** The same resource with a store in the transaction of a unit of work. */

@@ -5,7 +5,7 @@ import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
 import { isChecked } from '../../fields/index.js';
-import { type EntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
+import { requiredTags, withTags } from '../definition/entity-tags.js';
 import { refuseForbidden } from '../definition/field-rules.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
@@ -177,10 +177,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
-    const { filter, tags } = await this.#reach('update', scope, id, options);
-    const checked = await this.#checked(scope, changes, options);
-    const record = await this.resource.writes.patch(scope, withTags(filter, tags), checked);
-    return record ?? this.refuseUnmatched(filter, tags);
+    const record = await this.#write('update', scope, id, options, async (filter) =>
+      this.resource.writes.patch(scope, filter, await this.#checked(scope, filter, changes, options)),
+    );
+    return record ?? this.refuseMissing();
   }
 
   /**
@@ -195,10 +195,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     id: string,
     changes: Changes<Update>,
   ): Promise<void> {
-    const { filter, tags } = await service.#reach('update', scope, id);
-    const checked = await service.#checked(scope, changes, {});
-    if (!(await service.resource.writes.patchUnread(scope, withTags(filter, tags), checked)))
-      await service.refuseUnmatched(filter, tags);
+    const isWritten = await service.#write('update', scope, id, {}, async (filter) =>
+      service.resource.writes.patchUnread(scope, filter, await service.#checked(scope, filter, changes, {})),
+    );
+    if (!isWritten) service.refuseMissing();
   }
 
   /**
@@ -215,9 +215,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   ): Promise<Stored<Entity>> {
     if (this.resource.definition.archive)
       return (await this.archive(scope, id, options)) ?? this.refuseMissing();
-    const { filter, tags } = await this.#reach('del', scope, id, options);
-    const record = await this.resource.writes.remove(scope, withTags(filter, tags));
-    return record ?? this.refuseUnmatched(filter, tags);
+    const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
+    return (await this.#write('del', scope, id, options, remove)) ?? this.refuseMissing();
   }
 
   /**
@@ -247,10 +246,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     const { field } = this.requireArchive();
-    const { filter, tags } = await this.#reach('update', scope, id, { ...options, archived: 'only' });
     const change = { set: {}, unset: [field] };
-    const record = await this.resource.writes.change(scope, withTags(filter, tags), change, 'restore');
-    return record ?? this.refuseUnmatched(filter, tags);
+    const restore = (filter: StoreFilter) => this.resource.writes.change(scope, filter, change, 'restore');
+    const reach = { ...options, archived: 'only' } as const;
+    return (await this.#write('update', scope, id, reach, restore)) ?? this.refuseMissing();
   }
 
   /**
@@ -266,9 +265,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     this.requireArchive();
-    const { filter, tags } = await this.#reach('del', scope, id, { ...options, archived: 'only' });
-    const record = await this.resource.writes.remove(scope, withTags(filter, tags));
-    return record ?? this.refuseUnmatched(filter, tags);
+    const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
+    const reach = { ...options, archived: 'only' } as const;
+    return (await this.#write('del', scope, id, reach, remove)) ?? this.refuseMissing();
   }
 
   /**
@@ -324,9 +323,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     { set = {}, unset = [] }: StoreChange,
     options: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
-    const { filter, tags } = await this.#reach(action, scope, id, options);
-    const record = await this.resource.writes.change(scope, withTags(filter, tags), { set, unset }, action);
-    if (!record && tags !== undefined) throw new PreconditionFailedError();
+    const record = await this.#write(action, scope, id, options, (filter) =>
+      this.resource.writes.change(scope, filter, { set, unset }, action),
+    );
+    if (!record && this.#tagsOf(scope, id, options.ifMatch)) throw new PreconditionFailedError();
     return record;
   }
 
@@ -359,29 +359,45 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return filter;
   }
 
-  /** The filter of the record that a write is to change, and the tags that it must have. */
-  async #reach(
+  /**
+   * Carries out a write of a record, if it has the tags that the request requires.
+   *
+   * @param write gets the filter of the record; false or undefined if none matched
+   * @throws PreconditionFailedError if there is a record without these tags
+   */
+  async #write<T>(
     action: 'update' | 'del',
     scope: TenantScope,
     id: string | Types.ObjectId,
-    { archived, ifMatch, where }: ChangeOptions = {},
-  ): Promise<{ filter: StoreFilter; tags: EntityTags | undefined }> {
+    { archived, ifMatch, where }: ChangeOptions,
+    write: (filter: StoreFilter) => Promise<T>,
+  ): Promise<T> {
     await this.#begin(action, scope);
     const reached = this.filterOf(action, scope, objectId(id), { archived });
     // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
-    return { filter, tags: requiredTags(scope, this.resource.definition.entity, id, ifMatch) };
+    const tags = this.#tagsOf(scope, id, ifMatch);
+    const written = await write(withTags(filter, tags));
+    if (tags === undefined) return written;
+    if (!written && (await this.store.exists(filter))) throw new PreconditionFailedError();
+    return written;
+  }
+
+  #tagsOf(scope: TenantScope, id: string | Types.ObjectId, ifMatch: ConditionalOptions['ifMatch']) {
+    return requiredTags(scope, this.resource.definition.entity, id, ifMatch);
   }
 
   async #checked(
     scope: TenantScope,
+    filter: StoreFilter,
     changes: UpdateValues<Entity, Update>,
     { validate }: WriteOptions,
   ): Promise<Changes<Update>> {
-    const { updateReader } = this.resource.definition;
-    if (validate === false || isChecked(changes, updateReader)) return changes as Changes<Update>;
+    if (validate === false) return changes as Changes<Update>;
+    const reader = await this.resource.readerOf(filter);
+    if (isChecked(changes, reader)) return changes as Changes<Update>;
     this.#refuseForbidden(scope, changes);
-    return (await updateReader.readPatch(changes, {
+    return (await reader.readPatch(changes, {
       extras: !scope.context.hasUnreadBody,
     })) as Changes<Update>;
   }
@@ -406,12 +422,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const { archive, label } = this.resource.definition;
     if (archive) return archive;
     throw new Error(`${label} has no archive. Give its options archive: { field }.`);
-  }
-
-  /** A record that exists but lacks the required revision is stale; one that does not exist is missing. */
-  private async refuseUnmatched(filter: StoreFilter, tags: EntityTags | undefined): Promise<never> {
-    if (tags !== undefined && (await this.store.exists(filter))) throw new PreconditionFailedError();
-    return this.refuseMissing();
   }
 
   private refuseMissing(): never {

@@ -2,7 +2,6 @@ import { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { AfterHook, EntityEventPublisher, WriteAction } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import { ofKind } from '../definition/kinds.js';
 import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { HookName } from '../options/option-names.js';
@@ -14,13 +13,14 @@ import {
   isEmpty,
   withoutIdentity,
   requireFields,
+  requireOwnFields,
   requireSameScope,
   mergedFields,
   namesOf,
   needsPrevious,
   planChange,
   refuseGrowth,
-  requireTexts,
+  requireComplete,
   unchanged,
 } from './changes.js';
 import type { CrudResource } from './crud-resource.js';
@@ -97,7 +97,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     change: Required<StoreChange>,
     action: UpdateAction,
   ): Promise<Stored<Entity> | undefined> {
-    return this.update(scope, filter, this.has('beforeUpdate'), () => Promise.resolve(change), { action });
+    return this.update(scope, filter, false, () => Promise.resolve(change), { action });
   }
 
   /** {@link Writes.change} by a merge patch (RFC 7396). */
@@ -107,19 +107,16 @@ export class Writes<Entity extends object, Create extends object, Update extends
     changes: Changes<Update>,
   ): Promise<Stored<Entity> | undefined> {
     const { definition } = this.resource;
-    const { updateReader } = definition;
     const plan = async (previous: Stored<Entity> | undefined) => {
-      const { given, reader } = await ofKind(updateReader, changes, previous);
       const shown = previous && definition.presenter.present(previous);
-      const merged = shown && mergedFields(definition, given, shown);
+      const merged = shown && mergedFields(definition, changes, shown);
       if (merged) {
         refuseGrowth(this.resource.bodyLimit(), shown, merged);
-        await reader.check(merged as Partial<Update>);
+        await definition.updateReader.of(previous).check(merged);
       }
-      return planChange(definition, given, previous);
+      return planChange(definition, changes, previous);
     };
-    const needsCurrent = this.has('beforeUpdate') || definition.kinds !== undefined || needsPrevious(changes);
-    return this.update(scope, filter, needsCurrent, plan, { changes });
+    return this.update(scope, filter, needsPrevious(changes), plan, { changes });
   }
 
   /**
@@ -210,11 +207,13 @@ export class Writes<Entity extends object, Create extends object, Update extends
         this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
       );
       requireSameIsolation(definition, 'beforeCreate', edited, isolation);
-      // Middleware of the schema may add more.
-      if (!store.hasMiddleware) requireTexts(definition.entity, definition.schema, edited);
       await this.checkReferences('create', scope, differences(values, edited));
       record = access.isolated(edited, isolation);
     }
+    requireOwnFields(definition, record, record);
+    // Middleware of the schema may add more.
+    if (!store.hasMiddleware && (definition.kinds || this.has('beforeCreate')))
+      requireComplete(definition, record);
     const { slot } = scope.context;
     await slot?.ready;
     const isNamed = definition.events !== undefined || definition.audit !== undefined;
@@ -239,11 +238,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
   private async update(
     scope: TenantScope,
     filter: StoreFilter,
-    needsCurrent: boolean,
+    isRelative: boolean,
     plan: (previous: Stored<Entity> | undefined) => Promise<Required<StoreChange>>,
     { action = 'update', changes = {}, unlinks = false }: ChangeContext,
   ): Promise<Stored<Entity> | undefined> {
     const { definition, store } = this.resource;
+    const needsCurrent = isRelative || definition.kinds !== undefined || this.has('beforeUpdate');
     const isolatedAs = action === 'restore' ? 'update' : action;
     return this.optimistically(filter, needsCurrent, async (current, condition) => {
       let change = await plan(current);
