@@ -1,11 +1,7 @@
 import { once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { eventually } from '../../support/eventually.js';
-import { freshDatabaseUri } from '../../support/mongodb.js';
-import { watchCursors } from '../../support/open-cursors.js';
+import { type IncomingMessage, request } from 'node:http';
 import { expectInvalid } from '../../support/problems.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { TcpProxy } from '../../support/tcp-proxy.js';
 import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.js';
 import { feature } from '../../support/resource.js';
 
@@ -174,83 +170,4 @@ it('the hand-written form of the todo API has JSON only', async () => {
   } finally {
     await app.close();
   }
-});
-
-describe('a stream of NDJSON', () => {
-  /** More than the sockets between a client and the service can hold. */
-  const RECORDS = 4_000;
-  let app: TestApp;
-  let proxy: TcpProxy;
-  let cursors: ReadonlyMap<string, number>;
-  const open: ClientRequest[] = [];
-
-  beforeAll(async () => {
-    const uri = freshDatabaseUri();
-    proxy = await TcpProxy.before(uri);
-    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
-    cursors = watchCursors(app);
-    const now = new Date();
-    const description = 'x'.repeat(10_000);
-    const todo = { title: 'Tea', description, completed: false, createdAt: now, updatedAt: now, __v: 0 };
-    await app.database.collection('todos').insertMany(Array.from({ length: RECORDS }, () => ({ ...todo })));
-  });
-  beforeEach(() => proxy.turn('pass'));
-  afterEach(() => open.splice(0).forEach((sent) => sent.destroy()));
-  afterAll(async () => {
-    await proxy.turn('pass');
-    await app.close();
-    await proxy.close();
-  });
-
-  /** Starts to read the list and stops after the first bytes. */
-  async function startReading(): Promise<{ response: IncomingMessage; first: Buffer }> {
-    const sent = request(`${app.url}/todos`, NDJSON).end();
-    open.push(sent);
-    sent.on('error', () => undefined);
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    await once(response, 'readable');
-    return { response, first: response.read() as Buffer };
-  }
-
-  it('stops fetching while the client does not read, and goes on when it does', async () => {
-    const { response, first } = await startReading();
-    // A whole other list is read in the meantime: time enough for this one to run ahead, if it did.
-    await (await fetch(`${app.url}/todos`, NDJSON)).text();
-    const [fetched, ...others] = cursors.values();
-    expect(others).toEqual([]);
-    expect(fetched).toBeLessThan(RECORDS / 2);
-    const chunks = [first];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
-    const lines = Buffer.concat(chunks).toString().split('\n');
-    expect([lines.length, lines.at(-1)]).toEqual([RECORDS + 1, '']);
-  });
-
-  it('closes the cursor of a client that goes away', async () => {
-    const { response } = await startReading();
-    expect(cursors.size).toBe(1);
-    response.socket.destroy();
-    await eventually(() => expect(cursors.size).toBe(0));
-  });
-
-  it('leaves no cursor open after a HEAD', async () => {
-    expect((await app.request('HEAD', '/todos', NDJSON)).status).toBe(200);
-    await eventually(() => expect(cursors.size).toBe(0));
-  });
-
-  it('breaks the connection if the database is lost in mid-stream, instead of ending as if complete', async () => {
-    const { response } = await startReading();
-    await proxy.turn('refuse');
-    const reading = (async () => {
-      for await (const _ of response);
-    })();
-    await expect(reading).rejects.toMatchObject({ code: 'ECONNRESET' });
-    expect(response.complete).toBe(false);
-  });
-
-  it('is a problem when the database cannot be reached before the first byte', async () => {
-    await proxy.turn('refuse');
-    const { status, headers, body } = await app.get('/todos', NDJSON);
-    expect([status, headers.get('content-type')]).toEqual([503, 'application/problem+json']);
-    expect(body.code).toBe('DATABASE_UNAVAILABLE');
-  });
 });
