@@ -121,7 +121,7 @@ const MAX_PER_TURN = 1_000;
 
 /** Number of due deliveries from which on a subscription is not given more, and so for all of a tenant together. */
 const MAX_DUE = 100;
-const MAX_DUE_OF_TENANT = 10_000;
+const MAX_DUE_OF_TENANT = 1_000;
 
 /** Maximum number of tenants that have their turn in this process at a time. */
 const MAX_TURNS = 8;
