@@ -360,7 +360,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Carries out a write of a record, if it has the tags that the request requires.
+   * Carries out a write of a record, if it has the tags that the request requires. Later writes of the request do not ask
+   * again: a precondition is about the record as the request found it (RFC 9110, section 13.2).
    *
    * @param write gets the filter of the record; false or undefined if none matched
    * @throws PreconditionFailedError if there is a record without these tags
@@ -379,6 +380,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const tags = this.#tagsOf(scope, id, ifMatch);
     const written = await write(withTags(filter, tags));
     if (tags === undefined) return written;
+    if (written && ifMatch === undefined) scope.context.precondition = undefined;
     if (!written && (await this.store.exists(filter))) throw new PreconditionFailedError();
     return written;
   }

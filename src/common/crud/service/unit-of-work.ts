@@ -79,10 +79,12 @@ export class UnitOfWork {
 
   /** Runs the function. @throws what it throws, or the error that has ended the transaction */
   async run<T>(work: (scope: TenantScope) => Promise<T>): Promise<T> {
-    const scope = this.outer.with({ unit: this, reservation: this.reservation });
+    const { outer, reservation } = this;
+    const scope = outer.with({ unit: this, reservation });
     const result = await current.run(this, () => work(scope));
     await this.settled();
     if (this.ended !== undefined) throw this.ended;
+    this.afterCommit(() => (outer.context.precondition = scope.context.precondition));
     return result;
   }
 

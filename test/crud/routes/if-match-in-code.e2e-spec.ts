@@ -1,0 +1,65 @@
+/** @mongodb */
+import { Injectable, Param } from '@nestjs/common';
+import { CrudAction, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
+import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
+import { CurrentScope, currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { resource } from '../../support/resource.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { ACME, tokenOf } from '../../support/tenants.js';
+
+const gates = resource({
+  name: 'gates',
+  fields: { name: IsText({ max: 20 }), state: IsText({ max: 20, optional: true }) },
+  kept: { tenant: IsIdentifier() },
+  isolationFields: { all: { tenant: currentTenant } },
+});
+
+@Injectable()
+class GatesService extends CrudService.for(gates) {
+  async paint(scope: TenantScope, id: string) {
+    await this.update(scope, id, { state: 'wet' });
+    return this.change('update', scope, id, { set: { state: 'dry' } });
+  }
+
+  async replace(scope: TenantScope, id: string) {
+    const painted = await this.atomically(scope, (work) => this.paint(work, id));
+    await this.update(scope, id, { name: 'New' });
+    await this.del(scope, id);
+    return painted;
+  }
+}
+class GatesController extends CrudController(gates, GatesService) {
+  @CrudAction(gates, { method: 'PUT', path: ':id/paint', isolatedAs: 'update' })
+  paint(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.paint(scope, id);
+  }
+  @CrudAction(gates, { method: 'PUT', path: ':id/paint-at-once', isolatedAs: 'update' })
+  paintAtOnce(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.atomically(scope, (work) => this.service.paint(work, id));
+  }
+  @CrudAction(gates, { method: 'PUT', path: ':id/replace', isolatedAs: 'update' })
+  replace(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.replace(scope, id);
+  }
+}
+
+describe('If-Match on a route that writes a record several times', () => {
+  const app = useResourceApp(
+    CrudModule.forFeature(gates, { controller: GatesController, service: GatesService }),
+  );
+  const own = { token: '' };
+  beforeAll(async () => void (own.token = await tokenOf(ACME)));
+
+  it.each(['paint', 'paint-at-once', 'replace'])(
+    'is about the record as it was before: %s',
+    async (route) => {
+      const { _id } = (await app.post('/gates', { name: 'North' }, own)).body as { _id: string };
+      const put = (tag: string) =>
+        app.request('PUT', `/gates/${_id}/${route}`, { ...own, headers: { 'If-Match': tag } });
+      expect((await put('"1"')).status).toBe(412);
+      expect((await app.get(`/gates/${_id}`, own)).body).not.toHaveProperty('state');
+      const { status, body, headers } = await put('"0"');
+      expect([status, body.state, headers.get('etag')]).toEqual([200, 'dry', '"2"']);
+    },
+  );
+});
