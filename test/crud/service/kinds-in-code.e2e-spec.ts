@@ -12,7 +12,13 @@ import {
   patchOf,
   type UpdateValues,
 } from '../../../src/common/crud/index.js';
-import { IsIdentifier, IsText, IsTextList, IsWholeNumber } from '../../../src/common/fields/index.js';
+import {
+  IsIdentifier,
+  IsReference,
+  IsText,
+  IsTextList,
+  IsWholeNumber,
+} from '../../../src/common/fields/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
@@ -30,6 +36,7 @@ class NailInput extends PartInput {
   @cased('toLowerCase') @IsText({ max: 9 }) size!: string;
 }
 class GlueInput extends PartInput {
+  @IsReference(() => Part, { optional: true }) fixes?: string;
   @IsWholeNumber() volume!: number;
   @IsText({ max: 9 }) colour!: string;
   @IsTextList({ maxEntries: 3, entry: { max: 9 } }) uses!: string[];
@@ -52,6 +59,7 @@ const parts = crudOptions({
   name: 'parts',
   isolationFields: { all: { tenant: currentTenant } },
   hooks: { beforeCreate: edit as never, beforeUpdate: edit as never },
+  references: { fixes: { to: Part } } as object,
   bulk: true,
 });
 
@@ -126,6 +134,13 @@ describe('a record of a kind', () => {
       { ...glue, volume: 7 },
     ]);
     expect(await app.database.collection('parts').countDocuments({ volume: 1 })).toBe(0);
+  });
+
+  it('may refer to one of another kind, and shows it as it is documented', async () => {
+    const id = await made({ ...glue, fixes: await made(nail) });
+    const { body } = await app.get(`/parts/${id}?expand=fixes`, own);
+    expect(body).toMatchObject({ ...glue, fixes: { ...nail, size: 'm4!' } });
+    expect((await app.get('/parts?expand=fixes', own)).body).toMatchObject([body, { kind: 'nail' }]);
   });
 
   it.each(['volume', 'colour', 'uses'])('is not made without its %s', async (field) => {

@@ -27,7 +27,12 @@ export interface CrudClasses {
 }
 
 export function createClasses(definition: CrudDefinition): CrudClasses {
-  const { label, list, options } = definition;
+  const { entity, label, list, options } = definition;
+  // An output has fields of its own.
+  const ofKinds = options.output === undefined ? [...(definition.kinds ?? [])] : [];
+  // References name the entity, here and in other resources.
+  const named = ofKinds.map(([kind]) => [kind, schemaClass(nameOfKind(label, kind), {})] as const);
+  if (named.length > 0) asUnion(entity, new Map(named));
   const view = outputClassOf(options.output);
   const schema = view ? viewSchema(definition, view) : recordSchema(definition);
   const { required } = schema;
@@ -40,8 +45,6 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   };
   const record = schemaClass(label, schema, view);
   const read = readOf(record, label, { ...schema, properties: { ...schema.properties, ...expanded } });
-  // An output has fields of its own.
-  const ofKinds = options.output === undefined ? [...(definition.kinds ?? [])] : [];
   const kinds = ofKinds.map(([kind, type]) => {
     const shown = kindSchema(schema, type, definition);
     const shownClass = schemaClass(nameOfKind(label, kind), shown);
