@@ -59,7 +59,7 @@ const parts = crudOptions({
   name: 'parts',
   isolationFields: { all: { tenant: currentTenant } },
   hooks: { beforeCreate: edit as never, beforeUpdate: edit as never },
-  references: { fixes: { to: Part } } as object,
+  references: { fixes: { to: Part } },
   bulk: true,
 });
 
