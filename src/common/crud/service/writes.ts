@@ -210,7 +210,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       await this.checkReferences('create', scope, differences(values, edited));
       record = access.isolated(edited, isolation);
     }
-    requireOwnFields(definition, record, record);
+    if (definition.kinds) requireOwnFields(definition, record, record);
     // Middleware of the schema may add more.
     if (!store.hasMiddleware && (definition.kinds || this.has('beforeCreate')))
       requireComplete(definition, record);
