@@ -101,7 +101,7 @@ export function isRequiredByKind(kinds: Kinds | undefined, path: string): boolea
 }
 
 /** What the types of Mongoose do not say about a type of a schema. */
-interface Defaulting {
+export interface Defaulting {
   getDefault(record: object | null, init: boolean): unknown;
 }
 

@@ -11,7 +11,7 @@ import {
 import type { TenantScope } from '../../tenancy/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { KIND, type Kinds } from '../definition/kinds.js';
+import { type Defaulting, KIND, type Kinds } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
@@ -175,11 +175,6 @@ function isLeftToCode(field: FieldDescription, type: SchemaType | undefined): bo
 
 function defaultOf(type: SchemaType | undefined, record: object | null): unknown {
   return (type as Partial<Defaulting> | undefined)?.getDefault?.(record, false) ?? undefined;
-}
-
-/** What the types of Mongoose do not say about a type of a schema. */
-interface Defaulting {
-  getDefault(record: object | null, init: boolean): unknown;
 }
 
 function refuseMissing(paths: readonly string[]): void {
