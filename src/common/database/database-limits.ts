@@ -60,7 +60,7 @@ export const TAKE_OVER_RETRY_MS = 250;
 export const MADE_AT_A_TIME = 16;
 
 /** Number of records to fetch at a time while a list is streamed, and so to hold in memory. Unit: records. */
-export const STREAM_BATCH = 500;
+export const STREAM_BATCH = 200;
 
 /** Approximate maximum size of such a batch. Unit: bytes. */
 export const STREAM_BATCH_BYTES = 1_048_576;
