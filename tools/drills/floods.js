@@ -30,13 +30,11 @@ const ONE_BYTE = '1\r\n \r\n'.repeat(10_000);
 const NESTED = `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 const BOMB = gzipSync(Buffer.alloc(256 * 1_048_576, ' '));
 const CREATE = requestOf('POST', '/todos', { body: { title: 'Water the plants' } });
-
 const ATTACKERS = '127.0.0.2';
 
 /**
- * What attackers send: a head, then a part again and again, without end or once in `everyMs`. Each that is cut off
- * connects again. Those that do not read leave the answer in their buffer. Those that leave do so after `leaveMs`, and
- * come again at once. Or a request made by `requestOf` after each answer.
+ * What attackers send: a head, then a part again and again, without end or once in `everyMs`. Who is cut off connects
+ * again; who leaves, after `leaveMs`, at once. Or a request made by `requestOf` after each answer.
  */
 const ATTACKS = {
   imports: { count: 64, head: head('POST /todos/import', CHUNKED + NDJSON_TYPE), part: chunk(LINES) },
