@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Body, Post } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
+import { Schema, Types } from 'mongoose';
 import { CrudController, CrudModule } from '../../src/common/crud/index.js';
 import { IsNumber, IsReference, IsText } from '../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, hasRole, type TenantScope } from '../../src/common/tenancy/index.js';
@@ -20,7 +20,7 @@ const outline: Outline = {
     salary: IsNumber({ min: 0, max: 1_000_000, ...optional }),
     note: IsText({ max: 50, ...optional }),
   },
-  kept: { tenant: Prop({ type: String }) },
+  kept: { tenant: Prop({ type: String }), closedAt: Prop({ type: Date }) },
   isolationFields,
   rules: { salary: { read: hasRole('hr'), write: hasRole('hr') }, note: { write: hasRole('chief') } },
   query: { filter: ['name', 'salary'], sort: ['name', 'salary', ['name', 'salary']] },
@@ -194,26 +194,25 @@ describe('a field that only some callers read', () => {
   });
 });
 
+const secret = { query: {}, rules: { note: { read: hasRole('hr') } } };
+const texts = { name: String, note: String, salary: Number, tenant: String };
+const pairs = new Schema(texts, { timestamps: true }).index({ name: 1, note: 1 }, { unique: true });
+const badge = [Prop({ type: String, unique: true }), IsText({ max: 50, ...optional })];
+const restores = { fields: { note: badge }, archive: { field: 'closedAt' } };
+const note = { to: people.entity, onDelete: 'restrict' } as const;
+const refers = { fields: { note: IsReference(() => people.entity, optional) }, references: { note } };
+
 it.each<[string, Partial<Outline>, string]>([
-  [
-    'a field that is not there',
-    { rules: { salery: { read: hasRole('hr') } } },
-    'fields.salery is not a field',
-  ],
+  ['a strange field', { rules: { salery: { read: hasRole('hr') } } }, 'fields.salery is not a field'],
   ['no function', { rules: { salary: { read: true as never } } }, 'fields.salary.read must be a function'],
-  [
-    'a searched field',
-    { rules: { note: { read: hasRole('hr') } }, query: { search: ['note'] } },
-    'is searched',
-  ],
+  ['a searched field', { ...secret, query: { search: ['note'] } }, 'is searched'],
   ['an isolating field', { rules: { tenant: { read: hasRole('hr') } } }, 'fields.tenant isolates records'],
   ['a required field', { rules: { name: { write: hasRole('hr') } } }, 'fields.name is required in a create'],
   ['public reads', { isolationFields: {} }, 'but the action get takes no token'],
-  [
-    'events with records',
-    { events: true, rules: { salary: { read: hasRole('hr') } } },
-    "events: { data: 'id' }",
-  ],
+  ['events with records', { ...secret, events: true }, "events: { data: 'id' }"],
+  ['what a deletion tells', { ...secret, ...refers }, 'fields.note is a reference'],
+  ['what a rename tells', { ...secret, schema: pairs }, 'fields.note is unique'],
+  ['what a restore tells', { ...secret, ...restores }, 'fields.note is unique'],
 ])('stops the start for %s', async (_what, more, reason) => {
   await expect((async () => createResourceApp(feature({ ...outline, ...more })))()).rejects.toThrow(reason);
 });

@@ -3,6 +3,7 @@ import { errorMessages, ForbiddenFieldError, toPointer } from '../../errors/inde
 import { type CallerPredicate, needsToken, type TenantContext } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudFieldRule } from '../options/crud-options.js';
+import { ACTIONS } from '../options/option-names.js';
 import { isRequiredByKind } from './kinds.js';
 import { KEPT } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
@@ -18,13 +19,11 @@ interface FieldRule {
 /** The rules of the fields that only some callers read or write, by field. */
 export type FieldRules = ReadonlyMap<string, FieldRule>;
 
-const everybody: CallerPredicate = () => true;
-
 /** The rules that the options describe. */
 export function fieldRulesOf({ fields = {} }: AnyCrudOptions): FieldRules {
   const rules = Object.entries(fields as Readonly<Record<string, CrudFieldRule>>);
   return new Map(
-    rules.map(([field, { read = everybody, write = everybody }]) => [
+    rules.map(([field, { read = () => true, write = () => true }]) => [
       field,
       { read, write: (caller) => read(caller) && write(caller) },
     ]),
@@ -38,13 +37,11 @@ export function hiddenFrom(rules: FieldRules, caller: TenantContext): readonly s
 
 /** Makes a function that returns a definition as a caller knows it: without the fields that the caller may not read. */
 export function viewsOf(definition: CrudDefinition): CrudDefinition['viewOf'] {
-  const { fieldRules } = definition;
   const views = new Map<string, CrudDefinition>([['', definition]]);
   return (caller) => {
-    const hidden = hiddenFrom(fieldRules, caller);
-    const key = hidden.join();
-    const view = views.get(key) ?? without(definition, hidden);
-    views.set(key, view);
+    const hidden = hiddenFrom(definition.fieldRules, caller);
+    const view = views.get(hidden.join()) ?? without(definition, hidden);
+    views.set(hidden.join(), view);
     return view;
   };
 }
@@ -80,17 +77,16 @@ export function refuseForbidden(rules: FieldRules, caller: TenantContext, body: 
 
 /** Checks the option `fields`: that nothing else tells of a field that a caller may not read. */
 export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
-  const { archive, createReader, disabled, fieldRules, isolation, kinds, options, parent, query } =
-    definition;
-  const { schema, visible } = definition;
+  const { archive, createReader, disabled, fieldRules, isolation, kinds } = definition;
+  const { options, parent, query, references, schema, visible } = definition;
   const inputs = createReader.fields;
+  const unique = schema.indexes().flatMap(([keys, index]) => (index.unique ? [Object.keys(keys)] : []));
   for (const field of fieldRules.keys()) {
     const { read, write } = (options.fields as Readonly<Record<string, CrudFieldRule>>)[field] ?? {};
-    const asked = [
-      ...(read ? (['get', 'count'] as const) : []),
-      ...(write ? (['create', 'update'] as const) : []),
-    ];
-    const open = asked.find((action) => !disabled.has(action) && !needsToken(isolation[action]));
+    const asked = { get: read, count: read, create: write, update: write, del: undefined };
+    const isPart = (path: string) => path === field || path.startsWith(`${field}.`);
+    const isSent = (path: string) => !isPart(path) && inputs.some(({ name }) => path.startsWith(name));
+    const open = ACTIONS.find((one) => asked[one] && !disabled.has(one) && !needsToken(isolation[one]));
     failIf(fail, `fields.${field} `, {
       'is not a field of the schema. Name one of its own fields, without dots.':
         field.includes('.') || !(schema.path(field) || schema.pathType(field) === 'nested'),
@@ -99,9 +95,13 @@ export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
       'decides which records are found, or is set by the service. Choose another field.':
         KEPT.includes(field) || field === archive?.field || field in visible,
       'is searched, and the words of a search are the same for all. Leave it out of query.search.':
-        query.search?.fields.some((path) => path === field || path.startsWith(`${field}.`)),
+        query.search?.fields.some(isPart),
       'is required in a create, which callers who may not write it could not make. Make it optional.':
         inputs.some(({ name, required }) => name === field && required) || isRequiredByKind(kinds, field),
+      'is unique, and a restore, or a write of another field of the index, would tell of a value. Let everybody read it, or choose another index.':
+        read && unique.some((keys) => keys.some(isPart) && (archive !== undefined || keys.some(isSent))),
+      "is a reference, and what a deletion does about it would tell others. Write onDelete: 'ignore'.":
+        read && references.some(({ path, onDelete }) => isPart(path) && onDelete !== 'ignore'),
       [`asks who is calling, but the action ${open} takes no token. Add isolationFields.${open}.`]:
         open !== undefined,
     });
