@@ -42,17 +42,23 @@ describe('the recording of events', () => {
     expect(status).toBe(201);
   };
 
-  it('delays no request, and holds a limited number of events in memory; the sweep records the others', async () => {
+  it('delays no request, and holds a limited number of events in memory, of one tenant half of it; the sweep records the others', async () => {
     const held = holdRecording(app);
-    const posts = MAX_WAITING + 50;
+    const ofOne = MAX_WAITING / 2;
+    const posts = ofOne + 50;
     for (let sent = 0; sent < posts; sent += 50) await Promise.all(Array.from({ length: 50 }, create));
     // No hook waits, either.
-    await app.app.get(EntityEventPublisher, { strict: false }).drain();
+    const publisher = app.app.get(EntityEventPublisher, { strict: false });
+    await publisher.drain();
     // The sweep holds one batch.
-    expect([0, 1]).toContain(held.calls() - MAX_WAITING);
+    expect([0, 1]).toContain(held.calls() - ofOne);
     expect(await events().countDocuments()).toBe(0);
+    const before = held.calls();
+    await app.post('/posts/api', { title: 'Of another tenant' }, { token: await tokenOf(GLOBEX) });
+    await publisher.drain();
+    expect([1, 2]).toContain(held.calls() - before);
     held.letGo();
-    await eventually(async () => expect(await events().countDocuments()).toBe(posts), SWEPT_WITHIN_MS);
+    await eventually(async () => expect(await events().countDocuments()).toBe(posts + 1), SWEPT_WITHIN_MS);
     await app.close();
   });
 

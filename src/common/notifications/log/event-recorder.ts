@@ -46,7 +46,8 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
   private readonly recording = new Batches<NewEvent, unknown>((events) => this.append(events), {
     max: MAX_BATCH,
   });
-  private readonly running = new Set<Promise<void>>();
+  /** The events that are being recorded, each with its tenant. */
+  private readonly running = new Map<Promise<void>, string>();
   private trimAt = 0;
 
   constructor(
@@ -69,7 +70,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
 
   /** Records and settles waiting events while the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.running);
+    await Promise.all(this.running.keys());
   }
 
   /**
@@ -90,13 +91,19 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
       this.logger.log({ type: this.types.of(event), event: id, tenant: owner, record: _id }, 'New record');
     }
     // The sweep knows the owner.
-    if (owner === undefined || this.running.size >= MAX_WAITING) return;
+    if (owner === undefined || !this.hasRoom(owner)) return;
     const done = this.record(outbox, [event])
       .catch((error: unknown) =>
         this.logger.warn({ ...OUTAGE, error, event: id }, 'An event waits for the sweep'),
       )
       .finally(() => this.running.delete(done));
-    this.running.add(done);
+    this.running.set(done, owner);
+  }
+
+  /** A tenant may have as many events wait as it leaves free, so that those of others need not wait for the sweep. */
+  private hasRoom(tenant: string): boolean {
+    const own = [...this.running.values()].filter((owner) => owner === tenant).length;
+    return own < MAX_WAITING - this.running.size;
   }
 
   /** An event as the log stores it; none if it belongs to no tenant, since nobody would get it. */
