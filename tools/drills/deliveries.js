@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { requestOf } from '../support/connection.js';
 import { Installation, tenantOf } from '../support/installation.js';
 import { closedLoop, quantile } from '../support/load.js';
-import { ownMemoryOf } from '../support/usage.js';
+import { CONTAINER_HEAP, ownMemoryOf } from '../support/usage.js';
 
 const TENANTS = 100;
 /** As many as a tenant may have. */
@@ -22,7 +22,7 @@ const LAST_MS = 30_000;
 /** Each post of a tenant goes to its 100 subscriptions. One tenant floods; the deliveries of the others must not wait. */
 export default async function deliveries({ short, begin }) {
   const [tenants, ms] = short ? [10, 3_000] : [TENANTS, 60_000];
-  const installation = new Installation();
+  const installation = new Installation({ env: { ...process.env, ...CONTAINER_HEAP } });
   const onMongodb = Boolean(installation.uri);
   const receiver = new Receiver();
   try {

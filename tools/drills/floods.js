@@ -7,14 +7,12 @@ import { bystanders } from '../support/bystanders.js';
 import { requestOf } from '../support/connection.js';
 import { Installation, tenantOf } from '../support/installation.js';
 import { closedLoop, oddOf, quantile } from '../support/load.js';
-import { ownMemoryOf } from '../support/usage.js';
+import { CONTAINER_HEAP, ownMemoryOf } from '../support/usage.js';
 
 /** How much longer others may wait beside an attack than beside as many clients that create records. */
 const MAX_RATIO = 3;
 const MAX_MIB = 400;
 const MOST_CREATING = 64;
-/** The heap that Node takes in the container of deploy/kubernetes; with more memory, it collects garbage later. */
-const CONTAINER = { NODE_OPTIONS: '--max-old-space-size=384' };
 /** For the short form: a machine that is busy with other work is no overload. */
 const LENIENT = { MAX_EVENT_LOOP_DELAY_MS: '0', MAX_WAIT_MS: '4000' };
 /** How long an attacker waits before it connects again. Unit: milliseconds. */
@@ -54,8 +52,8 @@ const ATTACKS = {
 
 /** Floods from another address than that of clients who read a record, which must be served nearly as before. */
 export default async function floods({ short, begin }) {
-  const installation = new Installation();
-  const service = await installation.startService('off', { ...CONTAINER, ...(short && LENIENT) });
+  const installation = new Installation({ env: { ...process.env, ...CONTAINER_HEAP } });
+  const service = await installation.startService('off', short ? LENIENT : {});
   const { url } = installation;
   const [ms, share] = short ? [3_000, 0.25] : [10_000, 1];
   const figures = {};
