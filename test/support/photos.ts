@@ -171,6 +171,18 @@ class PhotosController extends CrudController(photos, PhotosService) {
     return this.service.update(scope, id, changes);
   }
 
+  @CrudAction(photos, {
+    method: 'PUT',
+    path: ':id/place',
+    body: Place,
+    isolatedAs: 'update',
+    response: Place,
+  })
+  async replace(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() place: Place) {
+    await this.service.update(scope, id, place);
+    return place;
+  }
+
   @CrudAction(photos, { method: 'PUT', path: 'titled', body: PhotoInput, isolatedAs: 'create' })
   titled(@CurrentScope() scope: TenantScope, @Body() input: PhotoInput) {
     return this.service.create(scope, input);

@@ -165,6 +165,11 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
       send('PATCH', `${path}/place`, { place: match }, { 'X-Name': 'Ada', 'If-Match': match });
     expect((await change(tag)).headers.get('etag')).not.toBe(tag);
     expect((await change(tag)).status).toBe(412);
+    const replaced = await send('PUT', `${path}/place`, { place: 'x' }, { 'If-Match': tag });
+    expect([replaced.status, Object.keys(operation('/photos/{id}/place', 'put').responses)]).toEqual([
+      412,
+      expect.arrayContaining(['412']),
+    ]);
   });
 
   it('are documented as they are', () => {

@@ -106,10 +106,8 @@ export const answersRecord = ({ answer, response }: Route, { entity }: CrudDefin
 
 /** Whether a route changes a record and answers with it, or changes the one that its path names, so that it takes `If-Match`. */
 export function takesIfMatch(route: Route, definition: CrudDefinition): boolean {
-  const { action, answer, path } = route;
-  const changes = action === 'update' || action === 'del';
-  if (answersRecord(route, definition)) return changes;
-  return changes && path.split('/').includes(':id') && (path === ':id' || answer !== 'own');
+  const changes = route.action === 'update' || route.action === 'del';
+  return changes && (answersRecord(route, definition) || route.path.split('/').includes(':id'));
 }
 
 /** The kind of a batch's item: the name of the handler whose route it takes. */
