@@ -41,8 +41,7 @@ export default async function deliveries({ short, begin }) {
     const flood = postAs(0, 'flood');
     const over = closedLoop(installation.url, { clients: CLIENTS, ms, requestOf: () => flood });
     const [before, begun] = [receiver.arrived, performance.now()];
-    let posts = 0;
-    let most = 0;
+    let [posts, most] = [0, 0];
     while (performance.now() - begun < ms) {
       const title = `timed ${performance.now()}`;
       await installation.post('/posts/api', tenantOf(1 + (posts++ % (tenants - 1))), { title });

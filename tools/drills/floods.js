@@ -29,7 +29,6 @@ const NESTED = `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 const BOMB = gzipSync(Buffer.alloc(256 * 1_048_576, ' '));
 const CREATE = requestOf('POST', '/todos', { body: { title: 'Water the plants' } });
 const ATTACKERS = '127.0.0.2';
-
 /**
  * What attackers send: a head, then a part again and again, without end or once in `everyMs`. Who is cut off connects
  * again; who leaves, after `leaveMs`, at once. Or a request made by `requestOf` after each answer.
@@ -56,8 +55,7 @@ export default async function floods({ short, begin }) {
   const service = await installation.startService('off', short ? LENIENT : {});
   const { url } = installation;
   const [ms, share] = short ? [3_000, 0.25] : [10_000, 1];
-  const figures = {};
-  const failures = [];
+  const [figures, failures] = [{}, []];
   try {
     begin('records');
     const { _id } = await installation.post('/todos', tenantOf(1), { title: 'Read me' });

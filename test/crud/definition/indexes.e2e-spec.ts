@@ -23,11 +23,7 @@ const letters = feature({
   isolationFields: { all: tenant },
 });
 /** Public to read; counted per tenant. */
-const parcels = feature({
-  name: 'parcels',
-  ...titled,
-  isolationFields: { count: tenant, create: tenant },
-});
+const parcels = feature({ name: 'parcels', ...titled, isolationFields: { count: tenant, create: tenant } });
 
 interface Case {
   resource: string;

@@ -27,10 +27,7 @@ const owned = (outline: Outline) =>
   });
 const forbidden = { errors: [403] };
 const adminsOnly = { guards: [AdminGuard], ...forbidden };
-const ledgers = owned({
-  name: 'ledgers',
-  routes: { get: { decorators: [Roles(['admin'])], ...forbidden } },
-});
+const ledgers = owned({ name: 'ledgers', routes: { get: { decorators: [Roles(['admin'])], ...forbidden } } });
 const invoices = owned({ name: 'invoices', routes: { get: forbidden } });
 const memos = owned({ name: 'memos', routes: { list: forbidden, count: forbidden } });
 
@@ -66,10 +63,7 @@ const app = useResourceApp(
     owned({ name: 'reports', routes: { get: adminsOnly } }),
     owned({ name: 'people', routes: { get: { guards: [SelfGuard], ...forbidden } } }),
     owned({ name: 'vaults', routes: { get: { guards: [VaultGuard], ...forbidden } } }),
-    owned({
-      name: 'posters',
-      routes: { get: adminsOnly, list: { guards: [] }, count: { guards: [] } },
-    }),
+    owned({ name: 'posters', routes: { get: adminsOnly, list: { guards: [] }, count: { guards: [] } } }),
     owned({ name: 'surveys', routes: { get: adminsOnly, count: { guards: [] } } }),
   ].map((options) => CrudModule.forFeature(options)),
 );

@@ -17,13 +17,7 @@ class Beats {
 const rhymes = resource({ name: 'rhymes' });
 
 class RhymesController extends CrudController(rhymes) {
-  @CrudAction(rhymes, {
-    method: 'GET',
-    path: 'on',
-    isolatedAs: 'get',
-    query: ['word'],
-    response: Answer,
-  })
+  @CrudAction(rhymes, { method: 'GET', path: 'on', isolatedAs: 'get', query: ['word'], response: Answer })
   on(@Query('word') word: string): Answer {
     return { word };
   }

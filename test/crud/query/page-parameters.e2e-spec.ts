@@ -120,12 +120,7 @@ describe('the parameters of a page', () => {
     expect((await app.get('/todos?limit=1&count=estimated')).body.count).toBe(7);
     expect(
       (await app.get(`/todos?limit=1&count=estimated&_id=${String(new Types.ObjectId())}`)).body,
-    ).toEqual({
-      results: [],
-      count: 0,
-      next: null,
-      prev: null,
-    });
+    ).toEqual({ results: [], count: 0, next: null, prev: null });
   });
 
   it('of the hand-written form are those of the place alone', async () => {

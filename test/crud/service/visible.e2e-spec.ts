@@ -19,11 +19,7 @@ describe.each(['leaves', 'sheets'])('records of %s that are not visible', (name)
     feature({
       name: 'sheets',
       ...shared,
-      kept: {
-        ...shared.kept,
-        deletedAt: Prop({ type: Date }),
-        tenant: Prop({ type: Types.ObjectId }),
-      },
+      kept: { ...shared.kept, deletedAt: Prop({ type: Date }), tenant: Prop({ type: Types.ObjectId }) },
       archive: { field: 'deletedAt' },
       isolationFields: { all: { tenant: currentTenant } },
     }),

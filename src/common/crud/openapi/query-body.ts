@@ -46,9 +46,7 @@ function conditionsOn(field: FilterField): JsonSchema {
       operator in operands ? operands[operator as keyof typeof operands] : operandOf(field, operator),
     ]),
   );
-  return {
-    oneOf: [value, { type: 'object', properties, minProperties: 1, additionalProperties: false }],
-  };
+  return { oneOf: [value, { type: 'object', properties, minProperties: 1, additionalProperties: false }] };
 }
 
 /** The body of a query: conditions, and the other parameters of a list by their names. */

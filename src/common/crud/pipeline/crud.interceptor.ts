@@ -133,13 +133,7 @@ function callOf(context: ExecutionContext): Call {
   const controller = context.getClass();
   const { scope } = contextOf(request);
   if (!scope) throw new Error('The request has no scope.');
-  return {
-    ...planOf(controller, handlerName(context)),
-    request,
-    reply,
-    controller,
-    scope,
-  };
+  return { ...planOf(controller, handlerName(context)), request, reply, controller, scope };
 }
 
 /** Replaces the identifiers, the query and the body of a request with checked ones. */

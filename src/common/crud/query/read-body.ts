@@ -56,11 +56,7 @@ export function readBodyQuery(body: unknown, definition: CrudDefinition): ListQu
   return { ...query, ...(conditions.length > 0 && { conditions }), isBody: true };
 }
 
-const SHAPES = {
-  list: 'a list of one or more names',
-  number: 'a whole number',
-  text: 'a text',
-} as const;
+const SHAPES = { list: 'a list of one or more names', number: 'a whole number', text: 'a text' } as const;
 
 /** A value as a query string would have it; undefined if it has another type. */
 function textOf(name: string, value: unknown): string | undefined {
