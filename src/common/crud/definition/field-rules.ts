@@ -7,6 +7,7 @@ import { ACTIONS } from '../options/option-names.js';
 import { isRequiredByKind } from './kinds.js';
 import { KEPT } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
+import { isWithin } from './schema-paths.js';
 import type { Offered } from './query-definition.js';
 
 /** Who may read and write a field. */
@@ -84,8 +85,8 @@ export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
   for (const field of fieldRules.keys()) {
     const { read, write } = (options.fields as Readonly<Record<string, CrudFieldRule>>)[field] ?? {};
     const asked = { get: read, count: read, create: write, update: write, del: undefined };
-    const isPart = (path: string) => path === field || path.startsWith(`${field}.`);
-    const isSent = (path: string) => !isPart(path) && inputs.some(({ name }) => path.startsWith(name));
+    const isPart = (path: string) => isWithin(path, field);
+    const isSent = (path: string) => !isPart(path) && inputs.some(({ name }) => isWithin(path, name));
     const open = ACTIONS.find((one) => asked[one] && !disabled.has(one) && !needsToken(isolation[one]));
     failIf(fail, `fields.${field} `, {
       'is not a field of the schema. Name one of its own fields, without dots.':
