@@ -29,6 +29,7 @@ const NESTED = `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 const BOMB = gzipSync(Buffer.alloc(256 * 1_048_576, ' '));
 const CREATE = requestOf('POST', '/todos', { body: { title: 'Water the plants' } });
 const ATTACKERS = '127.0.0.2';
+
 /**
  * What attackers send: a head, then a part again and again, without end or once in `everyMs`. Who is cut off connects
  * again; who leaves, after `leaveMs`, at once. Or a request made by `requestOf` after each answer.

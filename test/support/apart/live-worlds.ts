@@ -89,17 +89,19 @@ export class LiveWorlds {
     }
   }
 
-  /** Compares the events that a stream of each world has shown. @returns their number */
+  /** Compares the events that a stream of each world shows; goes on until there are some. @returns their number */
   async compareEvents(): Promise<number> {
-    const [one, other] = this.streams.map(({ events }) => events);
+    const [one = [], other = []] = this.streams.map(({ events }) => events);
+    const counts = (of: string, filter: object) =>
+      Promise.all(this.apps.map(({ database }) => database.collection(of).countDocuments(filter)));
+    const logged = () => counts('events', { tenant: ACME });
+    while ((await logged())[0] === 0) await this.carryOut(READ_EVERY);
     await eventually(async () => {
-      for (const { database } of this.apps)
-        expect(await database.collection('remarks').countDocuments({ '_outbox.0': { $exists: true } })).toBe(
-          0,
-        );
+      expect(await counts('remarks', { '_outbox.0': { $exists: true } })).toEqual([0, 0]);
+      expect([one.length, other.length]).toEqual(await logged());
       expect(other).toEqual(one);
     });
-    return one?.length ?? 0;
+    return one.length;
   }
 
   async close(): Promise<void> {

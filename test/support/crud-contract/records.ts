@@ -15,7 +15,6 @@ export function writer({ token }: CrudContract, headers?: Record<string, string>
 /** Creates a record and gives its id. */
 export async function create(contract: CrudContract, body: object): Promise<string> {
   const response = await contract.app().post(contract.path, body, writer(contract));
-  // The whole body, so that a failure says why.
   expect(response).toMatchObject({ status: 201, body: { _id: expect.stringMatching(ID) } });
   return response.body._id as string;
 }

@@ -41,8 +41,9 @@ export function viewsOf(definition: CrudDefinition): CrudDefinition['viewOf'] {
   const views = new Map<string, CrudDefinition>([['', definition]]);
   return (caller) => {
     const hidden = hiddenFrom(definition.fieldRules, caller);
-    const view = views.get(hidden.join()) ?? without(definition, hidden);
-    views.set(hidden.join(), view);
+    const key = hidden.join();
+    const view = views.get(key) ?? without(definition, hidden);
+    views.set(key, view);
     return view;
   };
 }
