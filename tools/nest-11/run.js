@@ -17,7 +17,7 @@ cpSync('tools/nest-11/contract.js', join(folder, 'contract.js'));
 const run = (command, ...args) => execFileSync(command, args, { cwd: folder, stdio: 'inherit' });
 run(
   'npm',
-  ...['install', '--no-audit', '--no-fund', '--loglevel=error'],
+  ...['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'],
   ...NEST.map((name) => `@nestjs/${name}@11`),
   ...['@nestjs/event-emitter@3', 'mongoose@9', 'class-validator', 'class-transformer', 'reflect-metadata'],
   ...['rxjs', 'expect'],
