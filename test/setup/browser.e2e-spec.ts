@@ -18,7 +18,7 @@ interface Operation {
 const PHONE = 375;
 
 /** Under a load that makes a browser slow. */
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 900_000;
 
 /** Creates come first and deletes last; a restore follows its delete, and a retry the list of deliveries. The stream, which has no end, is the last. */
 const ORDER = [
@@ -131,8 +131,7 @@ describeInChromium('in a browser', () => {
       await page.setViewportSize({ width, height: 900 });
       for (const colorScheme of ['dark', 'light'] as const) {
         await page.emulateMedia({ colorScheme });
-        // A button fades for a moment.
-        await eventually(async () => expect(await chromium.paleTexts(selector)).toEqual([]));
+        expect(await chromium.paleTexts(selector)).toEqual([]);
       }
     }
   }

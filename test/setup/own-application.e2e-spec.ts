@@ -1,8 +1,6 @@
 /** @slow */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '../support/eventually.js';
-import { freePort } from '../support/free-port.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import {
   followGuide,
@@ -133,16 +131,13 @@ function compile(folder: string, type: Template): void {
 
 /** Starts the application with variables, and gives its address. */
 async function start(folder: string, env: Record<string, string>) {
-  const port = await freePort();
   const process_ = ServiceProcess.spawn(
-    { PORT: String(port), JWT_SECRET: TEST_SECRET, ...env },
+    { PORT: '0', JWT_SECRET: TEST_SECRET, ...env },
     [join(folder, 'dist/main.js')],
     undefined,
     folder,
   );
-  const url = `http://localhost:${port}`;
-  await eventually(() => fetch(url));
-  return { process: process_, url };
+  return { process: process_, url: await process_.says(/Server listening at (http:[^\s"]+)/) };
 }
 
 describe.each<[Template, string]>([

@@ -3,9 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Variables } from '../../src/config/index.js';
-import { eventually } from './eventually.js';
 import { TEST_SECRET } from './tenants.js';
 
 /** Starts services for each test of a file or `describe`, on a folder of the test's own, and ends them after it. */
@@ -101,26 +99,21 @@ export class ServiceProcess {
     return this.child.pid;
   }
 
-  /** Waits until the standard output matches, and resolves with the first group of the match. */
-  says(pattern: RegExp): Promise<string> {
-    return eventually(() => {
+  /** Resolves with the first group that the standard output matches, once it does; rejects where the process ends before. */
+  async says(pattern: RegExp): Promise<string> {
+    let hasEnded = false;
+    void this.exit.then(() => (hasEnded = true));
+    for (;;) {
       const match = pattern.exec(this.stdout);
-      if (!match) throw new Error(`Not said yet: ${pattern}. ${this.stderr}`);
-      return match[1] ?? match[0];
-    }, 30_000);
+      if (match) return match[1] ?? match[0];
+      if (hasEnded || !this.child.stdout) throw new Error(`It ended without ${pattern}: ${this.stderr}`);
+      await Promise.race([once(this.child.stdout, 'data'), this.exit]);
+    }
   }
 
   /** Resolves with the URL where the service listens; rejects where it ends before. */
-  async url(): Promise<string> {
-    if (!this.child.stdout) throw new Error('No output to read.');
-    for await (const line of createInterface({ input: this.child.stdout })) {
-      const url = /Listening on (http:\S+?);/.exec(line)?.[1];
-      if (url) {
-        this.child.stdout.resume();
-        return url;
-      }
-    }
-    throw new Error(`The service did not start: ${this.stderr}`);
+  url(): Promise<string> {
+    return this.says(/Listening on (http:\S+?);/);
   }
 
   /** Ends the reading of what it says, as the end of a pipe's reader does. */
