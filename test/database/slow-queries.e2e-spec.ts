@@ -2,10 +2,10 @@
  * @mongodb
  * @slow
  */
+import { useProxiedApp } from '../support/proxied-app.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { expectProblem } from '../support/problems.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
-import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
+import { type TestResponse, useTestApp } from '../support/test-app.js';
 
 const DETAIL = 'This query takes the database too long. Narrow its filter, or try again later.';
 
@@ -57,18 +57,10 @@ describe('a query that the database gives up on', () => {
 });
 
 describe('an unanswered query to a database that can be reached', () => {
-  const uri = freshDatabaseUri();
-  let proxy: TcpProxy;
-  let app: TestApp;
+  const app = useProxiedApp();
   beforeAll(async () => {
-    proxy = await TcpProxy.before(uri);
-    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
     await app.post('/todos', { title: 'Before' });
-    proxy.swallow(Buffer.from('\0todos\0'));
-  });
-  afterAll(async () => {
-    await app.close();
-    await proxy.close();
+    app.proxy.swallow(Buffer.from('\0todos\0'));
   });
 
   it.each(['/todos', '/todos?limit=5', '/todos/count', '/todos?completed=true'])('GET %s', async (path) => {

@@ -1,9 +1,8 @@
 /** @mongodb */
+import { useProxiedApp } from '../support/proxied-app.js';
 import { eventually } from '../support/eventually.js';
-import { freshDatabaseUri } from '../support/mongodb.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
+import { type TestResponse, useTestApp } from '../support/test-app.js';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -231,26 +230,15 @@ describe('Idempotency-Key of posts', () => {
 });
 
 describe('Idempotency-Key while the database fails', () => {
-  const uri = freshDatabaseUri();
-  let proxy: TcpProxy;
-  let app: TestApp;
-  beforeAll(async () => {
-    proxy = await TcpProxy.before(uri);
-    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri) } });
-  });
-  afterAll(async () => {
-    await proxy.turn('pass');
-    await app.close();
-    await proxy.close();
-  });
+  const app = useProxiedApp();
 
   it.each(['hang', 'refuse'] as const)('is a 503, and free afterwards (%s)', async (mode) => {
     const send = () => app.post('/todos', { title: 'Buy stamps' }, { headers: { 'Idempotency-Key': mode } });
     await app.get('/todos?limit=1');
-    await proxy.turn(mode);
+    await app.proxy.turn(mode);
     const failed = await send();
     expect([failed.status, failed.body.code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
-    await proxy.turn('pass');
+    await app.proxy.turn('pass');
     const first = await eventually(async () => {
       const answer = await send();
       expect(answer.status).toBe(201);

@@ -1,3 +1,4 @@
+import { useProxiedApp } from '../support/proxied-app.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { expectInvalidToken, expectUnauthenticated } from '../support/problems.js';
@@ -175,17 +176,7 @@ describe('GET /metrics of a service with METRICS=off', () => {
 });
 
 describe('GET /metrics of requests that arrive while the database is busy', () => {
-  let proxy: TcpProxy;
-  let app: TestApp;
-  beforeAll(async () => {
-    const uri = freshDatabaseUri();
-    proxy = await TcpProxy.before(uri);
-    app = await createTestApp({ env: { MONGODB_URI: proxy.through(uri), WORKER: 'off' } });
-  });
-  afterAll(async () => {
-    await app.close();
-    await proxy.close();
-  });
+  const app = useProxiedApp({ env: { WORKER: 'off' } });
 
   /** By how much each sample rises when the database hears of the requests after all of them have arrived. */
   async function risesOf(requests: (() => Promise<TestResponse>)[]): Promise<(sample: string) => number> {
@@ -199,10 +190,10 @@ describe('GET /metrics of requests that arrive while the database is busy', () =
         resolve();
       });
     });
-    await proxy.turn('hold');
+    await app.proxy.turn('hold');
     const answers = Promise.all(requests.map((send) => send()));
     await allArrived;
-    await proxy.turn('pass');
+    await app.proxy.turn('pass');
     const statuses = new Set((await answers).map(({ status }) => status));
     expect([...statuses].filter((status) => status >= 300)).toEqual([]);
     const after = await figuresOf(app);

@@ -6,13 +6,11 @@ import { runInNewContext } from 'node:vm';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsReference, IsText } from '../../../src/common/fields/index.js';
+import { useProxiedApp } from '../../support/proxied-app.js';
 import { eventually } from '../../support/eventually.js';
-import { freshDatabaseUri } from '../../support/mongodb.js';
 import { watchCursors } from '../../support/open-cursors.js';
 import { resourceRoot } from '../../support/resource-app.js';
 import { watchCommands } from '../../support/sent-commands.js';
-import { TcpProxy } from '../../support/tcp-proxy.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
 import { resource } from '../../support/resource.js';
 
 const shelves = resource({ name: 'shelves', class: 'Shelf', fields: { label: IsText({ max: 40 }) } });
@@ -27,19 +25,14 @@ const SHELVES = 1_000;
 /** Time to store and to read so many records on a busy machine. Unit: milliseconds. */
 const PATIENCE = 240_000;
 
-let app: TestApp;
-let proxy: TcpProxy;
+const app = useProxiedApp({
+  root: (environment, database) =>
+    resourceRoot(environment, database, [CrudModule.forFeature(shelves), CrudModule.forFeature(books)]),
+});
 let cursors: ReadonlyMap<string, number>;
 const open: ClientRequest[] = [];
 
 beforeAll(async () => {
-  const uri = freshDatabaseUri();
-  proxy = await TcpProxy.before(uri);
-  app = await createTestApp({
-    env: { MONGODB_URI: proxy.through(uri) },
-    root: (environment, database) =>
-      resourceRoot(environment, database, [CrudModule.forFeature(shelves), CrudModule.forFeature(books)]),
-  });
   cursors = watchCursors(app);
   const times = { createdAt: new Date(), updatedAt: new Date(), __v: 0 };
   const stored = Array.from({ length: SHELVES }, (_, i) => ({
@@ -58,13 +51,7 @@ beforeAll(async () => {
     await app.database.collection('books').insertMany(books);
   }
 }, PATIENCE);
-beforeEach(() => proxy.turn('pass'));
 afterEach(() => open.splice(0).forEach((sent) => sent.destroy()));
-afterAll(async () => {
-  await proxy.turn('pass');
-  await app.close();
-  await proxy.close();
-});
 
 /** Starts to read all books with their shelves. */
 async function startReading(): Promise<IncomingMessage> {
@@ -135,7 +122,7 @@ it('leaves no cursor open after a HEAD', async () => {
 it('breaks the connection if the database is lost in mid-stream', async () => {
   const response = await startReading();
   await once(response, 'readable');
-  await proxy.turn('refuse');
+  await app.proxy.turn('refuse');
   const reading = (async () => {
     for await (const _ of response);
   })();

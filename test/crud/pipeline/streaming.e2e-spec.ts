@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { Types } from 'mongoose';
+import { useProxiedApp } from '../../support/proxied-app.js';
 import { eventually } from '../../support/eventually.js';
-import { freshDatabaseUri } from '../../support/mongodb.js';
-import { TcpProxy } from '../../support/tcp-proxy.js';
-import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 import { watchCursors } from '../../support/open-cursors.js';
 
 /** More than the sockets between a client and the service can hold. */
@@ -14,19 +13,12 @@ const RECORDS = 2_500;
 const TEXT = 'x'.repeat(10_000);
 
 describe.each(['generated', 'handwritten'])('GET /todos without page parameters, %s', (form) => {
-  let app: TestApp;
-  let proxy: TcpProxy;
+  // So that no other limit than the database's breaks a connection during a test.
+  const app = useProxiedApp({ env: { TODOS_API: form }, limits: { stallMs: 600_000 } });
   let openCursors: ReadonlyMap<string, number>;
   const open: ClientRequest[] = [];
 
   beforeAll(async () => {
-    const uri = freshDatabaseUri();
-    proxy = await TcpProxy.before(uri);
-    app = await createTestApp({
-      env: { TODOS_API: form, MONGODB_URI: proxy.through(uri) },
-      // So that no other limit than the database's breaks a connection during a test.
-      limits: { stallMs: 600_000 },
-    });
     openCursors = watchCursors(app);
     const now = new Date();
     await app.database.collection('todos').insertMany(
@@ -41,13 +33,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
       })),
     );
   });
-  beforeEach(() => proxy.turn('pass'));
   afterEach(() => open.splice(0).forEach((sent) => sent.destroy()));
-  afterAll(async () => {
-    await proxy.turn('pass');
-    await app.close();
-    await proxy.close();
-  });
 
   /** Starts to read the list and stops after the first bytes. */
   async function startReading(): Promise<{ response: IncomingMessage; socket: Socket; first: Buffer }> {
@@ -116,7 +102,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
 
   it('breaks the connection if the database is lost in mid-stream, instead of ending as if complete', async () => {
     const { response, first } = await startReading();
-    await proxy.turn('refuse');
+    await app.proxy.turn('refuse');
     const chunks = [first];
     const reading = (async () => {
       for await (const chunk of response) chunks.push(chunk as Buffer);
@@ -128,7 +114,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
 
   it('breaks the connection when the database hangs in mid-stream', async () => {
     const { response } = await startReading();
-    await proxy.turn('hang');
+    await app.proxy.turn('hang');
     const reading = (async () => {
       for await (const _ of response);
     })();
@@ -136,7 +122,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
   });
 
   it('is a 503 when the database cannot be reached before the first byte', async () => {
-    await proxy.turn('refuse');
+    await app.proxy.turn('refuse');
     const { status, headers, body } = await app.get('/todos');
     expect(status).toBe(503);
     expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
