@@ -13,6 +13,12 @@ const CLIENTS = 20;
 /** How many imports one address may have at the same time. */
 const MAX_IMPORTS = 4;
 const MANY_CLIENTS = 50;
+/** Keeps a process busy for longer than a client may take to send its next request. */
+const BUSY_ON_SIGUSR2 = `--import=data:text/javascript,${encodeURIComponent(`
+process.on('SIGUSR2', () => {
+  process.stdout.write('Busy');
+  for (const end = Date.now() + 1_600; Date.now() < end; );
+})`)}`;
 /** More than the sockets between a client and the service can hold. */
 const RECORDS = 1_500;
 
@@ -104,8 +110,11 @@ describe('SIGTERM', () => {
     expect(code).toBe(0);
   });
 
-  it('answers the next request of a slow client, and closes its connection with that', async () => {
-    const { service, url } = await start();
+  it.each([
+    ['of a slow client', false],
+    ['that a busy process reads too late', true],
+  ])('answers the next request %s, and closes its connection with that', async (_which, isBusy) => {
+    const { service, url } = await services.start({ MONGODB_URI: uri, NODE_OPTIONS: BUSY_ON_SIGUSR2 });
     const slow = new Agent({ keepAlive: true, maxSockets: 1 });
     await get(`${url}/health/live`, slow);
     const ended = stop(service);
@@ -114,6 +123,10 @@ describe('SIGTERM', () => {
       const connected = once(other.socket, 'connect').finally(() => other.close());
       await expect(connected).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     });
+    if (isBusy) {
+      service.signal('SIGUSR2');
+      await service.says(/Busy/);
+    }
     expect(await get(`${url}/health/live`, slow)).toMatchObject({ status: 200, told: true });
     expect(await ended).toBe(0);
     slow.destroy();
