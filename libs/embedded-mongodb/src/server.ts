@@ -22,7 +22,7 @@ export interface ServerOptions {
   port?: number;
   /** How often expired documents are removed. Unit: milliseconds. */
   ttlIntervalMs?: number;
-  /** How long a transaction may be open. Unit: milliseconds. @default 10,000 */
+  /** How long a transaction may be open. Unit: milliseconds. @default 1,400 */
   transactionLifetimeMs?: number;
 }
 

@@ -15,6 +15,8 @@ export interface BatchOptions<Item = unknown> {
   readonly gathered?: () => Promise<unknown> | undefined;
   /** An item that waits longer for its step is not carried out, and fails. Unit: milliseconds. @default no maximum */
   readonly patienceMs?: number;
+  /** Whether the next step begins only when the last one is as long ago as it took, so that the database serves others. @default false */
+  readonly rests?: boolean;
   /** Called with the number of items of each step that begins. @default nothing */
   readonly begun?: (size: number) => void;
 }
@@ -81,7 +83,7 @@ export class Batches<Item, Result> {
   }
 
   private async run(key: string, kind: Kind<Item, Result>): Promise<void> {
-    const { gathered, lingerMs = 0 } = this.options;
+    const { gathered, lingerMs = 0, rests } = this.options;
     const { waiting } = kind;
     kind.underWay += 1;
     // Items added in the same tick belong to one step.
@@ -89,7 +91,9 @@ export class Batches<Item, Result> {
     while (waiting.length > 0) {
       if (lingerMs > 0) await pause(lingerMs, this.draining.signal);
       if (gathered) await gathered();
+      const begun = performance.now();
       await this.step(waiting.splice(0, this.sizeOfStep(waiting)));
+      if (rests) await pause(performance.now() - begun, this.draining.signal);
     }
     kind.underWay -= 1;
     // Keys come from requests, so a key that nobody waits for is removed.

@@ -135,6 +135,18 @@ describe('a unit of work', () => {
     expect(await texts()).toEqual(['good 1', 'good 2']);
   });
 
+  it('lets others read while it goes on', async () => {
+    let read: string[] | undefined;
+    let reading: Promise<unknown> | undefined;
+    await crud.atomically(scope, async (work) => {
+      const { _id } = await service.create(work, { text: 'one' });
+      reading ??= texts().then((found) => (read = found));
+      for (let number = 1; !read; number++) await service.update(work, _id, { number });
+    });
+    await reading;
+    expect([read, await texts()]).toEqual([[], ['one']]);
+  });
+
   it('has one inside of it take part', async () => {
     const unit = crud.atomically(scope, async (work) => {
       await service.pair(work, 'inner');

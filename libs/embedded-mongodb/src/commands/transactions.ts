@@ -6,8 +6,8 @@ import type { Store } from '../storage/store.js';
 import type { Reply } from '../wire/reply.js';
 import type { Command } from './context.js';
 
-/** How long a transaction may be open, since all other commands wait for its end. Unit: milliseconds. */
-const defaultLifetimeMs = 10_000;
+/** How long a transaction may be open: all others wait for its end, most of them at most 1.6 s. Unit: milliseconds. */
+const defaultLifetimeMs = 1_400;
 
 /** Number of sessions whose last committed transaction is remembered, for a client that repeats a commit. */
 const rememberedSessions = 1_000;

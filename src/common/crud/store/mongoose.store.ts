@@ -58,7 +58,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Writes with much text to index, so that others overtake those that wait, which hold no words meanwhile. */
   private readonly large = new Batches<() => Promise<unknown>, unknown>(
     async ([write]) => [await write?.()],
-    { max: 1, patienceMs: CALL_DEADLINE_MS },
+    { max: 1, patienceMs: CALL_DEADLINE_MS, rests: true },
   );
 
   /**
