@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
-import { schemaOf } from '../../../src/common/fields/index.js';
+import { IsText, IsTextList, schemaOf } from '../../../src/common/fields/index.js';
 import { claim } from '../../../src/common/tenancy/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
@@ -107,4 +107,13 @@ describe('indexes that cannot be built together', () => {
     // An application that starts would keep the test from ending.
     await expect(start.then((app: TestApp) => app.close())).rejects.toThrow(new Error(sentence));
   });
+});
+
+it('a unique value beside a list of readers that clients write stops the start', async () => {
+  const members = IsTextList({ maxEntries: 5, entry: { max: 9 }, optional: true });
+  const fields = { members, slug: IsText({ max: 20 }) };
+  const notes = resource({ name: 'notes', fields, isolationFields: { all: { members: claim('sub') } } });
+  const schema = schemaOf(notes.entity).index({ slug: 1 }, { unique: true });
+  const start = async () => (await createResourceApp(CrudModule.forFeature({ ...notes, schema }))).close();
+  await expect(start()).rejects.toThrow('unique {"slug":1} tells those who write "members" of others.');
 });

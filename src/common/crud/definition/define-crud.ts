@@ -61,9 +61,8 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const readerOf = (type: Type<object>) =>
     kinds ? new KindReader(type, kinds, extras) : new InputReader(type, extras);
   const [createReader, updateReader] = [readerOf(create), readerOf(update)];
-  const inputFields = [
-    ...new Set([...createReader.fields, ...updateReader.fields].map((field) => field.name)),
-  ];
+  const read = [createReader, updateReader].flatMap(({ fields }) => fields.map((field) => field.name));
+  const inputFields = [...new Set(read)];
   checkFields({ options, schema, kinds, isolation, createReader, updateReader, writeOnly, fail });
   checkIndexes(schema, fail);
   const archive = archiveOf(options, isolation);
@@ -77,14 +76,13 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const shownFields = outputFields ?? presenter.fields;
   const scopes = scopesOf({ visible, isolation, archive });
   const references = referencesOf(options);
-  const described = { entity, schema, archive, output: options.output, references, scopes };
+  const described = { entity, schema, archive, inputFields, output: options.output, references, scopes };
   const { filter = [], ...queries } = (options.query ?? {}) as { filter?: readonly string[] };
   const filters =
     kinds && showsStored(options.output, KIND) === true ? [...new Set([KIND, ...filter])] : filter;
   const query = queryDefinition({ ...queries, filter: filters as never }, described, fail);
   const { globallyUnique = [] } = options as CrudOptions<Record<string, unknown>, object>;
-  const { output } = options;
-  addIndexes(schema, { visible, isolation, archive, output, globallyUnique, orders: query.indexed }, fail);
+  addIndexes(schema, { ...described, visible, isolation, globallyUnique, orders: query.indexed }, fail);
   const fieldRules = fieldRulesOf(options);
   const definition: CrudDefinition = {
     options,

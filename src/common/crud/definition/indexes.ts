@@ -13,7 +13,7 @@ import { showsStored } from './output.js';
 
 type Keys = Readonly<Record<string, unknown>>;
 
-type Indexed = Pick<CrudDefinition, 'visible' | 'isolation' | 'archive'> & {
+type Indexed = Pick<CrudDefinition, 'visible' | 'isolation' | 'archive' | 'inputFields'> & {
   /** What clients see of a record. */
   readonly output: CrudOutput<object> | undefined;
   /** Fields whose unique indexes do not begin with the isolation fields. */
@@ -108,11 +108,16 @@ function hasIndex(schema: Schema, keys: Keys, { partialFilterExpression }: Index
  * nobody learns of a value, or is kept from one, by a record of others.
  */
 function limitUnique(schema: Schema, indexed: Indexed, fail: Fail): void {
-  const { archive, globallyUnique } = indexed;
+  const { archive, globallyUnique, inputFields, isolation } = indexed;
+  const readers = fieldSets(isolation.get).flat();
   const indexes = schema.indexes().map(([keys, options]) => {
     const isGlobal = Object.keys(keys).every((key) => globallyUnique.includes(key));
     const added = isGlobal || !options.unique ? [] : missingFields(schema, keys, indexed);
     checkLists(schema, keys, added, fail);
+    const isTold = (at: string) => inputFields.includes(at) && readers.includes(at) && listsOn(schema, at)[0];
+    const list = [...added, ...Object.keys(keys)].find(isTold);
+    if (options.unique && !isGlobal && list !== undefined)
+      fail(`unique ${JSON.stringify(keys)} tells those who write "${list}" of others. Use globallyUnique.`);
     return { keys, added, options: limited(keys, added, options, archive) };
   });
   if (!indexes.some(({ added }) => archive || added.length > 0)) return;
