@@ -6,11 +6,13 @@ import {
   DuplicateValueError,
   PASSING_CODES,
   TransactionsUnavailableError,
+  WriteConflictError,
 } from '../errors/index.js';
 
 export const DUPLICATE_KEY = 11_000;
 const MAX_TIME_EXPIRED = 50;
 const ILLEGAL_OPERATION = 20;
+const WRITE_CONFLICT = 112;
 
 /** Node's error codes for a lost connection (https://nodejs.org/api/errors.html#common-system-errors). */
 const SOCKET_CODES = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
@@ -34,13 +36,11 @@ export function unwrapped(error: unknown): unknown {
 /** Translates a driver error into one that a client may see; returns any other error unchanged. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof mongo.MongoServerError) {
-    if (error.code === DUPLICATE_KEY) {
-      return new DuplicateValueError(Object.keys((error.keyPattern as object | undefined) ?? {}), {
-        cause: error,
-      });
-    }
+    const fields = Object.keys((error.keyPattern as object | undefined) ?? {});
+    if (error.code === DUPLICATE_KEY) return new DuplicateValueError(fields, { cause: error });
     if (error.code === ILLEGAL_OPERATION && error.message.startsWith('Transaction numbers'))
       return new TransactionsUnavailableError({ cause: error });
+    if (error.code === WRITE_CONFLICT) return new WriteConflictError({ cause: error });
     if (error.code === MAX_TIME_EXPIRED) return new DatabaseTooSlowError({ cause: error });
     return PASSING_CODES.has(Number(error.code)) ? new DatabaseUnavailableError({ cause: error }) : error;
   }
@@ -62,9 +62,7 @@ function isConnectionError(error: unknown): boolean {
 
 /** If the server has just closed the connection, the driver passes Node's own error on. */
 function isSocketError(error: unknown): boolean {
-  return (
-    typeof error === 'object' && error !== null && 'code' in error && SOCKET_CODES.has(String(error.code))
-  );
+  return SOCKET_CODES.has(String((error as { code?: unknown } | null | undefined)?.code));
 }
 
 /**

@@ -117,6 +117,19 @@ describe('an atomic bulk request', () => {
     expect(await labels()).toEqual(['A1', 'A2']);
   });
 
+  it('that meets other writes is repeated without an error in the log', async () => {
+    const _id = (await app.post('/seats', seat(1), { token })).body._id as string;
+    const changes = async (number: number) => {
+      for (let i = 0; i < 20; i++) await app.patch(`/seats/${_id}`, { number: number + i }, { token });
+    };
+    const unit = async () => {
+      for (let i = 0; i < 10; i++)
+        await bulk([{ create: seat(i + 2) }, { update: { _id, changes: { row: `${i}` } } }]);
+    };
+    await Promise.all([changes(1), unit(), changes(21)]);
+    expect(app.logLines.filter(({ code }) => code === 'INTERNAL_ERROR')).toEqual([]);
+  });
+
   it('says what "atomic" takes', async () => {
     expectInvalid(
       await app.post('/seats/bulk', { atomic: 'yes', operations: [{ create: seat(1) }] }, { token }),
