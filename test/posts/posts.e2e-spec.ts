@@ -200,3 +200,15 @@ describe('the special behaviour of posts', () => {
     });
   });
 });
+
+it('PATCH of one post by many waits before the database, which others use meanwhile', async () => {
+  const path = `${PATH}/${(await app.post(PATH, FULL, { token: acme })).body._id as string}`;
+  const [running, numbers] = [new Set<number>(), new Set<number>()];
+  app.connection.getClient().on('commandStarted', ({ requestId, command }) => {
+    if (command.findAndModify === 'posts') numbers.add(running.add(requestId).size);
+  });
+  app.connection.getClient().on('commandSucceeded', ({ requestId }) => running.delete(requestId));
+  const patches = Array.from({ length: 20 }, (_, i) => app.patch(path, { title: `${i}` }, { token: acme }));
+  const statuses = (await Promise.all(patches)).map(({ status }) => status);
+  expect([new Set(statuses), numbers]).toEqual([new Set([200]), new Set([1])]);
+});

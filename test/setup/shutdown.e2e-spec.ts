@@ -14,11 +14,9 @@ const CLIENTS = 20;
 const MAX_IMPORTS = 4;
 const MANY_CLIENTS = 50;
 /** Keeps a process busy for longer than a client may take to send its next request. */
-const BUSY_ON_SIGUSR2 = `--import=data:text/javascript,${encodeURIComponent(`
-process.on('SIGUSR2', () => {
-  process.stdout.write('Busy');
-  for (const end = Date.now() + 1_600; Date.now() < end; );
-})`)}`;
+const BUSY_ON_SIGUSR2 = `--import=data:text/javascript,${encodeURIComponent(
+  "process.on('SIGUSR2', () => { process.stdout.write('Busy'); for (const end = Date.now() + 1_600; Date.now() < end; ); })",
+)}`;
 /** More than the sockets between a client and the service can hold. */
 const RECORDS = 1_500;
 

@@ -4,16 +4,15 @@ import { createTestApp, type TestApp, type TestAppOptions, useApp } from './test
 
 /** A service for the tests around whose database is behind a proxy, which passes everything when a test begins. */
 export function useProxiedApp({ env, ...options }: TestAppOptions = {}): TestApp & { proxy: TcpProxy } {
-  const pass = () => app.proxy.turn('pass');
   // Before the service is closed.
-  afterAll(pass);
+  afterAll(() => app.proxy.turn('pass'));
   const app = useApp(async () => {
     const uri = freshDatabaseUri();
     const proxy = await TcpProxy.before(uri);
     const started = await createTestApp({ ...options, env: { ...env, MONGODB_URI: proxy.through(uri) } });
     return Object.assign(started, { proxy });
   }) as TestApp & { proxy: TcpProxy };
-  beforeEach(pass);
+  beforeEach(() => app.proxy.turn('pass'));
   afterAll(() => app.proxy.close());
   return app;
 }

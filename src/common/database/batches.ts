@@ -15,7 +15,7 @@ export interface BatchOptions<Item = unknown> {
   readonly gathered?: () => Promise<unknown> | undefined;
   /** An item that waits longer for its step is not carried out, and fails. Unit: milliseconds. @default no maximum */
   readonly patienceMs?: number;
-  /** Whether the next step begins only when the last one is as long ago as it took, so that the database serves others. @default false */
+  /** Whether items that wait do so for as long as the last step took once more, while the database serves others. @default false */
   readonly rests?: boolean;
   /** Called with the number of items of each step that begins. @default nothing */
   readonly begun?: (size: number) => void;
@@ -93,7 +93,7 @@ export class Batches<Item, Result> {
       if (gathered) await gathered();
       const begun = performance.now();
       await this.step(waiting.splice(0, this.sizeOfStep(waiting)));
-      if (rests) await pause(performance.now() - begun, this.draining.signal);
+      if (rests && waiting.length > 0) await pause(performance.now() - begun, this.draining.signal);
     }
     kind.underWay -= 1;
     // Keys come from requests, so a key that nobody waits for is removed.

@@ -55,8 +55,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly reads: SharedReads<Entity>;
   private readonly plain: PlainChanges;
   readonly holds: ReferenceHolds;
-  /** Writes with much text to index, so that others overtake those that wait, which hold no words meanwhile. */
-  private readonly large = new Batches<() => Promise<unknown>, unknown>(
+  /** Changes of one record, by its identifier, and writes with much text to index, so that others overtake those that wait. */
+  private readonly waiting = new Batches<() => Promise<unknown>, unknown>(
     async ([write]) => [await write?.()],
     { max: 1, patienceMs: CALL_DEADLINE_MS, rests: true },
   );
@@ -109,7 +109,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       begun();
       if (this.hasMiddleware) {
         await hold();
-        await this.inTransaction(() => document.save({ session: this.database.limits.session }));
+        await this.inTurn({}, () => document.save({ session: this.database.limits.session }));
       } else {
         const make = () => hold().then(() => recordOfDocument(document));
         const stored = await this.inserts.add({ make, words });
@@ -229,19 +229,17 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       const current = await this.findOne(filter);
       if (current && hasAll(current, { set, unset })) return { previous: current, record: current };
     }
-    const options = { ...this.database.limits, runValidators: true, strict: 'throw' } as const;
+    const { limits } = this.database;
+    const options = { ...limits, runValidators: true, strict: 'throw', returnDocument: 'before' } as const;
     const query = this.model
-      .findOneAndUpdate(condition ? allOf(filter, condition) : filter, change, {
-        ...options,
-        returnDocument: 'before',
-      })
+      .findOneAndUpdate(condition ? allOf(filter, condition) : filter, change, options)
       .select(this.projectionOf(undefined) ?? {})
       .lean();
     const previous = (await this.write(set, async (hold) => {
       await hold();
       const words = this.wordsOf({ set, unset }, query);
       if (words) query.set(words);
-      return this.inTransaction(() => query.exec());
+      return this.inTurn(filter, () => query.exec());
     })) as Stored<Entity> | null;
     // Mongoose has cast the change by now, and added updatedAt to it.
     if (!previous) {
@@ -299,9 +297,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
   }
 
-  /** Carries out a command of a write, which is a call of its own in a transaction. */
-  private inTransaction<T>(command: () => Promise<T>): Promise<T> {
-    return this.database.limits.session ? this.database.call(command) : command();
+  /** Carries out the command of a change. Those of one record wait for each other here, not in the database. */
+  private inTurn<T>({ _id }: StoreFilter, command: () => Promise<T>): Promise<T> {
+    if (this.database.limits.session) return this.database.call(command);
+    return _id === undefined ? command() : (this.waiting.add(command, String(_id)) as Promise<T>);
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {
@@ -324,7 +323,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
         // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
         if (database.limits.session) return await operation(hold);
         return await database.call(async () =>
-          isLarge ? ((await this.large.add(() => operation(hold))) as T) : operation(hold),
+          isLarge ? ((await this.waiting.add(() => operation(hold))) as T) : operation(hold),
         );
       } catch (error) {
         throw schemaRefusal(error, schema) ?? error;
