@@ -1,11 +1,12 @@
 /** @mongodb only */
 import { errorMessages } from '../../src/common/errors/index.js';
+import { useProxiedApp } from '../support/proxied-app.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
 import { type ProxyMode, TcpProxy } from '../support/tcp-proxy.js';
 import { acme } from '../support/tenants.js';
-import { createTestApp, type TestApp, type TestResponse } from '../support/test-app.js';
+import { createTestApp, type TestResponse } from '../support/test-app.js';
 
 /** More than the driver's pool has connections. */
 const CROWD = 150;
@@ -30,25 +31,11 @@ function expectUnavailable(response: TestResponse, instance: string, problems = 
 }
 
 describe.each(['generated', 'handwritten'])('while the database fails, todos %s', (form) => {
-  const uri = freshDatabaseUri();
-  let proxy: TcpProxy;
-  let app: TestApp;
-
-  beforeAll(async () => {
-    proxy = await TcpProxy.before(uri);
-    // Enough for the crowd: what waits for its turn is another matter.
-    const env = { MONGODB_URI: proxy.through(uri), TODOS_API: form, MAX_RUNNING_REQUESTS: '2000' };
-    app = await createTestApp({ env });
-  });
+  // Enough for the crowd: what waits for its turn is another matter.
+  const app = useProxiedApp({ env: { TODOS_API: form, MAX_RUNNING_REQUESTS: '2000' } });
   beforeEach(async () => {
-    await proxy.turn('pass');
     await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200));
     await app.empty();
-  });
-  afterAll(async () => {
-    await proxy.turn('pass');
-    await app.close();
-    await proxy.close();
   });
 
   /** One request of every kind that asks the database. */
@@ -75,14 +62,14 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
 
   describe.each<ProxyMode>(['hang', 'refuse'])('in the way "%s"', (mode) => {
     it('every request is answered with 503', async () => {
-      await proxy.turn(mode);
+      await app.proxy.turn(mode);
       const requests = everyRequest();
       const answers = await Promise.all(requests.map(([, send]) => send()));
       answers.forEach((answer, i) => expectUnavailable(answer, requests[i]?.[0] ?? ''));
     });
 
     it('a crowd larger than the pool is answered with 503', async () => {
-      await proxy.turn(mode);
+      await app.proxy.turn(mode);
       const answers = await Promise.all(Array.from({ length: CROWD }, () => app.get(`/todos/${ID}`)));
       for (const answer of answers) expectUnavailable(answer, `/todos/${ID}`);
     });
@@ -90,7 +77,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
     it('requests in flight are answered with 503', async () => {
       const running = Array.from({ length: CROWD }, () => app.get('/todos?limit=100'));
       await Promise.race(running);
-      await proxy.turn(mode);
+      await app.proxy.turn(mode);
       const answers = await Promise.all(running);
       for (const answer of answers.filter(({ status }) => status !== 200)) {
         expectUnavailable(answer, '/todos', OF_PAGES);
@@ -100,10 +87,10 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
 
     it('the process stays alive, is not ready, and serves again by itself when the database is back', async () => {
       const created = await app.post('/todos', { title: 'Before' });
-      await proxy.turn(mode);
+      await app.proxy.turn(mode);
       expect(await app.get('/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
       expectUnavailable(await app.get('/health/ready'), '/health/ready');
-      await proxy.turn('pass');
+      await app.proxy.turn('pass');
       await eventually(async () => expect((await app.get('/health/ready')).status).toBe(200));
       expect((await app.get(`/todos/${created.body._id}`)).body).toMatchObject({ title: 'Before' });
       expect((await app.post('/todos', { title: 'After' })).status).toBe(201);
@@ -112,7 +99,7 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
 
   it('a break of every connection ends as soon as it has been noticed', async () => {
     const { body } = await app.post('/todos', { title: 'Before' });
-    proxy.drop();
+    app.proxy.drop();
     const answers = [await app.get(`/todos/${body._id}`), await app.get(`/todos/${body._id}`)];
     for (const { status } of answers) expect([200, 503]).toContain(status);
     await eventually(async () => expect((await app.get(`/todos/${body._id}`)).status).toBe(200));

@@ -2,7 +2,7 @@
 import { Prop } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText, IsTextList, schemaOf } from '../../../src/common/fields/index.js';
-import { claim } from '../../../src/common/tenancy/index.js';
+import { anyOf, claim } from '../../../src/common/tenancy/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import type { TestApp } from '../../support/test-app.js';
@@ -112,8 +112,15 @@ describe('indexes that cannot be built together', () => {
 it('a unique value beside a list of readers that clients write stops the start', async () => {
   const members = IsTextList({ maxEntries: 5, entry: { max: 9 }, optional: true });
   const fields = { members, slug: IsText({ max: 20 }) };
-  const notes = resource({ name: 'notes', fields, isolationFields: { all: { members: claim('sub') } } });
-  const schema = schemaOf(notes.entity).index({ slug: 1 }, { unique: true });
-  const start = async () => (await createResourceApp(CrudModule.forFeature({ ...notes, schema }))).close();
-  await expect(start()).rejects.toThrow('unique {"slug":1} tells those who write "members" of others.');
+  const startOf = async (isolationFields: object, keys: Record<string, 1>) => {
+    const kept = { author: Prop({ type: String }) };
+    const notes = resource({ name: 'notes', fields, kept, isolationFields });
+    const schema = schemaOf(notes.entity).index(keys, { unique: true });
+    await (await createResourceApp(CrudModule.forFeature({ ...notes, schema }))).close();
+  };
+  const [author, shared] = [{ author: claim('sub') }, { members: claim('sub') }];
+  const told = 'tells those who write "members" of others.';
+  await expect(startOf({ all: shared }, { slug: 1 })).rejects.toThrow(`unique {"slug":1} ${told}`);
+  const either = { create: author, get: anyOf(author, shared) };
+  await expect(startOf(either, { members: 1, slug: 1 })).rejects.toThrow(told);
 });
