@@ -41,6 +41,7 @@ describe.each(['generated', 'handwritten'])('GET /todos without page parameters,
     open.push(sent);
     sent.on('error', () => undefined);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(200);
     await once(response, 'readable');
     const first = response.read() as Buffer;
     return { response, socket: response.socket, first };
