@@ -1,6 +1,5 @@
 import {
   type CanActivate,
-  type Type,
   type ExecutionContext,
   Injectable,
   Module,
@@ -10,10 +9,10 @@ import {
 import { APP_GUARD, Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { CrudAction, CrudController, CrudModule } from '../../src/common/crud/index.js';
-import { IsIdentifier, IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
+import { IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
 import { callerOf, claim, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
 import { createResourceApp } from './resource-app.js';
-import { resource, feature, type Made, type Outline } from './resource.js';
+import { feature, type Made, OF_TENANT, type Outline, resource } from './resource.js';
 
 @Injectable()
 export class AdminGuard implements CanActivate {
@@ -48,8 +47,12 @@ export class RolesGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const roles = this.reflector.get(Roles, context.getHandler());
-    return !roles || roles.includes(String(callerOf(context).claims.role));
+    const roles = this.reflector.get(Roles, context.getHandler()) as string[] | undefined;
+    return !roles || roles.includes(this.roleOf(context));
+  }
+
+  protected roleOf(context: ExecutionContext): string {
+    return String(callerOf(context).claims.role);
   }
 }
 
@@ -60,12 +63,7 @@ const name = IsText({ max: 100 });
 
 /** A resource of named records that belong to a tenant. */
 const owned = ({ kept, ...outline }: Outline) =>
-  resource({
-    fields: { name },
-    kept: { tenant: IsIdentifier(), ...kept },
-    isolationFields: { all: { tenant: currentTenant } },
-    ...outline,
-  });
+  resource({ fields: { name }, ...OF_TENANT, kept: { ...OF_TENANT.kept, ...kept }, ...outline });
 
 const dossiers = owned({ name: 'dossiers', routes: { get: adminsOnly } });
 const ledgers = owned({ name: 'ledgers', routes: { get: adminsByRole } });
@@ -94,19 +92,15 @@ class SketchesController extends CrudController(sketches) {
 }
 
 const tenant = { tenant: currentTenant };
+const personal = { ...tenant, owner: claim('sub') };
 /** Read by its owner, written by everybody of the tenant. */
 const diaries = owned({
   name: 'diaries',
-  kept: { owner: IsText({ max: 100 }) },
-  isolationFields: {
-    create: { ...tenant, owner: claim('sub') },
-    get: { ...tenant, owner: claim('sub') },
-    update: tenant,
-    count: tenant,
-    del: tenant,
-  },
+  kept: { owner: name },
+  isolationFields: { create: personal, get: personal, update: tenant, count: tenant, del: tenant },
 });
-const referred = (to: { entity: Type<object> }) => IsReference(() => to.entity, { optional: true });
+
+const referred = (to: typeof dossiers) => IsReference(() => to.entity, { optional: true });
 const cases = owned({
   name: 'cases',
   fields: {
@@ -132,62 +126,14 @@ const cases = owned({
     sketch: { to: sketches.entity },
   },
 });
-
-/** Starts a service in which cases refer to records that guards protect in every way. */
-export const createGuardedApp = () =>
-  createResourceApp(
-    CrudModule.forFeature(dossiers, { providers: [AdminGuard] }),
-    CrudModule.forFeature(ledgers, { controller: LedgersController }),
-    CrudModule.forFeature(sketches, { controller: SketchesController }),
-    ...[
-      people,
-      riddles,
-      drafts,
-      diaries,
-      cases,
-      owned({
-        name: 'pages',
-        path: 'dossiers/:dossierId/pages',
-        parent: { entity: dossiers.entity, param: 'dossierId', field: 'dossier' },
-        kept: { dossier: IsReference(() => dossiers.entity) },
-      }),
-      owned({
-        name: 'remarks',
-        path: 'drafts/:draftId/remarks',
-        parent: { entity: drafts.entity, param: 'draftId', field: 'draft' },
-        kept: { draft: IsReference(() => drafts.entity) },
-      }),
-    ].map((options) => CrudModule.forFeature(options)),
-  );
-
-/** A guard of the whole application, which decides by a header and by what the method declares. */
-@Injectable()
-class HeaderGuard implements CanActivate {
-  constructor(private readonly reflector: Reflector) {}
-
-  canActivate(context: ExecutionContext): boolean {
-    const roles = this.reflector.get(Roles, context.getHandler()) as string[] | undefined;
-    const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
-    return !roles || roles.includes(String(headers['x-role']));
-  }
-}
-
-@Module({ providers: [{ provide: APP_GUARD, useClass: HeaderGuard }] })
-class HeaderGuardModule {}
-
-const topics = resource({ name: 'topics', fields: { name }, routes: { get: adminsByRole } });
-
-/** Starts a service whose only guard is one of the whole application. */
-export const createGloballyGuardedApp = () =>
-  createResourceApp(
-    HeaderGuardModule,
-    CrudModule.forFeature(topics),
-    feature({
-      name: 'notes',
-      fields: { name, topic: referred(topics) },
-      references: { topic: { to: topics.entity } },
-    }),
-  );
+/** A resource below another one. */
+const below = (name: string, field: string, parent: typeof dossiers) =>
+  owned({
+    name,
+    path: `${parent.name}/:${field}Id/${name}`,
+    parent: { entity: parent.entity, param: `${field}Id`, field },
+    kept: { [field]: IsReference(() => parent.entity) },
+  });
 
 const archive = (outline: Outline) =>
   owned({
@@ -204,14 +150,50 @@ class InvoicesController extends CrudController(invoices) {
   }
 }
 
-/** Starts a service of archives whose updates and deletes guards protect in every way. */
-export const createGuardedArchives = () =>
+/**
+ * Starts a service in which cases refer to records that guards protect in every way, and with archives whose updates and
+ * deletes they protect.
+ */
+export const createGuardedApp = () =>
   createResourceApp(
+    CrudModule.forFeature(dossiers, { providers: [AdminGuard] }),
+    CrudModule.forFeature(ledgers, { controller: LedgersController }),
+    CrudModule.forFeature(sketches, { controller: SketchesController }),
     CrudModule.forFeature(invoices, { controller: InvoicesController, providers: [AdminGuard] }),
-    ...[
-      archive({ name: 'letters', routes: { update: adminsOnly, del: adminsOnly } }),
-      archive({ name: 'parcels', routes: { del: adminsOnly } }),
-      archive({ name: 'cards', routes: { del: adminsOnly, restore: { guards: [] } } }),
-      archive({ name: 'stamps' }),
-    ].map((options) => CrudModule.forFeature(options)),
+    people,
+    riddles,
+    drafts,
+    diaries,
+    cases,
+    below('pages', 'dossier', dossiers),
+    below('remarks', 'draft', drafts),
+    archive({ name: 'letters', routes: { update: adminsOnly, del: adminsOnly } }),
+    archive({ name: 'parcels', routes: { del: adminsOnly } }),
+    archive({ name: 'cards', routes: { del: adminsOnly, restore: { guards: [] } } }),
+    archive({ name: 'stamps' }),
+  );
+
+/** Looks for the role in a header. */
+@Injectable()
+class HeaderGuard extends RolesGuard {
+  protected override roleOf(context: ExecutionContext): string {
+    return String(context.switchToHttp().getRequest<FastifyRequest>().headers['x-role']);
+  }
+}
+
+@Module({ providers: [{ provide: APP_GUARD, useClass: HeaderGuard }] })
+class HeaderGuardModule {}
+
+const topics = resource({ name: 'topics', fields: { name }, routes: { get: adminsByRole } });
+
+/** Starts a service whose only guard is one of the whole application. */
+export const createGloballyGuardedApp = () =>
+  createResourceApp(
+    HeaderGuardModule,
+    topics,
+    feature({
+      name: 'notes',
+      fields: { name, topic: referred(topics) },
+      references: { topic: { to: topics.entity } },
+    }),
   );

@@ -1,7 +1,8 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import { CrudModule, type CrudOptions } from '../../src/common/crud/index.js';
-import { IsText } from '../../src/common/fields/index.js';
+import { IsIdentifier, IsText } from '../../src/common/fields/index.js';
+import { currentTenant } from '../../src/common/tenancy/index.js';
 
 /** The decorators of fields, by their names. */
 export type Fields = Readonly<Record<string, PropertyDecorator | readonly PropertyDecorator[]>>;
@@ -23,6 +24,12 @@ export interface Outline extends Partial<
   /** The option `fields`. @default none */
   rules?: CrudOptions<Made, Made>['fields'];
 }
+
+/** What a resource of one tenant has in its outline. */
+export const OF_TENANT = {
+  kept: { tenant: IsIdentifier() },
+  isolationFields: { all: { tenant: currentTenant } },
+} satisfies Partial<Outline>;
 
 /** The options of a resource, with an input and an entity class of its own. */
 export function resource({

@@ -92,6 +92,13 @@ export class TestApp {
     this.request('PATCH', path, { ...request, body });
   del = (path: string, request?: TestRequest) => this.request('DELETE', path, request);
 
+  /** Creates a record, and gives back its identifier. */
+  async create(path: string, body: unknown, token?: string): Promise<string> {
+    const response = await this.post(path, body, { token });
+    expect(response.status).toBe(201);
+    return response.body._id as string;
+  }
+
   /** Empties every collection, so that tests do not see each other's records. */
   async empty(): Promise<void> {
     const collections = this.written
