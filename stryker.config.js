@@ -1,6 +1,6 @@
 /**
- * Changes the source here and there, and runs the tests that should notice: `npx stryker run`, or one room with
- * `ROOM=query npx stryker run`. It takes an hour a room, so that it is for nights.
+ * Changes the source here and there, and runs the tests that should notice: `npm run mutants --prefix tools`,
+ * or one room with `ROOM=query` before it. It takes an hour a room, so that it is for nights.
  */
 const ROOMS = {
   tenancy: {

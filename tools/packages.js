@@ -1,7 +1,6 @@
 /**
- * Checks the packages of `npm run pack` as their users meet them: what npm, publint and are-the-types-wrong say of
- * each, each template of `npm create` installed from them, tested and started, and their types under each way to
- * resolve modules.
+ * Checks the packages of `npm run pack`, after `npm ci --prefix tools`: what npm, publint and are-the-types-wrong say
+ * of each, each template of `npm create` tested and started, and their types under each way to resolve modules.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +10,7 @@ import ts from 'typescript';
 import { readArguments } from '../scripts/support/arguments.js';
 import { freePort, startProcess, stopProcess } from '../scripts/support/processes.js';
 
-readArguments('Usage: npm run packages -w tools\n\nChecks the packages, and starts each template.');
+readArguments('Usage: npm run packages --prefix tools\n\nChecks the packages, and starts each template.');
 
 const TEMPLATES = ['express', 'fastify', 'notifications'];
 /** Strict compilers, which also read the declarations of packages. */
@@ -32,6 +31,7 @@ export const app = createCrudApp(class Root {}, { docs: { title: 'Shop' } });
 export const root = CrudModule.forRoot({ database: { memory: true } });
 export { describeCrudContract };
 `;
+const BIN = 'tools/node_modules/.bin';
 const DOORS = ['', '/notifications', '/testing', '-embedded'].map((door) => `nestjs-mongo-crud${door}`);
 
 const work = mkdtempSync(join(tmpdir(), 'packages-'));
@@ -43,10 +43,10 @@ const [creator, ...libraries] = tarballs;
 
 for (const tarball of tarballs) {
   run('.', 'npm', 'publish', '--dry-run', '--access', 'public', '--loglevel=error', tarball);
-  run('.', 'npx', 'publint', '--strict', tarball);
+  run('.', `${BIN}/publint`, '--strict', tarball);
   // CommonJS can require modules on each version of Node that the packages run on.
   if (tarball !== creator)
-    run('.', 'npx', 'attw', '--quiet', '--ignore-rules', 'cjs-resolves-to-esm', '--', tarball);
+    run('.', `${BIN}/attw`, '--quiet', '--ignore-rules', 'cjs-resolves-to-esm', '--', tarball);
 }
 for (const [index, template] of TEMPLATES.entries()) await tryOut(template, TEMPLATES[index - 1]);
 
