@@ -13,7 +13,7 @@ const ROOMS = {
     mutate: ['src/common/crud/service/{access,parents,readable-records,references}.ts'],
     tests: [
       'test/tenancy/(scopes-fail-closed|list-isolation|isolation-sources)',
-      'test/crud/service/(guarded|levels|parents|references|visible|unique)',
+      'test/crud/service/(guarded|parents|references|shown|unique)',
     ],
   },
   query: {

@@ -12,7 +12,7 @@ import { CrudAction, CrudController, CrudModule } from '../../src/common/crud/in
 import { IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
 import { callerOf, claim, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
 import { createResourceApp } from './resource-app.js';
-import { feature, type Made, OF_TENANT, type Outline, resource } from './resource.js';
+import { below, feature, type Made, OF_TENANT, type Outline, resource } from './resource.js';
 
 @Injectable()
 export class AdminGuard implements CanActivate {
@@ -126,15 +126,6 @@ const cases = owned({
     sketch: { to: sketches.entity },
   },
 });
-/** A resource below another one. */
-const below = (name: string, field: string, parent: typeof dossiers) =>
-  owned({
-    name,
-    path: `${parent.name}/:${field}Id/${name}`,
-    parent: { entity: parent.entity, param: `${field}Id`, field },
-    kept: { [field]: IsReference(() => parent.entity) },
-  });
-
 const archive = (outline: Outline) =>
   owned({
     kept: { deletedAt: IsTimestamp({ optional: true }) },
@@ -165,8 +156,8 @@ export const createGuardedApp = () =>
     drafts,
     diaries,
     cases,
-    below('pages', 'dossier', dossiers),
-    below('remarks', 'draft', drafts),
+    below(dossiers, { name: 'pages', ...OF_TENANT, fields: { name } }),
+    below(drafts, { name: 'remarks', ...OF_TENANT, fields: { name } }),
     archive({ name: 'letters', routes: { update: adminsOnly, del: adminsOnly } }),
     archive({ name: 'parcels', routes: { del: adminsOnly } }),
     archive({ name: 'cards', routes: { del: adminsOnly, restore: { guards: [] } } }),

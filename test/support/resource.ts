@@ -1,7 +1,7 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import { Schema } from '@nestjs/mongoose';
 import { CrudModule, type CrudOptions } from '../../src/common/crud/index.js';
-import { IsIdentifier, IsText } from '../../src/common/fields/index.js';
+import { IsIdentifier, IsReference, IsText } from '../../src/common/fields/index.js';
 import { currentTenant } from '../../src/common/tenancy/index.js';
 
 /** The decorators of fields, by their names. */
@@ -52,6 +52,17 @@ export function resource({
     entity: entity as Type<Made>,
     input: input as Type<Made>,
   };
+}
+
+/** The options of a resource below another one, which its field of that name refers to. */
+export function below(parent: CrudOptions<Made, Made>, outline: Outline): CrudOptions<Made, Made> {
+  const field = singular(parent.name).toLowerCase();
+  return resource({
+    path: `${parent.path ?? parent.name}/:${field}Id/${outline.name}`,
+    parent: { entity: parent.entity, param: `${field}Id`, field },
+    ...outline,
+    kept: { ...outline.kept, [field]: IsReference(() => parent.entity) },
+  });
 }
 
 /** The module of such a resource. */

@@ -1,45 +1,26 @@
 /** @mongodb */
 import { once } from 'node:events';
-import { Body, ConflictException, Injectable } from '@nestjs/common';
-import { Schema } from '@nestjs/mongoose';
+import { Body, ConflictException, Injectable, type Type } from '@nestjs/common';
 import { mongo } from 'mongoose';
-import {
-  type AfterUpdate,
-  Crud,
-  CrudAction,
-  CrudController,
-  CrudModule,
-  crudOptions,
-  CrudService,
-  getCrudServiceToken,
-} from '../../../src/common/crud/index.js';
+import { Crud, CrudAction, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import { readSearch } from '../../../src/common/crud/search/search.js';
 import { WriteConflictError } from '../../../src/common/errors/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
 import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
 import { separateMongodb } from '../../support/mongodb.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import type { TestApp } from '../../support/test-app.js';
-
-class MemoInput {
-  @IsText({ max: 80 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Memo extends MemoInput {}
+import { createResourceApp, serviceIn } from '../../support/resource-app.js';
+import { type Made, resource } from '../../support/resource.js';
+import { useApp } from '../../support/test-app.js';
 
 /** What follows the next update, once. */
 let afterUpdate: (() => Promise<void>) | undefined;
 
-const memos = crudOptions({
-  entity: Memo,
-  input: MemoInput,
+const memos = resource({
   name: 'memos',
   bulk: true,
   query: { filter: ['text'], search: ['text'] },
   hooks: {
-    afterUpdate: async (_event: AfterUpdate<Memo, MemoInput>) => {
+    afterUpdate: async () => {
       const run = afterUpdate;
       afterUpdate = undefined;
       await run?.();
@@ -56,10 +37,7 @@ let commit: ((own: () => Promise<void>) => Promise<void>) | undefined;
 /** How much of that has passed when the unit of the route begins. Unit: milliseconds. */
 let spent = 0;
 /** What the function of the route does. */
-let carryOut: (work: TenantScope) => Promise<Memo>;
-
-const sessionOf = ({ context }: TenantScope): mongo.ClientSession =>
-  context.unit?.database.limits.session as mongo.ClientSession;
+let carryOut: (work: TenantScope) => Promise<Made>;
 
 const now = performance.now.bind(performance);
 const letPass = (ms: number) => void jest.spyOn(performance, 'now').mockImplementation(() => now() + ms);
@@ -69,9 +47,10 @@ class MemosService extends CrudService.for(memos) {
   unit(scope: TenantScope) {
     letPass(spent);
     return this.atomically(scope, (work) => {
-      const session = sessionOf(work);
+      const session = work.context.unit?.database.limits.session as mongo.ClientSession;
       const own = session.commitTransaction.bind(session);
-      if (commit) session.commitTransaction = () => (commit as NonNullable<typeof commit>)(own);
+      const instead = commit;
+      if (instead) session.commitTransaction = () => instead(own);
       return carryOut(work);
     });
   }
@@ -88,28 +67,25 @@ class MemosService extends CrudService.for(memos) {
 }
 
 class MemosController extends CrudController(memos, MemosService) {
-  @CrudAction(memos, { method: 'POST', path: 'units', body: MemoInput, isolatedAs: 'create' })
-  unit(@CurrentScope() scope: TenantScope, @Body() _body: MemoInput) {
+  @CrudAction(memos, { method: 'POST', path: 'units', body: memos.input as Type, isolatedAs: 'create' })
+  unit(@CurrentScope() scope: TenantScope, @Body() _body: Made) {
     return this.service.unit(scope) as never;
   }
 }
 
-let app: TestApp;
+let stopDatabase: () => Promise<void>;
+beforeAll(async () => void (stopDatabase = await separateMongodb()));
+const app = useApp(() =>
+  createResourceApp(CrudModule.forFeature(memos, { controller: MemosController, service: MemosService })),
+);
+afterAll(() => stopDatabase());
+
 let crud: Crud;
 let service: MemosService;
 const scope = scopeOf({});
-let stopDatabase: () => Promise<void>;
-beforeAll(async () => {
-  stopDatabase = await separateMongodb();
-  app = await createResourceApp(
-    CrudModule.forFeature(memos, { controller: MemosController, service: MemosService }),
-  );
+beforeAll(() => {
   crud = app.app.get(Crud, { strict: false });
-  service = app.app.get(getCrudServiceToken(Memo), { strict: false });
-});
-afterAll(async () => {
-  await app.close();
-  await stopDatabase();
+  service = serviceIn(app, memos.entity);
 });
 beforeEach(async () => {
   await app.empty();
@@ -118,7 +94,7 @@ beforeEach(async () => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-const texts = async () => ((await app.get('/memos')).body as Memo[]).map(({ text }) => text).sort();
+const texts = async () => ((await app.get('/memos')).body as Made[]).map(({ text }) => text).sort();
 const post = (key: string) =>
   app.post('/memos/units', { text: 'any' }, { headers: { 'Idempotency-Key': key } });
 
@@ -160,12 +136,9 @@ describe('an operation that a unit of work has begun and not awaited', () => {
     carryOut = (work) => {
       const paused = new Promise<void>((resolve) => (resume = resolve));
       const tried = async () => {
-        for (const verb of [
-          () => service.create(work, { text: 'late' }),
-          () => service.count(work),
-          () => service.list(work).next(),
-        ])
-          seen.push(await verb().catch(String));
+        seen.push(await service.create(work, { text: 'late' }).catch(String));
+        seen.push(await service.count(work).catch(String));
+        seen.push(await service.list(work).next().catch(String));
       };
       late = paused.then(tried).then(tried);
       return service.create(work, { text: 'in time' });
@@ -183,8 +156,8 @@ describe('an operation that a unit of work has begun and not awaited', () => {
 
 describe('a unit of work that fails', () => {
   it('is repeated after a conflict, even if its function makes another error of that', async () => {
-    const conflict = new mongo.MongoServerError({ code: 112, errmsg: 'Write conflict' });
-    conflict.addErrorLabel('TransientTransactionError');
+    const errorLabels = ['TransientTransactionError'];
+    const conflict = new mongo.MongoServerError({ code: 112, errmsg: 'Write conflict', errorLabels });
     jest.spyOn(mongo.Collection.prototype, 'insertOne').mockRejectedValueOnce(conflict);
     await crud.atomically(scope, async (work) => {
       await service.create(work, { text: 'one' }).catch(() => {
@@ -267,10 +240,8 @@ describe('a unit of work with a key that is committed, and not answered', () => 
     const operations = [{ create: { text: 'made' } }, { update: { _id: id, changes: { text: 'new' } } }];
     const headers = { 'Idempotency-Key': 'bulk' };
     const { body } = await repeated(() => app.post('/memos/bulk', { atomic: true, operations }, { headers }));
-    expect(body).toEqual({
-      committed: true,
-      results: [{ status: 201, _id: expect.any(String) as string }, { status: 200 }],
-    });
+    const results = [{ status: 201, _id: expect.any(String) as string }, { status: 200 }];
+    expect(body).toEqual({ committed: true, results });
     expect([await texts(), await revision(id)]).toEqual([['made', 'new'], '"1"']);
   });
 
@@ -278,8 +249,6 @@ describe('a unit of work with a key that is committed, and not answered', () => 
     carryOut = (work) => service.create(work, { text: 'one' });
     expect((await post('kept')).status).toBe(201);
     const results = { seed: { $exists: false } };
-    await eventually(async () =>
-      expect(await app.database.collection('idempotency_keys').countDocuments(results)).toBe(0),
-    );
+    await eventually(async () => expect(await keys().countDocuments(results)).toBe(0));
   });
 });

@@ -1,27 +1,31 @@
 /** @mongodb */
 import { Body, Injectable } from '@nestjs/common';
-import { Schema } from '@nestjs/mongoose';
+import { Prop, Schema } from '@nestjs/mongoose';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import {
+  conditionOf,
   CrudAction,
   CrudController,
   CrudModule,
   crudOptions,
   CrudService,
-  getCrudServiceToken,
   patchOf,
   type UpdateValues,
 } from '../../../src/common/crud/index.js';
 import {
+  IsFlag,
   IsIdentifier,
+  IsOneOf,
   IsReference,
   IsText,
   IsTextList,
   IsWholeNumber,
 } from '../../../src/common/fields/index.js';
-import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
+import { CurrentScope, hasRole, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { serviceIn, useResourceApp } from '../../support/resource-app.js';
+import { OF_TENANT } from '../../support/resource.js';
+import { ACME, acme as token } from '../../support/tenants.js';
 
 const cased = (how: 'toUpperCase' | 'toLowerCase') =>
   Transform(({ value }) => (typeof value === 'string' ? `${value[how]()}!` : (value as unknown)));
@@ -31,9 +35,16 @@ class PartInput {
 }
 class ScrewInput extends PartInput {
   @cased('toUpperCase') @IsText({ max: 9 }) size!: string;
+  @IsOneOf(['wide', 'narrow']) form!: string;
+  @Prop({ unique: true }) @IsText({ max: 40 }) serial!: string;
+  @IsFlag({ default: false }) draft?: boolean;
+  @IsText({ max: 9, optional: true }) code?: string;
 }
 class NailInput extends PartInput {
   @cased('toLowerCase') @IsText({ max: 9 }) size!: string;
+  @IsOneOf(['left', 'right']) form!: string;
+  @IsWholeNumber({ default: 3 }) rank?: number;
+  @IsText({ max: 9, optional: true }) hint?: string;
 }
 class GlueInput extends PartInput {
   @IsReference(() => Part, { optional: true }) fixes?: string;
@@ -50,12 +61,6 @@ class Part extends PartInput {
 class Tool extends PartInput {
   kind!: string;
 }
-const tools = crudOptions({
-  entity: Tool,
-  input: PartInput,
-  kinds: { screw: ScrewInput, glue: GlueInput },
-  name: 'tools',
-});
 
 const edit = ({ record }: { record: Record<string, unknown> }) => {
   const { name } = record;
@@ -67,7 +72,9 @@ const parts = crudOptions({
   input: PartInput,
   kinds: { screw: ScrewInput, nail: NailInput, glue: GlueInput },
   name: 'parts',
-  isolationFields: { all: { tenant: currentTenant } },
+  isolationFields: OF_TENANT.isolationFields,
+  writeOnly: ['hint'] as never,
+  fields: { code: { write: hasRole('editor') } } as never,
   hooks: { beforeCreate: edit as never, beforeUpdate: edit as never },
   references: { fixes: { to: Part } },
   bulk: true,
@@ -93,77 +100,147 @@ class PartsController extends CrudController(parts) {
   resize(@Body() changes: Size) {
     return { ...changes };
   }
+  @CrudAction(parts, { method: 'POST', path: 'screws', body: ScrewInput, isolatedAs: 'create' })
+  screw(@CurrentScope() scope: TenantScope, @Body() input: ScrewInput) {
+    return this.service.create(scope, { ...input, kind: 'screw' });
+  }
+  @CrudAction(parts, { method: 'PUT', path: 'first', body: PartInput, isolatedAs: 'create' })
+  first(@CurrentScope() scope: TenantScope, @Body() input: PartInput) {
+    return this.service.create(scope, input);
+  }
 }
 
+const app = useResourceApp(
+  CrudModule.forFeature(parts, { controller: PartsController, service: PartsService }),
+  CrudModule.forFeature({
+    entity: Tool,
+    input: PartInput,
+    kinds: { page: ScrewInput, glue: GlueInput },
+    name: 'tools',
+  }),
+);
+let service: PartsService;
+beforeAll(() => void (service = serviceIn(app, Part)));
+beforeEach(() => app.empty());
+
+const scope = scopeOf({ tenant: ACME });
+const screw = { kind: 'screw', name: 'Screw', size: 'M4', form: 'wide', serial: 'a' };
+const nail = { kind: 'nail', name: 'Nail', size: 'M4', form: 'left' };
+const glue = { kind: 'glue', name: 'Glue', volume: 5, colour: 'red', uses: [] };
+const create = (body: object) => app.create('/parts', body, token);
+const change = (id: string, body: object) => app.patch(`/parts/${id}`, body, { token });
+const read = async (id: string) => (await app.get(`/parts/${id}`, { token })).body as Record<string, unknown>;
+const stored = (filter = {}) => app.database.collection('parts').countDocuments(filter);
+
 describe('a record of a kind', () => {
-  const app = useResourceApp(
-    CrudModule.forFeature(parts, { controller: PartsController, service: PartsService }),
-    CrudModule.forFeature(tools),
-  );
-  const own = { token: '' };
-  const scope = scopeOf({ tenant: ACME });
-  const service = () => app.app.get<PartsService>(getCrudServiceToken(Part), { strict: false });
-  beforeAll(async () => void (own.token = await tokenOf(ACME)));
-  beforeEach(() => app.empty());
-
-  const nail = { kind: 'nail', name: 'Nail', size: 'M4' };
-  const glue = { kind: 'glue', name: 'Glue', volume: 5, colour: 'red', uses: [] };
-  async function made(body: object): Promise<string> {
-    const { status, body: created } = await app.post('/parts', body, own);
-    expect(status).toBe(201);
-    return created._id as string;
-  }
-  const sizeOf = async (id: string) => (await app.get(`/parts/${id}`, own)).body.size as string;
-
   it('has its changes read by the class of that kind, whatever the route', async () => {
-    const id = await made(nail);
-    const sizes = [await sizeOf(id)];
-    await app.patch(`/parts/${id}`, { size: 'M5' }, own);
-    sizes.push(await sizeOf(id));
-    await app.post('/parts/bulk', { operations: [{ update: { _id: id, changes: { size: 'M6' } } }] }, own);
-    sizes.push(await sizeOf(id));
-    await service().update(scope, id, { size: 'M7' } as UpdateValues<Part, PartInput>);
-    sizes.push(await sizeOf(id));
-    const { body } = await app.request('PUT', `/parts/${id}/size`, { ...own, body: { size: 'M8' } });
+    const _id = await create(nail);
+    const sizes = [(await read(_id)).size];
+    await change(_id, { size: 'M5' });
+    sizes.push((await read(_id)).size);
+    await app.post('/parts/bulk', { operations: [{ update: { _id, changes: { size: 'M6' } } }] }, { token });
+    sizes.push((await read(_id)).size);
+    await service.update(scope, _id, { size: 'M7' } as UpdateValues<Part, PartInput>);
+    sizes.push((await read(_id)).size);
+    const { body } = await app.request('PUT', `/parts/${_id}/size`, { token, body: { size: 'M8' } });
     expect([...sizes, body.size]).toEqual(['m4!', 'm5!', 'm6!', 'm7!', 'm8!']);
   });
 
   it('gets no field of another kind from code', async () => {
-    const [id, other] = [await made(nail), await made(glue)];
-    await expect(service().mark(scope, id, { volume: 1 })).rejects.toThrow('Code sets "volume" of Part');
+    const [id, other] = [await create(nail), await create(glue)];
+    await expect(service.mark(scope, id, { volume: 1 })).rejects.toThrow('Code sets "volume" of Part');
     const unchecked = { validate: false };
     const values = { volume: 1 } as object;
-    await expect(service().update(scope, id, values as never, unchecked)).rejects.toThrow('of other kinds');
-    await expect(service().create(scope, { ...nail, ...values }, unchecked)).rejects.toThrow(
-      'of other kinds',
-    );
-    expect((await app.post('/parts', { ...nail, name: 'strange' }, own)).status).toBe(500);
-    expect((await app.patch(`/parts/${id}`, { name: 'strange' }, own)).status).toBe(500);
-    await service().mark(scope, other, { volume: 7 });
-    expect((await app.get('/parts?sort=createdAt', own)).body).toMatchObject([
+    await expect(service.update(scope, id, values as never, unchecked)).rejects.toThrow('of other kinds');
+    await expect(service.create(scope, { ...nail, ...values }, unchecked)).rejects.toThrow('of other kinds');
+    expect((await app.post('/parts', { ...nail, name: 'strange' }, { token })).status).toBe(500);
+    expect((await change(id, { name: 'strange' })).status).toBe(500);
+    await service.mark(scope, other, { volume: 7 });
+    const { body } = await app.get('/parts?sort=createdAt', { token });
+    expect(body).toMatchObject([
       { name: 'Nail', size: 'm4!' },
       { ...glue, volume: 7 },
     ]);
-    expect(await app.database.collection('parts').countDocuments({ volume: 1 })).toBe(0);
+    expect(await stored({ volume: 1 })).toBe(0);
   });
 
   it('may refer to one of another kind, and shows it as it is documented', async () => {
-    const id = await made({ ...glue, fixes: await made(nail) });
-    const { body } = await app.get(`/parts/${id}?expand=fixes`, own);
+    const id = await create({ ...glue, fixes: await create(nail) });
+    const { body } = await app.get(`/parts/${id}?expand=fixes`, { token });
     expect(body).toMatchObject({ ...glue, fixes: { ...nail, size: 'm4!' } });
-    expect((await app.get('/parts?expand=fixes', own)).body).toMatchObject([body, { kind: 'nail' }]);
+    const list = await app.get('/parts?expand=fixes', { token });
+    expect(list.body).toMatchObject([body, { kind: 'nail' }]);
   });
 
   it.each(['volume', 'colour', 'uses'])('is not made without its %s', async (field) => {
-    const { status, body } = await app.post('/parts', { ...glue, name: `no ${field}` }, own);
-    expect([status, body.errors]).toEqual([
-      400,
-      [{ pointer: `/${field}`, detail: `"${field}" is required.` }],
-    ]);
+    const { status, body } = await app.post('/parts', { ...glue, name: `no ${field}` }, { token });
+    const errors = [{ pointer: `/${field}`, detail: `"${field}" is required.` }];
+    expect([status, body.errors]).toEqual([400, errors]);
     const { [field as 'volume']: _, ...rest } = glue;
-    const withoutHooks = app.app.get<CrudService<Tool, object>>(getCrudServiceToken(Tool), { strict: false });
-    for (const one of [service() as CrudService<Part, object>, withoutHooks])
+    const withoutHooks = serviceIn<CrudService<Tool, object>>(app, Tool);
+    for (const one of [service as CrudService<Part, object>, withoutHooks])
       await expect(one.create(scope, rest, { validate: false })).rejects.toMatchObject({ status: 400 });
-    expect(await app.database.collection('parts').countDocuments()).toBe(0);
+    expect(await stored()).toBe(0);
   });
+});
+
+describe('a field of one kind', () => {
+  it('has its default in records of that kind alone', async () => {
+    const [one, other] = [await create(screw), await create({ ...nail, rank: 5 })];
+    expect(await read(one)).toMatchObject({ ...screw, size: 'M4!', draft: false });
+    expect(await read(one)).not.toHaveProperty('rank');
+    expect(await read(other)).not.toHaveProperty('draft');
+    expect((await change(other, { rank: null })).status).toBe(200);
+    expect(await read(other)).toMatchObject({ ...nail, size: 'm4!', rank: 3 });
+  });
+
+  it('is unique among the records of that kind alone', async () => {
+    await create(screw);
+    expect((await app.post('/parts', screw, { token })).status).toBe(409);
+    await create(nail);
+    await create(nail);
+  });
+
+  it('is not removed by a hook if that kind requires it', async () => {
+    const id = await create(nail);
+    const { status } = await change(id, { name: 'no form' });
+    expect([status, await read(id)]).toMatchObject([400, { ...nail, size: 'm4!' }]);
+  });
+
+  it('is not stored if it is for writing only', async () => {
+    const id = await create({ ...nail, hint: 'x' });
+    expect(await app.database.collection('parts').findOne({})).not.toHaveProperty('hint');
+    expect(await read(id)).not.toHaveProperty('hint');
+  });
+
+  it('is guarded in routes of your own, too', async () => {
+    const { kind: _, ...input } = screw;
+    expect((await app.post('/parts/screws', { ...input, code: 'x' }, { token })).status).toBe(403);
+    const made = await app.post('/parts/screws', input, { token });
+    expect(made.body).toMatchObject({ ...screw, size: 'M4!!' });
+    const first = await app.request('PUT', '/parts/first', { token, body: nail });
+    expect(first.body).toMatchObject({ ...nail, size: 'm4!' });
+  });
+
+  it('can be in a condition', () => {
+    expect(conditionOf(parts, 'serial', 'eq', 'a')).toMatchObject({ values: ['a'] });
+    expect(conditionOf(parts, 'kind', 'in', ['screw'])).toMatchObject({ values: ['screw'] });
+    expect(() => conditionOf(parts, 'serial', 'eq', undefined)).toThrow('the value is undefined');
+  });
+});
+
+it('a kind has no schema with the name of another', async () => {
+  const { components } = (await app.get('/docs/openapi.json')).body as OpenAPIObject;
+  const { ToolPage, ToolPageKind } = components?.schemas as Record<string, { properties: object }>;
+  expect([ToolPage?.properties, ToolPageKind?.properties]).toMatchObject([{ results: {} }, { serial: {} }]);
+});
+
+class View {
+  @IsText({ max: 40 }) name!: string;
+}
+it.each([
+  ['a class', View],
+  ['a function', (record: object) => record],
+])('kinds need not be shown by an output that is %s', (_case, output) => {
+  expect(() => CrudModule.forFeature({ ...parts, output } as never)).not.toThrow();
 });

@@ -99,8 +99,7 @@ const app = useResourceApp(
   }),
   using({
     name: 'of-tenant',
-    ...OF_TENANT,
-    kept: { ...OF_TENANT.kept, deletedAt: Prop({ type: Date }) },
+    isolationFields: OF_TENANT.isolationFields,
     archive: { field: 'deletedAt' },
   }),
   using({ name: 'of-person', isolationFields: { all: { ...tenant, owner: claim('sub') } } }),
@@ -109,7 +108,7 @@ const app = useResourceApp(
     name: 'put',
     path: 'boxes/:boxId/put',
     parent: { entity: boxes.entity, param: 'boxId', field: 'box' },
-    isolationFields: { all: tenant },
+    isolationFields: OF_TENANT.isolationFields,
   }),
   topics,
   essays('exists'),

@@ -1,46 +1,32 @@
 /** @mongodb */
 import { Body, ConflictException, Injectable } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
-import {
-  type AfterCreate,
-  Crud,
-  CrudController,
-  CrudAction,
-  CrudModule,
-  crudOptions,
-  CrudService,
-  getCrudServiceToken,
-} from '../../../src/common/crud/index.js';
+import { Prop } from '@nestjs/mongoose';
+import { Crud, CrudAction, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
-import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
-import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { serviceIn, useResourceApp } from '../../support/resource-app.js';
+import { type Made, OF_TENANT, resource } from '../../support/resource.js';
+import { ACME, acme as token, GLOBEX } from '../../support/tenants.js';
 
 class NoteInput {
   @IsText({ max: 80 }) text!: string;
   @IsWholeNumber({ default: 0 }) number?: number;
 }
 
-@Schema({ timestamps: true })
-class Note extends NoteInput {
-  @Prop({ type: String }) tenant?: string;
-  @Prop({ type: Date }) archivedAt?: Date;
-}
-
 /** What the hooks that follow creates have seen. */
-const created: string[] = [];
+const created: unknown[] = [];
 
-const notes = crudOptions({
-  entity: Note,
-  input: NoteInput,
+const notes = resource({
   name: 'notes',
+  fields: NoteInput,
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, archivedAt: Prop({ type: Date }) },
   archive: { field: 'archivedAt' },
-  isolationFields: { all: { tenant: currentTenant } },
   audit: { keptDays: 1 },
   query: { filter: ['text'], search: ['text'] },
-  hooks: { afterCreate: ({ record }: AfterCreate<Note, NoteInput>) => void created.push(record.text) },
+  hooks: { afterCreate: ({ record }) => void created.push(record.text) },
 });
 
 @Injectable()
@@ -69,14 +55,13 @@ class NotesController extends CrudController(notes, NotesService) {
 describe('a unit of work', () => {
   let crud: Crud;
   let service: NotesService;
-  const token = tokenOf(ACME);
   const scope = scopeOf({ tenant: ACME });
   const app = useResourceApp(
     CrudModule.forFeature(notes, { controller: NotesController, service: NotesService }),
   );
   beforeAll(() => {
     crud = app.app.get(Crud, { strict: false });
-    service = app.app.get(getCrudServiceToken(Note), { strict: false });
+    service = serviceIn(app, notes.entity);
   });
   beforeEach(async () => {
     await app.empty();
@@ -84,8 +69,8 @@ describe('a unit of work', () => {
   });
 
   const texts = async () =>
-    ((await app.get('/notes', { token })).body as Note[]).map(({ text }) => text).sort();
-  const audits = () => app.database.collection('audits').countDocuments();
+    ((await app.get('/notes', { token })).body as Made[]).map(({ text }) => text).sort();
+  const audits = (filter = {}) => app.database.collection('audits').countDocuments(filter);
 
   it('stores all of its writes at once, and runs what follows them after that', async () => {
     const seen: unknown[] = [];
@@ -98,9 +83,7 @@ describe('a unit of work', () => {
     expect(seen).toEqual([[], 2, 'three']);
     expect(await texts()).toEqual(['three', 'two']);
     expect(created).toEqual(['one', 'two']);
-    await eventually(async () =>
-      expect(await app.database.collection('audits').countDocuments({ outcome: 'done' })).toBe(3),
-    );
+    await eventually(async () => expect(await audits({ outcome: 'done' })).toBe(3));
   });
 
   it('leaves nothing when its function throws: no record, hook, or audit record', async () => {
@@ -128,15 +111,13 @@ describe('a unit of work', () => {
 
   it('stores the records of a key once', async () => {
     const headers = { 'Idempotency-Key': 'pair' };
-    const answers = [];
-    for (let i = 0; i < 2; i++)
-      answers.push(await app.post('/notes/pairs', { text: 'good' }, { token, headers }));
-    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    const post = () => app.post('/notes/pairs', { text: 'good' }, { token, headers });
+    expect([(await post()).status, (await post()).status]).toEqual([201, 201]);
     expect(await texts()).toEqual(['good 1', 'good 2']);
   });
 
   it('lets others read while it goes on', async () => {
-    let read: string[] | undefined;
+    let read: unknown[] | undefined;
     let reading: Promise<unknown> | undefined;
     await crud.atomically(scope, async (work) => {
       const { _id } = await service.create(work, { text: 'one' });
@@ -200,8 +181,8 @@ describe('a unit of work', () => {
   it('counts one after another when many change the same record', async () => {
     const { _id } = await service.create(scope, { text: 'counter' });
     const increment = async (work: TenantScope) => {
-      const { number = 0 } = await service.get(work, _id);
-      await service.update(work, _id, { number: number + 1 });
+      const { number } = await service.get(work, _id);
+      await service.update(work, _id, { number: Number(number) + 1 });
     };
     let unanswered = 0;
     // A machine that is busy may give one up, whose commit may still succeed.
@@ -212,7 +193,7 @@ describe('a unit of work', () => {
         return untilDone();
       });
     await Promise.all(Array.from({ length: 50 }, untilDone));
-    const { number = 0 } = await service.get(scope, _id);
+    const { number } = await service.get(scope, _id);
     expect(number).toBeGreaterThanOrEqual(50);
     expect(number).toBeLessThanOrEqual(50 + unanswered);
   });

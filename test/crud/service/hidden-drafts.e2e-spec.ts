@@ -1,0 +1,226 @@
+/** @mongodb */
+import { Prop, Schema } from '@nestjs/mongoose';
+import { CrudModule } from '../../../src/common/crud/index.js';
+import { IsListOf, IsNested, IsText } from '../../../src/common/fields/index.js';
+import { NoteInput } from '../../support/bulk.js';
+import { useResourceApp } from '../../support/resource-app.js';
+
+class Key {
+  @Prop({ type: String }) @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, select: false }) code?: string | null;
+}
+
+class SafeInput extends NoteInput {
+  @IsNested(() => Key, { optional: true }) key?: Key;
+  @IsListOf(() => Key, { max: 3, optional: true }) spares?: Key[];
+}
+
+@Schema({ timestamps: true })
+class Safe extends SafeInput {
+  @Prop({ type: String, select: false }) code?: string | null;
+  @Prop({ type: String, select: false, required: true }) maker?: string;
+}
+
+/** What a hook does with the code of a safe, and of each of its keys, by the text of the safe. */
+const CODES: Record<string, (holder: Pick<Key, 'code'>) => unknown> = {
+  open: (holder) => (holder.code = '1234'),
+  undefined: (holder) => (holder.code = undefined),
+  null: (holder) => (holder.code = null),
+  delete: (holder) => delete holder.code,
+  'set and delete': (holder) => {
+    holder.code = 'x';
+    delete holder.code;
+  },
+};
+const editSafe = (safe: Partial<Safe>) => {
+  const { text = '', key, spares = [] } = safe;
+  for (const holder of [safe, key, ...spares]) if (holder) CODES[text]?.(holder);
+  if (text === 'copy') safe.spares = spares.map((spare) => ({ ...spare }));
+  if (text === 'remove what is required') safe.maker = undefined;
+};
+
+/** A step of a route: its code is for the driver alone. */
+class Step {
+  @Prop({ type: String, required: true }) @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, required: true, select: false }) @IsText({ max: 20 }) code!: string;
+}
+
+/** A parcel, with a list of its own. */
+class Parcel extends Step {
+  @IsListOf(() => Step, { max: 10, optional: true }) stamps?: Step[];
+}
+
+/** Clients see nothing of it that is required. */
+class Seal {
+  @IsText({ max: 20, optional: true }) note?: string;
+  @Prop({ type: String, required: true, select: false }) @IsText({ max: 20 }) code!: string;
+}
+
+class Start {
+  @IsText({ max: 20, optional: true }) note?: string;
+  @IsListOf(() => Step, { max: 10 }) steps!: Step[];
+}
+
+class RouteInput {
+  @IsText({ max: 40 }) does!: string;
+  @IsListOf(() => Step, { max: 10, optional: true }) steps?: Step[];
+  @IsListOf(() => Parcel, { max: 10, optional: true }) parcels?: Parcel[];
+  @IsNested(() => Start, { optional: true }) start?: Start;
+  @IsNested(() => Seal, { optional: true }) seal?: Seal;
+}
+
+@Schema({ timestamps: true })
+class Route extends RouteInput {
+  @Prop({ type: [Buffer], default: () => [Buffer.from('one'), Buffer.from('two')] }) keys?: Buffer[];
+
+  @Prop({ type: Map, of: Buffer, default: () => new Map([['seal', Buffer.from('wax')]]) })
+  marks?: Map<string, Buffer>;
+}
+
+type Edits = Record<string, (route: Partial<Route>) => unknown>;
+
+/** What a hook does with its draft, by the field `does`, that leaves hidden members out. */
+const LOSING: Edits = {
+  'renames an entry': ({ steps = [] }) => Object.assign(steps[0] ?? {}, { name: 'renamed' }),
+  'moves entries': ({ steps }) => steps?.reverse(),
+  'removes an entry': ({ steps }) => steps?.shift(),
+  'adds an entry': ({ steps }) => steps?.push({ name: 'new', code: 'of new' }),
+  'changes a list of an entry': ({ parcels }) => parcels?.forEach(({ stamps }) => stamps?.reverse()),
+  'changes a list of a nested object': ({ start }) => start?.steps.reverse(),
+  'makes an object of entries': (route) => (route.start = { steps: route.steps?.slice(1) ?? [] }),
+};
+const EDITS: Edits = {
+  ...LOSING,
+  'copies the list': (route) => (route.steps = route.steps?.map((step) => ({ ...step }))),
+  'sets the list': (route) => (route.steps = route.steps?.map(({ name }) => ({ name, code: `set ${name}` }))),
+  'notes it in a nested object': ({ start }) => start && (start.note = 'seen'),
+  'turns the keys': ({ keys }) => keys?.reverse(),
+  'adds a mark': ({ marks }) => Object.assign(marks as object, { new: Buffer.from('ink') }),
+};
+
+const app = useResourceApp(
+  CrudModule.forFeature({
+    entity: Safe,
+    input: SafeInput,
+    name: 'safes',
+    hooks: {
+      beforeCreate: ({ record }) => editSafe(Object.assign(record, { maker: 'Acme' })),
+      beforeUpdate: ({ record }) => editSafe(record),
+    },
+  }),
+  CrudModule.forFeature({
+    entity: Route,
+    input: RouteInput,
+    name: 'routes',
+    hooks: {
+      beforeCreate: ({ record }) => void EDITS[record.does as string]?.(record),
+      beforeUpdate: ({ record }) => void EDITS[record.does]?.(record),
+    },
+  }),
+);
+beforeEach(() => app.empty());
+
+describe('a hook that removes a field with select: false', () => {
+  const created = async (text: string) => {
+    const body = { text, key: { name: 'a' }, spares: [{ name: 'b' }, { name: 'c' }] };
+    return `/safes/${await app.create('/safes', body)}`;
+  };
+  const codes = async () => {
+    const { key, spares, ...safe } = (await app.database.collection<Safe>('safes').findOne({})) ?? {};
+    const holders = [safe, key, ...(spares ?? [])] as Key[];
+    return holders.map((holder) => ('code' in holder ? holder.code : 'none'));
+  };
+  const [all, none] = [Array(4).fill('1234'), Array(4).fill('none')];
+
+  it.each([
+    ['removes it', 'undefined', none],
+    ['removes it', 'null', none],
+    ['removes it', 'delete', none],
+    ['removes it', 'set and delete', none],
+    ['keeps it otherwise', 'copy', all],
+    ['keeps it otherwise', 'nothing', all],
+  ])('%s: %s', async (_does, text, left) => {
+    const path = await created('open');
+    expect(await codes()).toEqual(all);
+    expect((await app.patch(path, { text })).status).toBe(200);
+    expect(await codes()).toEqual(left);
+  });
+
+  it('stores nothing of what a create sets to null', async () => {
+    await created('null');
+    expect(await codes()).toEqual(none);
+  });
+
+  it('cannot remove what the schema requires', async () => {
+    const { status, body } = await app.patch(await created('open'), { text: 'remove what is required' });
+    expect([status, body.errors]).toEqual([400, [{ pointer: '/maker', detail: '"maker" is required.' }]]);
+  });
+});
+
+describe('a hook that edits lists whose entries have hidden members', () => {
+  const step = (name: string) => ({ name, code: `of ${name}` });
+  const STEPS = ['a', 'b', 'c'].map(step);
+  const parcels = [
+    { ...step('p'), stamps: [step('s'), step('t')] },
+    { ...step('q'), stamps: [step('u')] },
+  ];
+  const BODY = { steps: STEPS, parcels, start: { steps: STEPS } };
+
+  const stored = () => app.database.collection<Route>('routes').findOne({});
+
+  /** The statuses of a create and of an update whose hook does this, and what is stored after each. */
+  async function outcomes(does: string) {
+    const created = await app.post('/routes', { ...BODY, does });
+    const afterCreate = await stored();
+    await app.empty();
+    const id = await app.create('/routes', { ...BODY, does: 'nothing' });
+    const updated = await app.patch(`/routes/${id}`, { does });
+    return [
+      { status: created.status, ...afterCreate },
+      { status: updated.status, ...(await stored()) },
+    ];
+  }
+
+  it.each(Object.keys(LOSING))('is refused, and loses nothing, if it %s without them', async (does) => {
+    const unchanged = expect.objectContaining({ status: 400, ...BODY });
+    expect(await outcomes(does)).toEqual([{ status: 400 }, unchanged]);
+  });
+
+  it('is refused with one sentence that names the list', async () => {
+    const { body } = await app.post('/routes', { ...BODY, does: 'moves entries' });
+    const detail =
+      'A hook changed "steps", whose entries have hidden fields, and left some of them out. It must set them in every entry.';
+    expect(body).toMatchObject({ code: 'VALIDATION_FAILED', errors: [{ pointer: '/steps', detail }] });
+  });
+
+  it.each<[string, object]>([
+    ['sets the list', { steps: STEPS.map(({ name }) => ({ name, code: `set ${name}` })) }],
+    ['copies the list', { steps: STEPS }],
+    ['notes it in a nested object', { start: { note: 'seen', steps: STEPS } }],
+  ])('keeps what it does not change if it %s', async (does, expected) => {
+    const statuses = [201, 200].map((status) => ({ status, ...expected }));
+    expect(await outcomes(does)).toMatchObject(statuses);
+  });
+
+  it('keeps bytes beside what it changes', async () => {
+    const texts = (bytes: unknown) => Object.values(bytes as object).map(String);
+    expect(texts((await outcomes('turns the keys'))[1]?.keys)).toEqual(['two', 'one']);
+    expect(texts((await outcomes('adds a mark'))[1]?.marks)).toEqual(['wax', 'ink']);
+  });
+
+  it('documents answers without them', async () => {
+    const { Route, RouteCreate } = (await app.get('/docs/openapi.json')).body.components.schemas;
+    const { steps, parcels, start, seal } = Route.properties;
+    const members = [steps.items, parcels.items, start, start.properties.steps.items, seal].map(
+      ({ properties, required }) => [Object.keys(properties as object), required],
+    );
+    expect(members).toEqual([
+      [['name'], ['name']],
+      [['name', 'stamps'], ['name']],
+      [['note', 'steps'], ['steps']],
+      [['name'], ['name']],
+      [['note'], undefined],
+    ]);
+    expect(RouteCreate.properties.steps.items.required).toEqual(['name', 'code']);
+  });
+});

@@ -1,0 +1,146 @@
+/** @mongodb */
+import { Param, type Type } from '@nestjs/common';
+import { Prop } from '@nestjs/mongoose';
+import { Types } from 'mongoose';
+import { CrudAction, CrudController, CrudModule } from '../../../src/common/crud/index.js';
+import { eventually } from '../../support/eventually.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { feature, type Made, OF_TENANT, resource } from '../../support/resource.js';
+import { ACME, acme as token } from '../../support/tenants.js';
+
+/** What the output of slips and cards returns for records of this text. */
+const RETURNED: Record<string, () => unknown> = {
+  nothing: () => undefined,
+  null: () => null,
+  text: () => 'text',
+  list: () => [],
+  promise: () => Promise.reject(new Error('No record.')),
+  throws: () => {
+    throw new Error('No view.');
+  },
+};
+const returned = (record: Made) => (RETURNED[record.text as string] ?? (() => record))() as Made;
+
+const words = ({ _id, text }: Made) => {
+  const words = (text as string).split(' ');
+  return { _id, length: (text as string).length, words };
+};
+
+const published = { kept: { published: Prop({ type: Boolean }) }, visible: { published: true } };
+const lockers = resource({ name: 'lockers', kept: { code: Prop({ type: String, select: false }) } });
+
+/** Gives a record that it has from elsewhere, with what the store would not have read. */
+class LockersController extends CrudController(lockers) {
+  @CrudAction(lockers, { method: 'GET', path: ':id/whole', isolatedAs: 'get' })
+  whole(@Param('id') id: string) {
+    const time = new Date(0);
+    return { _id: new Types.ObjectId(id), text: 'A', code: '1234', createdAt: time, updatedAt: time, __v: 0 };
+  }
+}
+
+const app = useResourceApp(
+  feature({ name: 'notes', output: words }),
+  feature({ name: 'slips', output: returned }),
+  feature({ name: 'cards', output: { type: resource({ name: 'views' }).input as Type, from: returned } }),
+  feature({ name: 'flyers', ...published }),
+  feature({
+    name: 'sheets',
+    ...published,
+    ...OF_TENANT,
+    kept: { ...OF_TENANT.kept, ...published.kept, deletedAt: Prop({ type: Date }) },
+    archive: { field: 'deletedAt' },
+  }),
+  CrudModule.forFeature(lockers, { controller: LockersController }),
+);
+beforeEach(() => app.empty());
+
+it('an output that is a function is documented as an object of any fields, and answered everywhere', async () => {
+  const headers = { Prefer: 'return=representation' };
+  const { body } = await app.post('/notes', { text: 'Buy stamps' }, { headers });
+  expect(body).toEqual({ _id: body._id, length: 10, words: ['Buy', 'stamps'] });
+  expect((await app.get('/notes')).body).toEqual([body]);
+  const page = { results: [body], count: 1, next: null, prev: null };
+  expect((await app.get('/notes?limit=1')).body).toEqual(page);
+  expect((await app.get(`/notes/${body._id}`)).body).toEqual(body);
+  const changed = await app.patch(`/notes/${body._id}`, { text: 'Sell' }, { headers });
+  expect(changed.body).toEqual({ _id: body._id, length: 4, words: ['Sell'] });
+});
+
+describe('an output that fails on one of the records', () => {
+  const linesOf = (id: string) => app.logLines.filter(({ requestId }) => requestId === id);
+
+  it.each([
+    ['slips', 'nothing', 'undefined'],
+    ['slips', 'null', 'null'],
+    ['slips', 'text', 'string'],
+    ['slips', 'list', 'a list'],
+    ['slips', 'promise', 'a promise'],
+    ['cards', 'promise', 'a promise'],
+  ])('is a 500 that the log explains if that of %s returns %s', async (name, text, what) => {
+    const _id = await app.create(`/${name}`, { text });
+    const message = `The function of \`output\` returned ${what}. It must return the record itself.`;
+    const headers = { Accept: 'application/x-ndjson', 'X-Request-Id': `${name}-${text}` };
+    const failure = { status: 500, body: { code: 'INTERNAL_ERROR' } };
+    for (const path of [`/${name}/${_id}`, `/${name}`, `/${name}?limit=1`])
+      expect(await app.get(path, { headers })).toMatchObject(failure);
+    const errors = linesOf(headers['X-Request-Id']).filter(({ level }) => level === 'error');
+    expect(errors).toMatchObject([{ error: { message } }, { error: { message } }, { error: { message } }]);
+  });
+
+  it('breaks off a list that has begun, and the log has the error', async () => {
+    const times = { createdAt: new Date(1), updatedAt: new Date(1), __v: 0 };
+    const newer = { text: 'x'.repeat(50), ...times, createdAt: new Date(2) };
+    const slips = Array.from({ length: 3_000 }, () => ({ ...newer }));
+    await app.database.collection('slips').insertMany([...slips, { text: 'throws', ...times }]);
+    const headers = { 'X-Request-Id': 'broken-off' };
+    await expect(fetch(`${app.url}/slips`, { headers }).then((answer) => answer.text())).rejects.toThrow();
+    await eventually(() => expect(linesOf('broken-off')).toHaveLength(1));
+    expect(linesOf('broken-off')).toMatchObject([
+      { level: 'error', path: '/slips', error: { message: 'No view.' }, msg: 'answer broke off' },
+    ]);
+  });
+});
+
+describe.each(['flyers', 'sheets'])('records of %s that are not visible', (name) => {
+  const [shown, hidden] = [new Types.ObjectId(), new Types.ObjectId()];
+  beforeEach(async () => {
+    const time = new Date(0);
+    const tenant = new Types.ObjectId(ACME);
+    const record = { text: 'A', tenant, createdAt: time, updatedAt: time, __v: 0 };
+    await app.database.collection(name).insertMany([
+      { ...record, _id: shown, published: true },
+      { ...record, _id: hidden, published: false },
+    ]);
+  });
+
+  it('are absent from list, page and count', async () => {
+    const ids = (records: { _id: string }[]) => records.map(({ _id }) => _id);
+    expect(ids((await app.get(`/${name}`, { token })).body)).toEqual([String(shown)]);
+    const page = await app.get(`/${name}?limit=5`, { token });
+    expect([ids(page.body.results), page.body.count]).toEqual([[String(shown)], 1]);
+    expect((await app.get(`/${name}/count`, { token })).body).toEqual({ count: 1 });
+  });
+
+  it('cannot be read, changed or deleted', async () => {
+    const path = `/${name}/${String(hidden)}`;
+    const stored = () => app.database.collection(name).findOne({ _id: hidden });
+    const before = await stored();
+    expect((await app.get(path, { token })).status).toBe(404);
+    expect((await app.patch(path, { text: 'B' }, { token })).status).toBe(404);
+    expect((await app.del(path, { token })).status).toBe(404);
+    expect(await stored()).toEqual(before);
+  });
+});
+
+describe('a field with select: false', () => {
+  it('is not shown, even if a handler returns it', async () => {
+    const time = '1970-01-01T00:00:00.000Z';
+    const { body } = await app.get(`/lockers/${ACME}/whole`);
+    expect(body).toEqual({ _id: ACME, text: 'A', createdAt: time, updatedAt: time });
+  });
+
+  it('cannot be requested', async () => {
+    const { status, body } = await app.get('/lockers?fields=code');
+    expect([status, body.errors?.[0]?.parameter]).toEqual([400, 'fields']);
+  });
+});
