@@ -12,32 +12,25 @@ const SPELLINGS: readonly (readonly string[])[] = [
   ['istanbul', '\u0130stanbul', '\u0131stanbul'],
   ['\u03bf\u03b4\u03bf\u03c3', '\u039f\u0394\u039f\u03a3', '\u03cc\u03b4\u03bf\u03c2'],
   ['fine', '\ufb01ne', 'FINE'],
+  ['aero', '\u00c6ro'],
+  ['lodz', '\u0141\u00f3d\u017a'],
   ['a', 'A', '\u00e4'],
   ['b', 'B'],
   ['7', '\uff17'],
-  ['x2', 'X\u00b2'],
-  ['\u6771\u4eac', '\u6771\u4eac'],
-  ['\ud55c\uae00', '\ud55c\uae00'.normalize('NFD')],
+  ['h2o', 'H\u2082O', 'H\u00b2O'],
+  ['paperback', 'paper\u00adback'],
+  ['\u05e9\u05dc\u05d5\u05dd', '\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd'],
   ['\u043c\u0438\u0440', '\u041c\u0418\u0420'],
+  ['\ud55c\uae00', '\ud55c\uae00'.normalize('NFD')],
+  // Other digits, a voiced kana, vowel signs and a longer run of CJK make other words.
+  ...[['34'], ['\u0663\u0664'], ['\u304b\u304d'], ['\u304b\u304e'], ['\u0939\u093f\u0928']],
+  ...[['\u0939\u093f\u0928\u094d\u0926\u0940'], ['\u6771\u4eac'], ['\u6771\u4eac\u90fd']],
 ];
 
 /** Parts words, in texts as in queries. */
 const SEPARATORS = [
-  ' ',
-  '  ',
-  ', ',
-  '-',
-  "'",
-  '_',
-  '/',
-  ' \u{1f600} ',
-  '.',
-  '\u2122 ',
-  '\t',
-  ' (',
-  '*',
-  '$',
-  '\\',
+  ...[' ', '  ', ', ', '-', "'", '\u2019', '_', '/', ' \u{1f600} ', '\u{1f375}', '.', '\u2122', '\t', ' ('],
+  ...['*', '$', '\\'],
 ];
 
 /** Words of one value, by their places in the list of spellings. */
@@ -53,9 +46,8 @@ interface Term {
 
 export type ModelQuery = readonly Term[];
 
-export function randomWords(random: Random, max = 6): Words {
-  return random.list(0, max, () => random.below(SPELLINGS.length));
-}
+const randomWord = (random: Random) => random.below(SPELLINGS.length);
+export const randomWords = (random: Random): Words => random.list(0, 6, () => randomWord(random));
 
 /** A text that has the words, in any spelling, with anything between them. */
 export function spell(random: Random, words: Words): string {
@@ -66,17 +58,13 @@ export function spell(random: Random, words: Words): string {
 /** A query that has something to find; most of its phrases are taken from a record. */
 export function randomQuery(random: Random, records: readonly ModelRecord[]): ModelQuery {
   const terms = random.list(1, 3, (): Term => {
-    const source = random.chance(0.8) ? random.pick(random.pick(records).flat()) : randomWords(random);
-    const start = random.below(source?.length ?? 0);
-    const words = (source ?? []).slice(start, start + random.pick([1, 1, 2, 3]));
-    return {
-      words: words.length > 0 ? words : [random.below(SPELLINGS.length)],
-      excluded: random.chance(0.3),
-    };
+    const source = (random.chance(0.8) && random.pick(random.pick(records).flat())) || randomWords(random);
+    const start = random.below(source.length);
+    const words = source.slice(start, start + random.pick([1, 1, 2, 3]));
+    return { words: words.length > 0 ? words : [randomWord(random)], excluded: random.chance(0.3) };
   });
-  return terms.some(({ excluded }) => !excluded)
-    ? terms
-    : [...terms, { words: [random.below(SPELLINGS.length)], excluded: false }];
+  const isFinding = terms.some(({ excluded }) => !excluded);
+  return isFinding ? terms : [...terms, { words: [randomWord(random)], excluded: false }];
 }
 
 /** The parameter that a client would write. */

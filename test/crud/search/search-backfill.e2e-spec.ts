@@ -3,6 +3,7 @@
  * @slow
  */
 import mongoose from 'mongoose';
+import type { Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { buildService, ServiceProcess } from '../../support/service-process.js';
@@ -29,38 +30,35 @@ describe('records that were stored without words', () => {
 
   const todos = () => client.db().collection('todos');
   const marks = () => client.db().collection<{ _id: string } & mongoose.mongo.Document>('search_words');
-  const start = async (env = {}): Promise<TestApp> => {
+  const start = async (env: Variables = {}): Promise<TestApp> => {
     const app = await createTestApp({ env: { MONGODB_URI: uri, ...env } });
     apps.push(app);
     return app;
   };
+  /** Stops the last service, and starts another one on its database. */
+  const restart = async (env?: Variables) => {
+    await apps.pop()?.leave();
+    return start(env);
+  };
   const old = (i: number) => ({
-    title: `Old ${i}`,
-    description: i % 2 ? 'odd "one"' : 'even one',
-    createdAt: new Date(i),
-    updatedAt: new Date(i),
-    __v: 0,
+    ...{ title: `Old ${i}`, description: i % 2 ? 'odd "one"' : 'even one' },
+    ...{ createdAt: new Date(i), updatedAt: new Date(i), __v: 0 },
   });
   const insert = (length: number) => todos().insertMany(Array.from({ length }, (_, i) => old(i)));
   const count = async (app: TestApp, q: string) =>
     (await app.get(`/todos/count?q=${q}`)).body.count as number;
-  const finished = () =>
-    eventually(
-      async () => expect(await marks().findOne({ _id: 'todos' })).toHaveProperty('finished'),
-      DONE_WITHIN_MS,
-    );
+  const mark = () => marks().findOne({ _id: 'todos' });
+  const within = (check: () => Promise<void>) => eventually(check, DONE_WITHIN_MS);
+  const finished = () => within(async () => expect(await mark()).toHaveProperty('finished'));
 
   it('are found once their words are indexed, and are otherwise unchanged', async () => {
     await insert(450);
     const before = await todos().find().toArray();
     const app = await start();
-    await eventually(async () => expect(await count(app, '"odd+one"')).toBe(225), DONE_WITHIN_MS);
+    await within(async () => expect(await count(app, '"odd+one"')).toBe(225));
     await finished();
     expect(await count(app, '449')).toBe(1);
-    const after = await todos()
-      .find({}, { projection: { _words: 0 } })
-      .toArray();
-    expect(after).toEqual(before);
+    expect(await todos().find().project({ _words: 0 }).toArray()).toEqual(before);
     const lines = () => app.logLines.map(({ msg }) => msg);
     expect(lines()).toContain('Indexing the words of older todos; until then searches answer 503');
     await eventually(() => expect(lines()).toContain('The words of all todos are indexed'));
@@ -74,7 +72,7 @@ describe('records that were stored without words', () => {
     let changes = 0;
     for (let done = false; !done; changes++) {
       expect((await one.patch(`/todos/${String(_id)}`, { title: `New ${changes}` })).status).toBe(200);
-      done = (await marks().findOne({ _id: 'todos' }))?.finished !== undefined;
+      done = (await mark())?.finished !== undefined;
     }
     expect(await count(other, `"new+${changes - 1}"+one`)).toBe(1);
     expect(await count(other, '1499')).toBe(0);
@@ -85,19 +83,16 @@ describe('records that were stored without words', () => {
     await insert(10);
     await start();
     await finished();
-    await apps.pop()?.leave();
     await marks().updateOne({ _id: 'todos' }, { $set: { path: '_words.v0' } });
     await todos().updateMany({}, { $unset: { _words: 1 } });
-    const second = await start();
-    await eventually(async () => expect(await count(second, 'even')).toBe(5), DONE_WITHIN_MS);
+    const second = await restart();
+    await within(async () => expect(await count(second, 'even')).toBe(5));
     await finished();
-    await apps.pop()?.leave();
-    const handwritten = await start({ TODOS_API: 'handwritten' });
-    await eventually(async () => expect(await marks().findOne({ _id: 'todos' })).toBeNull(), DONE_WITHIN_MS);
+    const handwritten = await restart({ TODOS_API: 'handwritten' });
+    await within(async () => expect(await mark()).toBeNull());
     await handwritten.post('/todos', { title: 'By hand' });
-    await apps.pop()?.leave();
-    const last = await start();
-    await eventually(async () => expect(await count(last, '"by+hand"')).toBe(1), DONE_WITHIN_MS);
+    const last = await restart();
+    await within(async () => expect(await count(last, '"by+hand"')).toBe(1));
   }, 120_000);
 
   it('keep searches away until all of them have their words, and nothing else', async () => {
@@ -113,13 +108,8 @@ describe('records that were stored without words', () => {
     });
     const app = await start();
     const { status, body } = await app.get('/todos?q=even');
-    expect([status, body]).toEqual([
-      503,
-      expect.objectContaining({
-        code: 'INDEX_UNAVAILABLE',
-        detail: 'The words of older records are being indexed. Search again later.',
-      }),
-    ]);
+    const detail = 'The words of older records are being indexed. Search again later.';
+    expect([status, body.code, body.detail]).toEqual([503, 'INDEX_UNAVAILABLE', detail]);
     expect((await app.get('/todos/count?q=even')).status).toBe(503);
     expect((await app.get('/todos')).body).toHaveLength(10);
     letThrough();
@@ -136,10 +126,10 @@ describe('records that were stored without words', () => {
     // The service answers while the words are being indexed.
     await service.url();
     const indexed = () => todos().countDocuments({ _words: { $exists: true } });
-    await eventually(async () => expect(await indexed()).toBeGreaterThan(0), DONE_WITHIN_MS);
+    await within(async () => expect(await indexed()).toBeGreaterThan(0));
     service.signal('SIGKILL');
     await service.ended();
-    expect(await marks().findOne({ _id: 'todos' })).toBeNull();
+    expect(await mark()).toBeNull();
     // What was indexed is not indexed again.
     const [path = ''] = Object.keys((await todos().findOne({ _words: { $exists: true } }))?._words as object);
     const marked = { $set: { [`_words.${path}`]: [] } };

@@ -1,5 +1,6 @@
 /** @mongodb */
 import { Random } from '../../support/random.js';
+import { created, each } from '../../support/records.js';
 import { recipes } from '../../support/recipes.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import {
@@ -11,13 +12,12 @@ import {
   spell,
   write,
 } from '../../support/search-model.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-
-const token = await tokenOf(ACME);
+import { acme as token, globex } from '../../support/tenants.js';
 
 const SEED = Number(process.env.SEARCH_SEED ?? 20_261_121);
+const FIELDS = ['name', 'notes', 'labels', 'box', 'steps'] as const;
 
-/** The words of each searched field, in the order of the option. */
+/** A record, with the words of each searched field in the order of the option. */
 interface Model {
   readonly id: string;
   readonly author: string;
@@ -30,32 +30,25 @@ describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
 
   const app = useResourceApp(recipes());
   beforeAll(async () => {
-    for (let i = 0; i < 60; i++) {
-      const words = randomRecord();
-      const author = random.pick(['Ada', 'Bo']);
-      const { status, body } = await app.post('/recipes', { ...bodyOf(words), author }, { token });
-      expect(status).toBe(201);
-      models.push({ id: body._id, author, words });
-    }
-    const other = await tokenOf(GLOBEX);
-    for (let i = 0; i < 20; i++) await app.post('/recipes', bodyOf(randomRecord()), { token: other });
+    for (let i = 0; i < 60; i++) await create();
+    for (let i = 0; i < 20; i++) await created(app, '/recipes', bodyOf(randomRecord()), globex);
   });
 
-  function randomRecord(): ModelRecord {
-    const value = () => randomWords(random);
-    return [
-      [value()],
-      random.list(0, 1, value),
-      random.list(0, 3, value),
-      random.list(0, 1, value),
-      random.list(0, 3, value),
-    ];
+  async function create(): Promise<void> {
+    const [words, author] = [randomRecord(), random.pick(['Ada', 'Bo'])];
+    const id = await created(app, '/recipes', { ...bodyOf(words), author }, token);
+    models.push({ id, author, words });
   }
 
-  function bodyOf([name = [], notes = [], labels = [], label = [], steps = []]: ModelRecord): object {
-    const text = (words: readonly number[]) => spell(random, words);
+  function randomRecord(): ModelRecord {
+    const upTo = (max: number) => random.list(0, max, () => randomWords(random));
+    return [[randomWords(random)], upTo(1), upTo(3), upTo(1), upTo(3)];
+  }
+
+  function bodyOf([name = [], notes = [], labels = [], label = [], steps = []]: ModelRecord) {
+    const text = (words: readonly number[] = []) => spell(random, words);
     return {
-      name: text(name[0] ?? []),
+      name: text(name[0]),
       ...(notes[0] && { notes: text(notes[0]) }),
       labels: labels.map(text),
       box: { place: 'tea creme a b', ...(label[0] && { label: text(label[0]) }) },
@@ -63,21 +56,22 @@ describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
     };
   }
 
-  /** Changes one record as a merge patch does: some fields, each set or removed. */
-  async function change(model: Model): Promise<void> {
-    const words = randomRecord();
-    const all = bodyOf(words) as { notes?: string; box: { label?: string } };
-    const field = random.pick(['name', 'notes', 'labels', 'box', 'steps'] as const);
-    const at = ['name', 'notes', 'labels', 'box', 'steps'].indexOf(field);
-    const patch =
-      field === 'notes'
-        ? { notes: all.notes ?? null }
-        : field === 'box'
-          ? { box: { label: all.box.label ?? null } }
-          : { [field]: (all as Record<string, unknown>)[field] };
-    const { status } = await app.patch(`/recipes/${model.id}`, patch, { token });
+  /** Changes one record as a merge patch does, some fields, each set or removed, or puts another in its place. */
+  async function change(): Promise<void> {
+    const [model, at] = [random.pick(models), random.below(FIELDS.length + 1)];
+    const [words, path] = [randomRecord(), `/recipes/${model.id}`];
+    const { notes = null, box, ...others } = bodyOf(words);
+    const label = box.label ?? null;
+    const all = { ...others, notes, box: label === null && random.chance(0.5) ? null : { label } };
+    const field = FIELDS[at];
+    const { status } = field
+      ? await app.patch(path, { [field]: all[field] }, { token })
+      : await app.del(path, { token });
     expect(status).toBe(200);
     model.words = model.words.map((values, i) => (i === at ? (words[at] ?? []) : values));
+    if (field) return;
+    models.splice(models.indexOf(model), 1);
+    await create();
   }
 
   async function ask(query: ModelQuery): Promise<number> {
@@ -90,16 +84,16 @@ describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
     const parameters = `q=${encodeURIComponent(q)}${author ? `&author=${author}` : ''}`;
     const offset = random.below(3);
     const { body } = await app.get(`/recipes?${parameters}&offset=${offset}&limit=5`, { token });
-    const results = body.results?.map(({ _id }: { _id: string }) => _id);
     const page = expected.slice(offset, offset + 5);
-    expect({ q, results, count: body.count }).toEqual({ q, results: page, count: expected.length });
+    const found = { q, results: each(body.results, '_id'), count: body.count };
+    expect(found).toEqual({ q, results: page, count: expected.length });
     return expected.length;
   }
 
   it('over a thousand queries, between changes', async () => {
     const found: number[] = [];
     for (let round = 0; round < 120; round++) {
-      await change(random.pick(models));
+      await change();
       const records = models.map(({ words }) => words);
       found.push(...(await Promise.all(Array.from({ length: 10 }, () => ask(randomQuery(random, records))))));
     }
