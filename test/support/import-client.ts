@@ -23,15 +23,23 @@ export class OpenImport {
     this.sent.write(bytes);
   }
 
-  end(): void {
-    this.sent.end();
-  }
-
   /** The next result; undefined at the end. */
   async next(): Promise<Record<string, unknown> | undefined> {
     this.lines ??= createInterface({ input: await this.answer })[Symbol.asyncIterator]();
     const { value, done } = await this.lines.next();
     return done ? undefined : (JSON.parse(value) as Record<string, unknown>);
+  }
+
+  end(): void {
+    this.sent.end();
+  }
+
+  /** Ends the import, and gives the results that are left. */
+  async rest(): Promise<Record<string, unknown>[]> {
+    this.end();
+    const all = [];
+    for (let result = await this.next(); result; result = await this.next()) all.push(result);
+    return all;
   }
 
   /** Resolves when the connection is broken before the answer ends. */

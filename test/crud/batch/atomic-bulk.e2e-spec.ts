@@ -1,193 +1,175 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
-import { type AfterCreate, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import { Prop } from '@nestjs/mongoose';
+import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
-import { commandsOf } from '../../support/sent-commands.js';
+import { NOWHERE } from '../../support/bulk.js';
 import { expectInvalid } from '../../support/problems.js';
+import { created, each, storedIn } from '../../support/records.js';
+import { type Outline, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { commandsOf } from '../../support/sent-commands.js';
+import { acme as token, globex } from '../../support/tenants.js';
 
-class SeatInput {
-  @IsText({ max: 20 }) row!: string;
-  @IsWholeNumber({ min: 1, max: 50 }) number!: number;
-}
+const made: unknown[] = [];
 
-@Schema({ timestamps: true })
-class Seat extends SeatInput {
-  @Prop({ type: String }) tenant?: string;
-  @Prop({ type: String, unique: true, sparse: true }) label?: string;
-}
-
-const created: string[] = [];
-
-const seats = crudOptions({
-  entity: Seat,
-  input: SeatInput,
+const seats = resource({
   name: 'seats',
+  fields: { row: IsText({ max: 20 }), number: IsWholeNumber({ min: 1, max: 50 }) },
+  kept: { tenant: Prop({ type: String }), label: Prop({ type: String, unique: true, sparse: true }) },
   bulk: true,
   isolationFields: { all: { tenant: currentTenant } },
   query: { sort: ['number'] },
   hooks: {
-    beforeCreate: ({ record }) => void (record.label = `${record.row}${record.number}`),
-    afterCreate: ({ record }: AfterCreate<Seat, SeatInput>) => void created.push(String(record.label)),
+    beforeCreate: ({ record }) => void (record.label = `${String(record.row)}${Number(record.number)}`),
+    afterCreate: ({ record }) => void made.push(record.label),
   },
 });
 
-class PlantInput {
-  @IsText({ max: 20 }) name!: string;
-  @IsWholeNumber({ default: 0 }) height?: number;
-}
-
 /** Without code of its own, so that its operations share commands. */
-@Schema({ timestamps: true })
-class Plant extends PlantInput {
-  @Prop({ type: String, required: true, unique: true }) declare name: string;
-}
+const plant = (outline: Outline) =>
+  resource({
+    fields: { name: IsText({ max: 20 }), height: IsWholeNumber({ default: 0 }) },
+    bulk: true,
+    query: { sort: ['name'] },
+    ...outline,
+  });
+const plants = plant({
+  name: 'plants',
+  kept: { name: Prop({ type: String, required: true, unique: true }) },
+});
 
-@Schema({ timestamps: true })
-class Pot extends PlantInput {}
+const app = useResourceApp(
+  ...[seats, plants, plant({ name: 'pots' })].map((options) => CrudModule.forFeature(options)),
+);
+beforeEach(async () => {
+  await app.empty();
+  made.length = 0;
+});
 
-const of = { input: PlantInput, bulk: true, query: { sort: ['name'] } } as const;
-const plants = crudOptions({ ...of, entity: Plant, name: 'plants' });
-const pots = crudOptions({ ...of, entity: Pot, name: 'pots' });
+const send = (path: string, operations: object[], headers = {}) =>
+  app.post(`${path}/bulk`, { atomic: true, operations }, { token, headers });
+const update = (_id: string, changes: object, ifMatch?: string) => ({ update: { _id, changes, ifMatch } });
+const OTHER = { status: 424, code: 'NOT_CARRIED_OUT' };
 
 describe('an atomic bulk request', () => {
-  const token = tokenOf(ACME);
-  const app = useResourceApp(
-    ...[seats, plants, pots].map((options) => CrudModule.forFeature(options as never)),
-  );
-  beforeEach(async () => {
-    await app.empty();
-    created.length = 0;
-  });
-
-  const bulk = (operations: object[], headers = {}) =>
-    app.post('/seats/bulk', { atomic: true, operations }, { token, headers });
   const seat = (number: number) => ({ row: 'A', number });
-  const labels = async () => {
-    const { body } = await app.get('/seats?sort=number', { token });
-    return (body as { label: string }[]).map(({ label }) => label);
-  };
+  const create = (number: number) => ({ create: seat(number) });
+  const labels = async () => each((await app.get('/seats?sort=number', { token })).body, 'label');
 
   it('carries out all operations, and runs their hooks after that', async () => {
-    const _id = (await app.post('/seats', seat(1), { token })).body._id as string;
-    const answer = await bulk([{ create: seat(2) }, { update: { _id, changes: { number: 3 } } }]);
-    expect(answer.body).toEqual({
-      committed: true,
-      results: [{ status: 201, _id: expect.any(String) as string }, { status: 200 }],
-    });
-    expect(await labels()).toEqual(['A2', 'A1']);
-    expect(created).toEqual(['A1', 'A2']);
+    const _id = await created(app, '/seats', seat(1), token);
+    const { body } = await send('/seats', [create(2), update(_id, { number: 3 })]);
+    const results = [{ status: 201, _id: expect.any(String) }, { status: 200 }];
+    expect(body).toEqual({ committed: true, results });
+    expect([await labels(), made]).toEqual([
+      ['A2', 'A1'],
+      ['A1', 'A2'],
+    ]);
   });
 
   it.each<[string, object, object]>([
-    ['has a fault', { create: { row: 'A', number: 99 } }, { status: 400, code: 'VALIDATION_FAILED' }],
+    ['has a fault', create(99), { status: 400, code: 'VALIDATION_FAILED' }],
     ['is malformed', { move: {} }, { status: 400, code: 'VALIDATION_FAILED' }],
-    ['repeats a unique value', { create: seat(1) }, { status: 409, code: 'DUPLICATE_VALUE' }],
-    [
-      'names a record that is not there',
-      { del: { _id: '665f1c2ab7e3a90d4c8b4567' } },
-      { status: 404, code: 'RECORD_NOT_FOUND' },
-    ],
+    ['repeats a unique value', create(1), { status: 409, code: 'DUPLICATE_VALUE' }],
+    ['names no record', { del: { _id: NOWHERE } }, { status: 404, code: 'RECORD_NOT_FOUND' }],
   ])('carries out none if one of them %s', async (_case, operation, problem) => {
-    await app.post('/seats', seat(1), { token });
-    const answer = await bulk([{ create: seat(2) }, operation, { create: seat(3) }]);
-    const other = { status: 424, code: 'NOT_CARRIED_OUT' };
-    expect([answer.status, answer.body]).toMatchObject([
-      200,
-      { committed: false, results: [other, problem, other] },
-    ]);
-    expect([await labels(), created]).toEqual([['A1'], ['A1']]);
+    await created(app, '/seats', seat(1), token);
+    const { status, body } = await send('/seats', [create(2), operation, create(3)]);
+    expect([status, body]).toMatchObject([200, { committed: false, results: [OTHER, problem, OTHER] }]);
+    expect([await labels(), made]).toEqual([['A1'], ['A1']]);
   });
 
   it('reaches no record of another tenant', async () => {
-    const foreign = await tokenOf(GLOBEX);
-    const _id = (await app.post('/seats', seat(1), { token: foreign })).body._id as string;
-    const { body } = await bulk([{ create: seat(2) }, { update: { _id, changes: { number: 3 } } }]);
+    const _id = await created(app, '/seats', seat(1), globex);
+    const { body } = await send('/seats', [create(2), update(_id, { number: 3 })]);
     expect(body.committed).toBe(false);
-    expect((await app.get(`/seats/${_id}`, { token: foreign })).body.number).toBe(1);
+    expect((await app.get(`/seats/${_id}`, { token: globex })).body.number).toBe(1);
   });
 
   it('stores its records once for a key', async () => {
-    const headers = { 'Idempotency-Key': 'seats' };
-    const operations = [{ create: seat(1) }, { create: seat(2) }];
-    const [first, second] = [await bulk(operations, headers), await bulk(operations, headers)];
+    const once = () => send('/seats', [create(1), create(2)], { 'Idempotency-Key': 'seats' });
+    const [first, second] = [await once(), await once()];
     expect(second.body).toEqual(first.body);
     expect(await labels()).toEqual(['A1', 'A2']);
   });
 
   it('that meets other writes is repeated without an error in the log', async () => {
-    const _id = (await app.post('/seats', seat(1), { token })).body._id as string;
+    const _id = await created(app, '/seats', seat(1), token);
     const changes = async (number: number) => {
       for (let i = 0; i < 20; i++) await app.patch(`/seats/${_id}`, { number: number + i }, { token });
     };
-    const unit = async () => {
-      for (let i = 0; i < 10; i++)
-        await bulk([{ create: seat(i + 2) }, { update: { _id, changes: { row: `${i}` } } }]);
+    const units = async () => {
+      for (let i = 0; i < 10; i++) await send('/seats', [create(i + 2), update(_id, { row: `${i}` })]);
     };
-    await Promise.all([changes(1), unit(), changes(21)]);
-    expect(app.logLines.filter(({ code }) => code === 'INTERNAL_ERROR')).toEqual([]);
+    await Promise.all([changes(1), units(), changes(21)]);
+    expect(each(app.logLines, 'code')).not.toContain('INTERNAL_ERROR');
   });
 
   it('says what "atomic" takes', async () => {
-    expectInvalid(
-      await app.post('/seats/bulk', { atomic: 'yes', operations: [{ create: seat(1) }] }, { token }),
-      '/seats/bulk',
-      { pointer: '/atomic', detail: '"atomic" must be true or false.' },
+    const answered = await app.post('/seats/bulk', { atomic: 'yes', operations: [create(1)] }, { token });
+    const fault = { pointer: '/atomic', detail: '"atomic" must be true or false.' };
+    expectInvalid(answered, '/seats/bulk', fault);
+  });
+});
+
+describe('an atomic bulk whose operations cannot see each other', () => {
+  const nameOf = (number: number) => `Plant ${String(number).padStart(3, '0')}`;
+  const create = (number: number) => ({ create: { name: nameOf(number) } });
+  const heights = async (path: string) => {
+    const { body } = await app.get(`${path}?sort=name`);
+    return Object.fromEntries(
+      (body as { name: string; height: number }[]).map((one) => [one.name, one.height]),
     );
+  };
+  const pots = async () => {
+    const ids = each((await send('/pots', [1, 2, 3].map(create))).body.results, '_id');
+    return ids as [string, string, string];
+  };
+
+  it('stores its creates by one command, in their order', async () => {
+    const operations = Array.from({ length: 300 }, (_, i) => create(i));
+    const sent = await commandsOf(app, async () =>
+      expect((await send('/plants', operations)).body.committed).toBe(true),
+    );
+    expect(sent.filter(({ name }) => name === 'insert plants')).toHaveLength(1);
+    const names = operations.map((one) => one.create.name);
+    expect(each(await storedIn(app, 'plants'), 'name')).toEqual(names);
   });
 
-  describe('whose operations cannot see each other', () => {
-    const plant = (number: number) => ({ create: { name: `Plant ${String(number).padStart(3, '0')}` } });
-    const names = async (path: string) =>
-      ((await app.get(`${path}?sort=name`)).body as Plant[]).map(({ name, height }) => `${name}: ${height}`);
-    const send = (path: string, operations: object[]) =>
-      app.post(`${path}/bulk`, { atomic: true, operations });
+  it('says which value of which create is there already', async () => {
+    await send('/plants', [create(3)]);
+    const { body } = await send('/plants', [1, 2, 3, 4].map(create));
+    const problem = { status: 409, code: 'DUPLICATE_VALUE', errors: [{ pointer: '/name' }] };
+    expect(body).toMatchObject({ committed: false, results: [OTHER, OTHER, problem, OTHER] });
+    expect(await heights('/plants')).toEqual({ 'Plant 003': 0 });
+  });
 
-    it('stores its creates by one command, in their order', async () => {
-      const operations = Array.from({ length: 300 }, (_, i) => plant(i));
-      const sent = await commandsOf(app, async () =>
-        expect((await send('/plants', operations)).body.committed).toBe(true),
-      );
-      expect(sent.filter(({ name }) => name === 'insert plants')).toHaveLength(1);
-      const stored = await app.database.collection('plants').find().sort({ _id: 1 }).toArray();
-      expect(stored.map(({ name }) => ({ create: { name: name as string } }))).toEqual(operations);
-    });
+  it('changes each record as its own operation says', async () => {
+    const [one, two, three] = await pots();
+    const operations = [
+      update(one, { height: 1 }),
+      update(two, { height: 2 }, '"0"'),
+      update(three, { height: 3 }),
+    ];
+    const sent = await commandsOf(app, async () =>
+      expect((await send('/pots', operations)).body).toEqual({
+        committed: true,
+        results: Array(3).fill({ status: 200 }),
+      }),
+    );
+    expect(sent.filter(({ name }) => name === 'update pots')).toHaveLength(1);
+    expect(await heights('/pots')).toEqual({ 'Plant 001': 1, 'Plant 002': 2, 'Plant 003': 3 });
+  });
 
-    it('says which value of which create is there already', async () => {
-      await send('/plants', [plant(3)]);
-      const { body } = await send('/plants', [1, 2, 3, 4].map(plant));
-      const other = { status: 424, code: 'NOT_CARRIED_OUT' };
-      const problem = { status: 409, code: 'DUPLICATE_VALUE', errors: [{ pointer: '/name' }] };
-      expect(body).toMatchObject({ committed: false, results: [other, other, problem, other] });
-      expect(await names('/plants')).toEqual(['Plant 003: 0']);
-    });
-
-    const made = async () => (await send('/pots', [1, 2, 3].map(plant))).body.results as { _id: string }[];
-    const grow = (_id: string, height: number, ifMatch?: string) => ({
-      update: { _id, changes: { height }, ifMatch },
-    });
-
-    it('changes each record as its own operation says', async () => {
-      const [one, two, three] = (await made()).map(({ _id }) => _id) as [string, string, string];
-      const operations = [grow(one, 1), grow(two, 2, '"0"'), grow(three, 3)];
-      let body: unknown;
-      const sent = await commandsOf(app, async () => ({ body } = await send('/pots', operations)));
-      expect(sent.filter(({ name }) => name === 'update pots')).toHaveLength(1);
-      expect(body).toEqual({ committed: true, results: Array(3).fill({ status: 200 }) });
-      expect(await names('/pots')).toEqual(['Plant 001: 1', 'Plant 002: 2', 'Plant 003: 3']);
-    });
-
-    it.each<[string, number, string, string | undefined]>([
-      ['is not there', 404, '665f1c2ab7e3a90d4c8b4567', undefined],
-      ['has another tag', 412, '', '"7"'],
-    ])('changes nothing if a record among others %s', async (_case, status, id, tag) => {
-      const [one, two, three] = (await made()).map(({ _id }) => _id) as [string, string, string];
-      const { body } = await send('/pots', [grow(one, 1), grow(id || two, 2, tag), grow(three, 3)]);
-      const other = { status: 424, code: 'NOT_CARRIED_OUT' };
-      expect(body).toMatchObject({ committed: false, results: [other, { status }, other] });
-      expect(await names('/pots')).toEqual(['Plant 001: 0', 'Plant 002: 0', 'Plant 003: 0']);
-    });
+  it.each<[string, number, string, string | undefined]>([
+    ['is not there', 404, NOWHERE, undefined],
+    ['has another tag', 412, '', '"7"'],
+  ])('changes nothing if a record among others %s', async (_case, status, id, tag) => {
+    const [one, two, three] = await pots();
+    const middle = update(id || two, { height: 2 }, tag);
+    const { body } = await send('/pots', [update(one, { height: 1 }), middle, update(three, { height: 3 })]);
+    expect(body).toMatchObject({ committed: false, results: [OTHER, { status }, OTHER] });
+    expect(await heights('/pots')).toEqual({ 'Plant 001': 0, 'Plant 002': 0, 'Plant 003': 0 });
   });
 });

@@ -1,135 +1,271 @@
 /** @mongodb */
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { ConflictException, Injectable, Param, UseInterceptors } from '@nestjs/common';
+import type { CanActivate, DynamicModule, ExecutionContext } from '@nestjs/common';
+import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Prop } from '@nestjs/mongoose';
+import type { FastifyRequest } from 'fastify';
 import { Types } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
+import { tap } from 'rxjs';
+import { CrudAction, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import { IsReference } from '../../../src/common/fields/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import {
+  callerOf,
+  CurrentScope,
+  currentTenant,
+  type TenantScope,
+} from '../../../src/common/tenancy/index.js';
 import { bulk, create, ids, NoteInput, NOWHERE, results } from '../../support/bulk.js';
-import { expectProblem } from '../../support/problems.js';
-import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
-import { acme, globex } from '../../support/tenants.js';
-import { resource, feature } from '../../support/resource.js';
+import { expectProblem, expectUnauthenticated } from '../../support/problems.js';
+import { each, storedIn } from '../../support/records.js';
+import { feature, type Made, type Outline, resource } from '../../support/resource.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { ACME, acme, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
 
-describe('a resource with some actions that need a token', () => {
-  const app = useResourceApp(
-    feature({
-      name: 'memos',
-      fields: NoteInput,
-      kept: { tenant: Prop({ type: Types.ObjectId }) },
-      isolationFields: { update: { tenant: currentTenant } },
-      bulk: true,
-    }),
-  );
+const editor = tokenOf(ACME, { role: 'editor' });
+const seen: unknown[] = [];
+const MISSING = '404 RECORD_NOT_FOUND';
+const [kept, ofTenant] = [{ tenant: Prop({ type: Types.ObjectId }) }, { tenant: currentTenant }];
+const noted = (outline: Outline) => resource({ fields: NoteInput, bulk: true, ...outline });
 
+const drafts = noted({
+  name: 'drafts',
+  hooks: {
+    beforeCreate: async ({ record }) => {
+      if ((await storedIn(app, 'drafts')).length >= 3)
+        throw new ConflictException('There are three already.');
+      record.sku = `${String(record.text)}!`;
+    },
+    afterCreate: ({ record }) => void seen.push(`created ${String(record.text)}`),
+    afterUpdate: ({ record, previous }) =>
+      void seen.push(`${String(previous.text)} became ${String(record.text)}`),
+    beforeDel: ({ record }) => void seen.push(`deleting ${String(record.text)}`),
+  },
+});
+
+@Injectable()
+class RolesGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    return callerOf(context).claims.role === 'editor';
+  }
+}
+
+class Archived {
+  @Prop() archived!: boolean;
+}
+
+const pages = noted({
+  name: 'pages',
+  kept: { ...kept, deletedAt: Prop({ type: Date }) },
+  disable: ['del'],
+  isolationFields: { create: ofTenant, update: ofTenant, del: ofTenant },
+  archive: { field: 'deletedAt' },
+  routes: { update: { guards: [RolesGuard], errors: [403] } },
+});
+
+@Injectable()
+class PagesService extends CrudService.for(pages) {
+  override create(scope: TenantScope, input: Made) {
+    return super.create(scope, { ...input, text: String(input.text).toUpperCase() });
+  }
+}
+
+class PagesController extends CrudController(pages, PagesService) {
+  @UseInterceptors({ intercept: (_context, next) => next.handle().pipe(tap(() => seen.push('intercepted'))) })
+  override update(scope: TenantScope, id: string, changes: object) {
+    return super.update(scope, id, changes);
+  }
+
+  @CrudAction(pages, {
+    method: 'DELETE',
+    path: ':id',
+    isolatedAs: 'del',
+    response: Archived,
+    status: 202,
+    errors: [],
+  })
+  async archive(@CurrentScope() scope: TenantScope, @Param('id') id: string): Promise<Archived> {
+    await this.service.archive(scope, id);
+    return { archived: true };
+  }
+}
+
+/** Guards run before there is a scope. */
+@Injectable()
+class ScopeWatcher implements CanActivate {
+  canActivate(context: ExecutionContext) {
+    seen.push(context.switchToHttp().getRequest<FastifyRequest>().crudContext?.scope);
+    return true;
+  }
+}
+
+const tickets = noted({
+  name: 'tickets',
+  kept,
+  isolationFields: { all: ofTenant },
+  routes: { create: { guards: [ScopeWatcher] } },
+});
+const shelves = noted({ name: 'shelves', class: 'Shelf' });
+const books = noted({
+  name: 'books',
+  path: 'shelves/:shelfId/books',
+  parent: { entity: shelves.entity, param: 'shelfId', field: 'shelf' },
+  kept: { shelf: IsReference(() => shelves.entity) },
+});
+
+const app = useResourceApp(
+  CrudModule.forFeature(pages, {
+    controller: PagesController,
+    service: PagesService,
+    providers: [RolesGuard],
+  }),
+  CrudModule.forFeature(tickets, { providers: [ScopeWatcher] }),
+  ...[
+    ...[drafts, shelves, books, noted({ name: 'notes', disable: ['create', 'del'] })],
+    noted({ name: 'memos', kept, isolationFields: { update: ofTenant } }),
+  ].map((options): DynamicModule => CrudModule.forFeature(options)),
+  ...[{ name: 'plain' }, { name: 'unplain', bulk: false }].map(feature),
+);
+beforeEach(async () => {
+  await app.empty();
+  seen.length = 0;
+});
+
+const update = (_id: unknown, changes: object) => ({ update: { _id, changes } });
+
+describe('a bulk of a resource with code of its own', () => {
+  it('runs hooks for every item, which see the effects of earlier items', async () => {
+    const answered = await bulk(
+      app,
+      '/drafts',
+      [...'abcde'].map((text) => create(text)),
+    );
+    expect(results(answered)).toEqual([201, 201, 201, '409 CONFLICT', '409 CONFLICT']);
+    const problem = { detail: 'There are three already.', instance: '/drafts' };
+    expect(answered.body.results[3]).toMatchObject(problem);
+    const [a, b] = ids(answered);
+    await bulk(app, '/drafts', [
+      update(a, { text: 'A' }),
+      { del: { _id: b } },
+      { del: { _id: b } },
+      create('f'),
+    ]);
+    expect(seen).toEqual(['created a', 'created b', 'created c', 'a became A', 'deleting b', 'created f']);
+    expect(each(await storedIn(app, 'drafts'), 'sku')).toEqual(['a!', 'c!', 'f!']);
+  });
+
+  it('emits the event of every item', async () => {
+    const events: unknown[] = [];
+    app.app.get(EventEmitter2).on('pages.afterCreate', (event) => void events.push(event));
+    const made = ids(await bulk(app, '/pages', [create('a'), create('b')], acme));
+    const event = { resource: 'pages', action: 'create', changed: ['text', 'tenant'], tenant: ACME };
+    const record = (text: string, i: number) => expect.objectContaining({ _id: made[i], text, tenant: ACME });
+    const time = expect.any(String);
+    expect(events).toEqual(['A', 'B'].map((text, i) => ({ ...event, record: record(text, i), time })));
+  });
+
+  it('applies guards, interceptors and overrides of the single routes to the items', async () => {
+    const [id] = ids(await bulk(app, '/pages', [create('a')], acme));
+    const operations = [
+      update(id, { text: 'b' }),
+      create('c'),
+      { del: { _id: id } },
+      update(id, { text: 'd' }),
+    ];
+    const ofReader = await bulk(app, '/pages', operations, acme);
+    expect(results(ofReader)).toEqual(['403 FORBIDDEN', 201, 202, '403 FORBIDDEN']);
+    expect(seen).toEqual([]);
+    const [c] = ids(await bulk(app, '/pages', [create('c')], editor));
+    const ofEditor = await bulk(app, '/pages', [update(c, { text: 'C' }), ...operations], editor);
+    expect(results(ofEditor)).toEqual([200, MISSING, 201, 202, MISSING]);
+    expect(seen).toEqual(['intercepted']);
+    const archived = (await storedIn(app, 'pages')).filter(({ deletedAt }) => deletedAt);
+    expect(each(archived, 'text')).toEqual(['A']);
+  });
+
+  it("answers for another tenant's record as for one that is not there, byte for byte but for the id", async () => {
+    const [id = ''] = ids(await bulk(app, '/pages', [create('a')], editor));
+    const about = (_id: string) => [update(_id, { text: 'x' }), update(_id, {})];
+    const other = tokenOf(GLOBEX, { role: 'editor' });
+    const foreign = await bulk(app, '/pages', [...about(id), ...about(NOWHERE), create('mine')], other);
+    expect(results(foreign)).toEqual([...Array<string>(4).fill(MISSING), 201]);
+    const texts = foreign.body.results.map((one: object) => JSON.stringify(one).replaceAll(id, NOWHERE));
+    expect(texts.slice(0, 2)).toEqual(texts.slice(2, 4));
+    const stored = (await storedIn(app, 'pages')).map(({ text, tenant }) => [text as string, String(tenant)]);
+    expect(stored).toEqual([
+      ['A', ACME],
+      ['MINE', GLOBEX],
+    ]);
+  });
+
+  it('is refused as a whole without a token if every action needs one', async () => {
+    expectUnauthenticated(await bulk(app, '/pages', [create('a')]), '/pages/bulk');
+    const nobody = await bulk(app, '/pages', [create('a')], tokenOf('acme'));
+    expect([nobody.status, nobody.body.code]).toEqual([403, 'TENANT_REQUIRED']);
+    expect((await bulk(app, '/pages', [create('a')], 'broken')).body.code).toBe('INVALID_TOKEN');
+  });
+
+  it('answers an item of a disabled action like its route', async () => {
+    const operations = [create('a'), { del: { _id: NOWHERE } }, update(NOWHERE, {})];
+    const answered = await bulk(app, '/notes', operations);
+    const single = [await app.post('/notes', { text: 'a' }), await app.del(`/notes/${NOWHERE}`)];
+    const requestId = answered.headers.get('x-request-id');
+    expect(answered.body.results.slice(0, 2)).toEqual(single.map(({ body }) => ({ ...body, requestId })));
+    expect(results(answered)).toEqual(['405 METHOD_NOT_ALLOWED', '405 METHOD_NOT_ALLOWED', MISSING]);
+  });
+
+  it('makes no decision for its items', async () => {
+    await app.post('/tickets', { text: 'A' }, { token: acme });
+    expect(results(await bulk(app, '/tickets', [create('B'), create('C')], acme))).toEqual([201, 201]);
+    expect(seen).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('a bulk of a resource with some actions that need a token', () => {
   it('answers each item by its own action', async () => {
-    const _id = NOWHERE;
-    const operations = [create('a'), { update: { _id, changes: {} } }, { del: { _id } }];
-    expect(results(await bulk(app, '/memos', operations))).toEqual([
-      201,
-      '401 UNAUTHENTICATED',
-      '404 RECORD_NOT_FOUND',
-    ]);
-    expect(results(await bulk(app, '/memos', operations, acme))).toEqual([
-      201,
-      '404 RECORD_NOT_FOUND',
-      '404 RECORD_NOT_FOUND',
-    ]);
+    const operations = [create('a'), update(NOWHERE, {}), { del: { _id: NOWHERE } }];
+    expect(results(await bulk(app, '/memos', operations))).toEqual([201, '401 UNAUTHENTICATED', MISSING]);
+    expect(results(await bulk(app, '/memos', operations, acme))).toEqual([201, MISSING, MISSING]);
   });
 
   it("never answers a caller with the result of another caller's key", async () => {
     const post = async (token?: string) => {
-      const headers = { 'Idempotency-Key': 'k1' };
-      const body = { operations: [create('a'), { update: { _id: NOWHERE, changes: {} } }] };
-      const answer = await app.post('/memos/bulk', body, { token, headers });
-      return { answer, isReplay: answer.headers.has('idempotency-replayed') };
+      const operations = [create('a'), update(NOWHERE, {})];
+      const answer = await app.post(
+        '/memos/bulk',
+        { operations },
+        { token, headers: { 'Idempotency-Key': 'k1' } },
+      );
+      return {
+        text: answer.text,
+        second: results(answer)[1],
+        isReplay: answer.headers.has('idempotency-replayed'),
+      };
     };
     const callers = [acme, globex, undefined];
     const answers = [];
     for (const token of callers) answers.push(await post(token));
-    expect(answers.map(({ isReplay }) => isReplay)).toEqual([false, false, false]);
-    expect(answers.map(({ answer }) => results(answer)[1])).toEqual([
-      '404 RECORD_NOT_FOUND',
-      '404 RECORD_NOT_FOUND',
-      '401 UNAUTHENTICATED',
-    ]);
-    for (const [number, token] of callers.entries()) {
-      const { answer, isReplay } = await post(token);
-      expect([answer.text, isReplay]).toEqual([answers[number]?.answer.text, true]);
-    }
+    expect(each(answers, 'isReplay')).toEqual([false, false, false]);
+    expect(each(answers, 'second')).toEqual([MISSING, MISSING, '401 UNAUTHENTICATED']);
+    for (const [i, token] of callers.entries())
+      expect(await post(token)).toEqual({ ...answers[i], isReplay: true });
     // A token that does not verify is none.
-    expect((await post('no-token')).answer.text).toBe(answers[2]?.answer.text);
+    expect((await post('no-token')).text).toBe(answers[2]?.text);
   });
 });
 
-describe('a resource below another one', () => {
-  const shelves = resource({ name: 'shelves', class: 'Shelf', fields: NoteInput, bulk: true });
-  const app = useResourceApp(
-    CrudModule.forFeature(shelves),
-    feature({
-      name: 'books',
-      path: 'shelves/:shelfId/books',
-      parent: { entity: shelves.entity, param: 'shelfId', field: 'shelf' },
-      fields: NoteInput,
-      kept: { shelf: IsReference(() => shelves.entity) },
-      bulk: true,
-    }),
-  );
-
-  it('items are below the parent that the path names', async () => {
-    const [one = '', two = ''] = ids(await bulk(app, '/shelves', [create('one'), create('two')]));
-    const [id] = ids(await bulk(app, `/shelves/${one.toUpperCase()}/books`, [create('a')]));
-    expect((await app.get(`/shelves/${one}/books/${id}`)).body).toMatchObject({ text: 'a', shelf: one });
-    const elsewhere = await bulk(app, `/shelves/${two}/books`, [{ del: { _id: id } }]);
-    expect(results(elsewhere)).toEqual(['404 RECORD_NOT_FOUND']);
-    const missing = await bulk(app, `/shelves/${NOWHERE}/books`, [create('a')]);
-    expect(missing.body.results[0]).toMatchObject({ status: 404, detail: 'Shelf not found' });
-    const detail = 'The id must be 24 hexadecimal digits.';
-    const errors = [{ parameter: 'shelfId', detail }];
-    expectProblem(await bulk(app, '/shelves/x/books', [create('a')]), {
-      status: 400,
-      code: 'INVALID_ID',
-      detail,
-      instance: '/shelves/x/books/bulk',
-      errors,
-    });
-  });
+it('the items of a bulk below another record are below the parent that the path names', async () => {
+  const [one = '', two = ''] = ids(await bulk(app, '/shelves', [create('one'), create('two')]));
+  const [id] = ids(await bulk(app, `/shelves/${one.toUpperCase()}/books`, [create('a')]));
+  expect((await app.get(`/shelves/${one}/books/${id}`)).body).toMatchObject({ text: 'a', shelf: one });
+  expect(results(await bulk(app, `/shelves/${two}/books`, [{ del: { _id: id } }]))).toEqual([MISSING]);
+  const missing = await bulk(app, `/shelves/${NOWHERE}/books`, [create('a')]);
+  expect(missing.body.results[0]).toMatchObject({ status: 404, detail: 'Shelf not found' });
+  const [instance, detail] = ['/shelves/x/books/bulk', 'The id must be 24 hexadecimal digits.'];
+  const problem = { code: 'INVALID_ID', detail, instance, errors: [{ parameter: 'shelfId', detail }] };
+  expectProblem(await bulk(app, '/shelves/x/books', [create('a')]), { status: 400, ...problem });
 });
 
-describe('without the option', () => {
-  it.each([{}, { bulk: false }])('there is no such path: %j', async (options) => {
-    const app = await createResourceApp(feature({ name: 'plain', fields: NoteInput, ...options }));
-    try {
-      const answered = await bulk(app, '/plain', [create('a')]);
-      expect([answered.status, answered.body.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
-    } finally {
-      await app.close();
-    }
-  });
-});
-
-it('a decision about a bulk request does not apply to its items', async () => {
-  const seen: boolean[] = [];
-  /** Guards run before there is a scope. */
-  @Injectable()
-  class ScopeWatcher implements CanActivate {
-    canActivate(context: ExecutionContext) {
-      seen.push(context.switchToHttp().getRequest<FastifyRequest>().crudContext?.scope !== undefined);
-      return true;
-    }
-  }
-  const tickets = resource({
-    name: 'tickets',
-    fields: NoteInput,
-    kept: { tenant: Prop({ type: Types.ObjectId }) },
-    bulk: true,
-    isolationFields: { all: { tenant: currentTenant } },
-    routes: { create: { guards: [ScopeWatcher] } },
-  });
-  const app = await createResourceApp(CrudModule.forFeature(tickets, { providers: [ScopeWatcher] }));
-  await app.post('/tickets', { text: 'A' }, { token: acme });
-  expect(results(await bulk(app, '/tickets', [create('B'), create('C')], acme))).toEqual([201, 201]);
-  expect(seen).toEqual([false, false, false]);
-  await app.close();
+it.each(['plain', 'unplain'])('there is no bulk without the option: %s', async (name) => {
+  const answered = await bulk(app, `/${name}`, [create('a')]);
+  expect([answered.status, answered.body.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
 });

@@ -1,44 +1,75 @@
 /** @mongodb */
-import { bulk, ids, NOWHERE, results, titled } from '../../support/bulk.js';
+import { CrudModule } from '../../../src/common/crud/index.js';
+import { schemaOf } from '../../../src/common/fields/index.js';
+import { bulk, create, ids, NoteInput, NOWHERE, results, titled } from '../../support/bulk.js';
 import { expectInvalid } from '../../support/problems.js';
-import { useTestApp } from '../../support/test-app.js';
+import { Random } from '../../support/random.js';
+import { each, storedIn } from '../../support/records.js';
+import { resource } from '../../support/resource.js';
+import { serviceWith, useTestApp } from '../../support/test-app.js';
+
+const SEED = Number(process.env.SEED ?? 20_261_121);
+
+const tags = resource({ name: 'tags', fields: NoteInput, bulk: true });
+tags.schema = schemaOf(tags.entity).index({ sku: 1 }, { unique: true, sparse: true });
+
+const app = useTestApp({ root: serviceWith({ imports: [CrudModule.forFeature(tags)] }) });
+beforeEach(() => app.empty());
+
+const createdTodos = async (...titles: string[]) => ids(await bulk(app, '/todos', titles.map(titled)));
+const update = (_id: unknown, changes: object, ifMatch?: string) => ({ update: { _id, changes, ifMatch } });
 
 describe('todos in bulk', () => {
-  const app = useTestApp();
-  beforeEach(() => app.empty());
-
-  it('creates, updates and deletes in order, and answers each', async () => {
-    const made = await bulk(app, '/todos', [titled('a'), titled('b'), titled('c')]);
-    expect(made.status).toBe(200);
-    const [a, b, c] = ids(made);
-    expect(made.body).toEqual({ results: [a, b, c].map((_id) => ({ status: 201, _id })) });
-    const changed = await bulk(app, '/todos', [
-      { update: { _id: a, changes: { title: 'A', completed: true } } },
-      { update: { _id: a, changes: { completed: null } } },
-      { del: { _id: b } },
-      { update: { _id: b, changes: { title: 'B' } } },
-      { del: { _id: c } },
-      titled('d'),
-    ]);
-    expect(results(changed)).toEqual([200, 200, 200, '404 RECORD_NOT_FOUND', 200, 201]);
-    expect(changed.body.results.slice(0, 3)).toEqual([{ status: 200 }, { status: 200 }, { status: 200 }]);
-    const { body } = await app.get('/todos');
-    expect(body.map(({ title, completed }: Record<string, unknown>) => [title, completed])).toEqual([
-      ['d', false],
-      ['A', false],
-    ]);
+  it('have the results of single requests, in their order', async () => {
+    const random = new Random(SEED);
+    for (let round = 0; round < 6; round++) {
+      await app.empty();
+      const mine = await createdTodos('x', 'x', 'x', 'x');
+      const theirs = await createdTodos('x', 'x', 'x', 'x');
+      const operations = Array.from({ length: 40 }, () => ({
+        kind: random.pick(['create', 'update', 'del'] as const),
+        at: random.below(5),
+        ifMatch: random.pick([undefined, undefined, '"0"', '"1"', '*', 'bad', '"9", "1"']),
+        values: random.pick([
+          ...[{ title: 'a' }, { title: 'b' }, { completed: true }, { completed: false }, { completed: null }],
+          ...[{ title: 7 }, {}, { description: null }],
+        ]),
+      }));
+      const sent = operations.map(({ kind, at, ifMatch, values }) => {
+        const _id = mine[at] ?? NOWHERE;
+        if (kind === 'create') return { create: values };
+        return kind === 'update' ? update(_id, values, ifMatch) : { del: { _id, ifMatch } };
+      });
+      const answered = await bulk(app, '/todos', sent);
+      const singles: unknown[] = [];
+      for (const { kind, at, ifMatch, values } of operations) {
+        const one = `/todos/${theirs[at] ?? NOWHERE}`;
+        const request = { headers: ifMatch === undefined ? undefined : { 'If-Match': ifMatch } };
+        const send = {
+          create: () => app.post('/todos', values),
+          update: () => app.patch(one, values, request),
+          del: () => app.del(one, request),
+        };
+        const { status, body } = await send[kind]();
+        singles.push(status < 400 ? status : `${status} ${body.code}`);
+      }
+      expect([SEED, round, results(answered)]).toEqual([SEED, round, singles]);
+      const all = (await storedIn(app, 'todos')).map(({ _id, createdAt: _c, updatedAt: _u, ...rest }) => {
+        return { ...rest, id: String(_id) };
+      });
+      const stateOf = (own: string[]) => own.map((one) => ({ ...all.find(({ id }) => id === one), id: 0 }));
+      expect([SEED, round, stateOf(mine)]).toEqual([SEED, round, stateOf(theirs)]);
+    }
   });
 
   it('stores what a single create stores, in the order of the operations', async () => {
     await app.post('/todos', { title: 'alone' });
-    const operations = Array.from({ length: 1_000 }, (_, i) => titled(`todo ${i}`));
-    const made = ids(await bulk(app, '/todos', operations));
+    const titles = Array.from({ length: 1_000 }, (_, i) => `todo ${i}`);
+    const made = await createdTodos(...titles);
     expect(new Set(made).size).toBe(1_000);
     expect([...made].sort()).toEqual(made);
-    const [alone, ...stored] = await app.database.collection('todos').find().sort({ _id: 1 }).toArray();
-    expect(stored.map(({ title }) => title as string)).toEqual(
-      operations.map(({ create: { title } }) => title),
-    );
+    const [alone, ...stored] = await storedIn(app, 'todos');
+    expect(each(stored, 'title')).toEqual(titles);
     expect(Object.keys(stored[0] ?? {})).toEqual(Object.keys(alone ?? {}));
     expect(stored.every(({ __v, completed }) => __v === 0 && completed === false)).toBe(true);
     const times = stored.map(({ createdAt }) => (createdAt as Date).getTime());
@@ -46,53 +77,38 @@ describe('todos in bulk', () => {
   });
 
   it('an invalid item is answered like a single request, and undoes nothing', async () => {
-    const [id] = ids(await bulk(app, '/todos', [titled('a')]));
-    const singles = [
-      await app.post('/todos', { title: 7, stray: 1 }),
-      await app.post('/todos', 'null'),
-      await app.patch('/todos/zz', {}),
-      await app.patch(`/todos/${NOWHERE}`, { title: 'x' }),
-      await app.patch(`/todos/${id}`, { title: null }),
-      await app.patch(`/todos/${id}`, { title: 'x' }, { headers: { 'If-Match': '"7"' } }),
-      await app.del(`/todos/${id}`, { headers: { 'If-Match': 'seven' } }),
-      await app.del(`/todos/${NOWHERE}`),
-    ];
-    const many = await bulk(app, '/todos', [
-      { create: { title: 7, stray: 1 } },
-      { create: null },
-      { update: { _id: 'zz', changes: {} } },
-      { update: { _id: NOWHERE, changes: { title: 'x' } } },
-      { update: { _id: id, changes: { title: null } } },
-      { update: { _id: id, changes: { title: 'x' }, ifMatch: '"7"' } },
-      { del: { _id: id, ifMatch: 'seven' } },
-      { del: { _id: NOWHERE } },
-    ]);
+    const [id] = await createdTodos('a');
+    const [one, nowhere, headers] = [`/todos/${id}`, `/todos/${NOWHERE}`, { 'If-Match': '"7"' }];
+    const faults = [
+      [{ create: { title: 7, stray: 1 } }, await app.post('/todos', { title: 7, stray: 1 })],
+      [{ create: null }, await app.post('/todos', 'null')],
+      [update('zz', {}), await app.patch('/todos/zz', {})],
+      [update(NOWHERE, { title: 'x' }), await app.patch(nowhere, { title: 'x' })],
+      [update(id, { title: null }), await app.patch(one, { title: null })],
+      [update(id, { title: 'x' }, '"7"'), await app.patch(one, { title: 'x' }, { headers })],
+      [{ del: { _id: id, ifMatch: 'x' } }, await app.del(one, { headers: { 'If-Match': 'x' } })],
+      [{ del: { _id: NOWHERE } }, await app.del(nowhere)],
+    ] as const;
+    const many = await bulk(
+      app,
+      '/todos',
+      faults.map(([operation]) => operation),
+    );
     const requestId = many.headers.get('x-request-id');
-    expect(many.body.results).toEqual(singles.map(({ body }) => ({ ...body, requestId })));
-    expect((await app.get(`/todos/${id}`)).body.title).toBe('a');
-  });
-
-  it('ifMatch is checked as If-Match is', async () => {
-    const [id] = ids(await bulk(app, '/todos', [titled('a')]));
-    const answered = await bulk(app, '/todos', [
-      { update: { _id: id, changes: { title: 'b' }, ifMatch: '"0"' } },
-      { update: { _id: id, changes: { title: 'c' }, ifMatch: '"0"' } },
-      { update: { _id: id, changes: { title: 'd' }, ifMatch: '*' } },
-      { del: { _id: id, ifMatch: '"1"' } },
-      { del: { _id: id, ifMatch: '"9", "2"' } },
-    ]);
-    expect(results(answered)).toEqual([200, '412 PRECONDITION_FAILED', 200, '412 PRECONDITION_FAILED', 200]);
+    expect(many.body.results).toEqual(faults.map(([, { body }]) => ({ ...body, requestId })));
+    expect((await app.get(one)).body.title).toBe('a');
   });
 
   it('the headers of the request do not apply to its items', async () => {
-    const [id] = ids(await bulk(app, '/todos', [titled('a')]));
-    const body = { operations: [{ update: { _id: id, changes: { title: 'b' } } }, titled('c')] };
+    const [id] = await createdTodos('a');
+    const operations = [update(id, { title: 'b' }), titled('c'), { del: { _id: id } }];
     const headers = { Prefer: 'return=representation', 'If-Match': '"7"', 'If-None-Match': '*' };
-    const answered = await app.post('/todos/bulk', body, { headers });
-    expect(answered.body.results).toEqual([{ status: 200 }, { status: 201, _id: expect.any(String) }]);
+    const answered = await app.post('/todos/bulk', { operations }, { headers });
+    const expected = [{ status: 200 }, { status: 201, _id: expect.any(String) }, { status: 200 }];
+    expect([answered.status, answered.body]).toEqual([200, { results: expected }]);
   });
 
-  const malformed: [unknown, string][] = [
+  it.each<[operation: unknown, pointer: string]>([
     [7, ''],
     [[], ''],
     [{}, ''],
@@ -107,62 +123,80 @@ describe('todos in bulk', () => {
     [{ update: { _id: NOWHERE, changes: {}, id: 1 } }, '/update/id'],
     [{ del: { _id: NOWHERE, changes: {} } }, '/del/changes'],
     [{ del: null }, '/del'],
-  ];
-  it.each(malformed)('an operation that is malformed has its own error: %j', async (operation, pointer) => {
+  ])('an operation that is malformed has its own error: %j', async (operation, pointer) => {
     const answered = await bulk(app, '/todos', [titled('a'), operation, titled('b')]);
     expect(results(answered)).toEqual([201, '400 VALIDATION_FAILED', 201]);
     expect(answered.body.results[1]).toMatchObject({ instance: '/todos/bulk', errors: [{ pointer }] });
   });
 
-  it('names that libraries interpret, and excessive nesting, are faults of their operation', async () => {
-    const deep = '['.repeat(5_000) + ']'.repeat(5_000);
-    const operations = [
-      '{"create":{"title":"a"}}',
-      '{"create":{"title":"b","__proto__":{"x":1}}}',
-      '{"create":{"title":{"constructor":{}}}}',
-      `{"create":{"title":${deep}}}`,
-      `{"update":{"_id":"${NOWHERE}","changes":{"title":{"_bsontype":"Code"}}}}`,
-      deep,
-      '{"create":{"constructor":{}}}',
-    ];
-    const answered = await app.request('POST', '/todos/bulk', {
-      body: `{"operations":[${operations.join()}]}`,
-    });
-    expect(results(answered)).toEqual([
-      201,
-      ...Array<string>(4).fill('400 MALFORMED_REQUEST'),
-      ...Array<string>(2).fill('400 VALIDATION_FAILED'),
-    ]);
-  });
-
+  const deep = '['.repeat(5_000) + ']'.repeat(5_000);
   it.each([
-    [{}],
-    [{ operations: [] }],
-    [{ operations: {} }],
-    [{ operations: Array(1_001).fill(titled('a')) }],
-  ])('no operations, too many, or anything but a list is a 400 for the whole request (%#)', async (body) => {
-    const answered = await app.post('/todos/bulk', body);
-    const detail = '"operations" must be a list of 1 to 1000 operations.';
-    expectInvalid(answered, '/todos/bulk', { pointer: '/operations', detail });
+    ['{"create":{"title":"b","__proto__":{"x":1}}}', '400 MALFORMED_REQUEST'],
+    ['{"create":{"title":{"constructor":{}}}}', '400 MALFORMED_REQUEST'],
+    [`{"create":{"title":${deep}}}`, '400 MALFORMED_REQUEST'],
+    [`{"update":{"_id":"${NOWHERE}","changes":{"title":{"_bsontype":"Code"}}}}`, '400 MALFORMED_REQUEST'],
+    [deep, '400 VALIDATION_FAILED'],
+    ['{"create":{"constructor":{}}}', '400 VALIDATION_FAILED'],
+  ])(
+    'a name that libraries interpret, or excessive nesting, is a fault of its operation: %.70s',
+    async (operation, fault) => {
+      const body = `{"operations":[{"create":{"title":"a"}},${operation}]}`;
+      expect(results(await app.request('POST', '/todos/bulk', { body }))).toEqual([201, fault]);
+    },
+  );
+
+  const COUNT = '"operations" must be a list of 1 to 1000 operations.';
+  const OBJECT = 'The body must be a JSON object.';
+  it.each([
+    [{}, '/operations', COUNT],
+    [{ operations: [] }, '/operations', COUNT],
+    [{ operations: {} }, '/operations', COUNT],
+    [{ operations: Array(1_001).fill(titled('a')) }, '/operations', COUNT],
+    [
+      { operations: [titled('a')], ordered: true },
+      '/ordered',
+      '"ordered" is not an input field. Allowed: operations, atomic.',
+    ],
+    [[titled('a')], '', OBJECT],
+    [undefined, '', OBJECT],
+    ['"x"', '', OBJECT],
+  ])('a fault around the operations is a 400 for the whole request (%#)', async (body, pointer, detail) => {
+    expectInvalid(await app.post('/todos/bulk', body), '/todos/bulk', { pointer, detail });
     expect((await app.get('/todos/count')).body).toEqual({ count: 0 });
   });
 
-  it('another member beside the operations, another body or a query is a 400 for the whole', async () => {
-    const body = { operations: [titled('a')], ordered: true };
-    const detail = '"ordered" is not an input field. Allowed: operations, atomic.';
-    expectInvalid(await app.post('/todos/bulk', body), '/todos/bulk', { pointer: '/ordered', detail });
-    for (const other of [[titled('a')], undefined, '"x"']) {
-      const answered = await app.post('/todos/bulk', other);
-      expectInvalid(answered, '/todos/bulk', { pointer: '', detail: 'The body must be a JSON object.' });
-    }
+  it('a query, a body cut short and another method are refused', async () => {
     expect((await app.post('/todos/bulk?x=1', { operations: [titled('a')] })).status).toBe(400);
     expect((await app.request('POST', '/todos/bulk', { body: '{"operations"' })).status).toBe(400);
-  });
-
-  it('the path only accepts POST, and its name is not an id', async () => {
     for (const method of ['GET', 'PATCH', 'DELETE', 'PUT']) {
       const answered = await app.request(method, '/todos/bulk');
       expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST']);
     }
+  });
+});
+
+describe('operations on a unique value', () => {
+  it('store the first of several creates with it, and all others', async () => {
+    const skus = Array.from({ length: 300 }, (_, i) => (i % 10 === 5 ? 'taken' : `sku ${i}`));
+    const expected = skus.map((sku, i) => (sku === 'taken' && i !== 5 ? '409 DUPLICATE_VALUE' : 201));
+    const answered = await bulk(
+      app,
+      '/tags',
+      skus.map((sku, i) => create(`note ${i}`, sku)),
+    );
+    expect(results(answered)).toEqual(expected);
+    const detail = 'A record with the same sku exists. Choose another value.';
+    expect(answered.body.results[295].detail).toBe(detail);
+    const kept = skus.map((_, i) => `note ${i}`).filter((_, i) => expected[i] === 201);
+    expect(each(await storedIn(app, 'tags'), 'text')).toEqual(kept);
+  });
+
+  it('can take it once another one has released it', async () => {
+    const [a, b] = ids(await bulk(app, '/tags', [create('a', 'one'), create('b', 'two')]));
+    const answered = await bulk(app, '/tags', [
+      ...[update(b, { sku: 'one' }), update(a, { sku: 'three' }), update(b, { sku: 'one' })],
+      ...[create('c', 'two'), { del: { _id: a } }, create('d', 'three')],
+    ]);
+    expect(results(answered)).toEqual(['409 DUPLICATE_VALUE', 200, 200, 201, 200, 201]);
   });
 });

@@ -1,6 +1,7 @@
 /** @mongodb */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Variables } from '../../../src/config/index.js';
+import { titled } from '../../support/bulk.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { useServices } from '../../support/service-process.js';
 
@@ -9,8 +10,9 @@ const KILLS = 3;
 
 describe('an atomic bulk whose process is killed', () => {
   const services = useServices();
-  const json = { 'Content-Type': 'application/json' };
-  const operations = Array.from({ length: OPERATIONS }, (_, i) => ({ create: { title: `Todo ${i}` } }));
+  const headers = { 'Content-Type': 'application/json' };
+  const operations = Array.from({ length: OPERATIONS }, (_, i) => titled(`Todo ${i}`));
+  const body = JSON.stringify({ atomic: true, operations });
 
   it.each<[string, () => Variables]>([
     ['its own database', () => ({})],
@@ -20,12 +22,7 @@ describe('an atomic bulk whose process is killed', () => {
     async (_database, variables) => {
       const env = variables();
       let { service, url } = await services.start(env);
-      const send = () =>
-        fetch(`${url}/todos/bulk`, {
-          method: 'POST',
-          headers: json,
-          body: JSON.stringify({ atomic: true, operations }),
-        });
+      const send = () => fetch(`${url}/todos/bulk`, { method: 'POST', headers, body });
       await send();
       const begun = performance.now();
       await send();

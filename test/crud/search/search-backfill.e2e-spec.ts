@@ -41,8 +41,11 @@ describe('records that were stored without words', () => {
     return start(env);
   };
   const old = (i: number) => ({
-    ...{ title: `Old ${i}`, description: i % 2 ? 'odd "one"' : 'even one' },
-    ...{ createdAt: new Date(i), updatedAt: new Date(i), __v: 0 },
+    title: `Old ${i}`,
+    description: i % 2 ? 'odd "one"' : 'even one',
+    createdAt: new Date(i),
+    updatedAt: new Date(i),
+    __v: 0,
   });
   const insert = (length: number) => todos().insertMany(Array.from({ length }, (_, i) => old(i)));
   const count = async (app: TestApp, q: string) =>

@@ -50,10 +50,10 @@ describe('a search of todos', () => {
   });
 
   const nothing = '"q" must have a word or phrase to find: letters or digits, without a minus in front.';
-  it.each([
+  it.each<[q: string, detail: string]>([
     ['"tea', '"q" has a quote without its counterpart. Put a phrase between two of them.'],
-    ...['-tea', '', '\u{1f375} "" -'].map((q) => [q, nothing] as const),
-    ...['x', '"'].map((one) => [one.repeat(201), '"q" has at most 200 characters.'] as const),
+    ...['-tea', '', '.*', '\u{1f375} "" -', '"'.repeat(200)].map((q): [string, string] => [q, nothing]),
+    ...['x', '"'].map((one): [string, string] => [one.repeat(201), '"q" has at most 200 characters.']),
   ])('refuses %j', async (q, detail) => {
     for (const path of ['/todos', '/todos/count'])
       expectInvalid(await search(path, q), path, { parameter: 'q', detail });
@@ -65,11 +65,10 @@ describe('a search of todos', () => {
   });
 
   it.each([
-    ...[['.*', 400] as const, ...['^a$', 'a\\', '(a|b)', '[a', 'a\0b'].map((q) => [q, 200] as const)],
-    ...['"a\0b"', '$where a', '{"$ne":1} a', 'a'.repeat(200), '1 '.repeat(100)].map((q) => [q, 200] as const),
-    ['"'.repeat(200), 400],
-  ])('accepts %j as text, and needs a word in it', async (q, status) => {
-    expect((await search('/todos', q)).status).toBe(status);
+    ...['^a$', 'a\\', '(a|b)', '[a', 'a\0b', '"a\0b"', '$where a', '{"$ne":1} a', 'a'.repeat(200)],
+    '1 '.repeat(100),
+  ])('accepts %j as text', async (q) => {
+    expect((await search('/todos', q)).status).toBe(200);
   });
 
   it('reads its phrases as words alone, and its parameter as text, once, in lists', async () => {
