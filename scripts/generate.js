@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { filesOf, register } from '../libs/schematics/src/resource.js';
+import { newResource } from '../libs/schematics/src/resource.js';
 import { readArguments } from './support/arguments.js';
 
 /**
@@ -11,7 +11,8 @@ const APP_MODULE = 'src/app.module.ts';
 const USAGE = `Usage: npm run generate -- comments title:text! body:text due:timestamp [--tenant] [--events]
 
 Writes a resource with its test, and adds it to src/app.module.ts. ! marks a required field. The types are text, texts,
-integer, number, decimal, boolean, timestamp, and the values of an enum: state:open/done!
+integer, number, decimal, boolean, timestamp, the values of an enum (state:open/done!), and a resource to refer to, in
+whose folder the new one is written (post:posts!). address.city:text is a field of a nested object.
 
   --tenant   each tenant has records of its own; without it, everybody reads and writes them
   --events   and subscribers of the tenant are told of each write, by webhooks and the live stream`;
@@ -24,8 +25,8 @@ const { values, positionals } = readArguments(
 const [name, ...fields] = positionals;
 
 try {
-  const files = await filesOf(name, fields, values);
-  const registered = register(readFileSync(APP_MODULE, 'utf8'), name);
+  const application = { appModule: readFileSync(APP_MODULE, 'utf8'), exists: existsSync };
+  const { files, appModule } = await newResource(name, fields, { ...values, ...application });
   const existing = files.find(([path]) => existsSync(path));
   if (existing) throw new Error(`${existing[0]} is there already.`);
   for (const [path, content] of files) {
@@ -33,7 +34,7 @@ try {
     writeFileSync(path, content);
     console.log(`CREATE ${path}`);
   }
-  writeFileSync(APP_MODULE, registered);
+  writeFileSync(APP_MODULE, appModule);
   console.log(`UPDATE ${APP_MODULE}`);
 } catch (error) {
   console.error(error.message);

@@ -46,8 +46,11 @@ it(
     const fields = 'name:text!,tags:texts,stars:integer!,ratio:number,price:decimal,open:boolean';
     expect(bin('nest', 'g', 'resource', 'blog-entries', fields)).toMatchObject({ status: 0 });
     expect(existsSync(join(copy, 'src/blog-entries/blog-entries.module.ts'))).toBe(true);
-    expect(generate('tickets', 'title:text!', 'state:open/done!', '--events')).toMatchObject({ status: 0 });
-    expect(readFileSync(join(copy, 'src/tickets/tickets.module.ts'), 'utf8')).toContain('events: true');
+    const referring = ['post:posts!', 'state:open/done!', 'address.city:text!', 'address.geo.lat:number'];
+    expect(generate('tickets', ...referring, '--events')).toMatchObject({ status: 0 });
+    // Features do not import each other.
+    expect(readFileSync(join(copy, 'src/posts/tickets.module.ts'), 'utf8')).toContain('events: true');
+    expect(generate('replies', 'ticket:tickets!', 'text', '--tenant')).toMatchObject({ status: 0 });
     const open = readFileSync(join(copy, 'src/comments/comments.module.ts'), 'utf8');
     expect(open).toContain('// Everybody reads and writes these records');
     for (const schematic of ['module', 'service', 'controller'])
@@ -56,14 +59,16 @@ it(
     for (const name of ['CommentsModule', 'BlogEntriesModule', 'ShelvesModule'])
       expect(appModule).toContain(name);
     const features = appModule.slice(appModule.indexOf('function featuresOf'));
-    for (const name of ['CommentsModule', 'BlogEntriesModule', 'TicketsModule'])
+    for (const name of ['CommentsModule', 'BlogEntriesModule', 'TicketsModule', 'RepliesModule'])
       expect(features).toContain(`{ module: ${name} },`);
 
-    const specs = ['comments', 'blog-entries', 'tickets'].map((name) => `test/${name}.e2e-spec.ts`);
+    const specs = ['comments', 'blog-entries', 'tickets', 'replies'].map(
+      (name) => `test/${name}.e2e-spec.ts`,
+    );
     const written = [
       'src/comments',
       'src/blog-entries',
-      'src/tickets',
+      'src/posts',
       'src/shelves',
       'src/app.module.ts',
       ...specs,
@@ -78,7 +83,7 @@ it(
     const tests = run(process.execPath, jest);
     expect([tests.status, tests.output]).toEqual([
       0,
-      expect.stringContaining('Test Suites: 3 passed, 3 total'),
+      expect.stringContaining('Test Suites: 4 passed, 4 total'),
     ]);
   },
   GENERATE_MS,
@@ -93,10 +98,15 @@ it.each([
   [[], 'The name of a resource is in the plural and in kebab-case, such as comments or blog-posts.'],
   [
     ['shops', 'name:string'],
-    '"string" is not a type. Choose one of text, texts, integer, number, decimal, boolean, timestamp, or values such as open/done.',
+    '"string" is not a type. Choose one of text, texts, integer, number, decimal, boolean, timestamp, values such as open/done, or one of your resources: posts, todos, comments, blog-entries, tickets, replies.',
   ],
   [['shops', 'createdAt:timestamp'], 'The service has a field "createdAt" of its own. Choose another name.'],
   [['shops', 'name', 'name'], 'The field "name" is there twice.'],
+  [['shops', 'place.city', 'place'], 'The field "place" is there twice.'],
+  [
+    ['shops', 'post:posts', 'todo:todos'],
+    'Resources that refer to each other share a folder: it cannot be in src/posts and in src/todos.',
+  ],
   [['shops', '1st:text'], '"1st:text" is not a field.'],
   [['todos', 'title:text!'], 'src/app.module.ts has TodosModule already.'],
 ])('rejects %j with a sentence, and writes nothing', (args, sentence) => {

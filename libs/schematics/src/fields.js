@@ -1,3 +1,5 @@
+import { namesOf, pascal } from './names.js';
+
 /**
  * Types of a field: decorator, its options, TypeScript type, and a valid value, which is also the example.
  */
@@ -20,52 +22,105 @@ const TYPES = {
 const TAKEN = ['_id', 'createdAt', 'updatedAt', 'constructor', '__proto__'];
 
 /**
- * Reads fields such as `title:text!`: a name, a type or the values of an enum (`state:open/done`), and `!` if a create
- * requires the field; `?` if it does not.
+ * Reads fields such as `title:text!`: a name, a type, the values of an enum (`state:open/done`) or the resource that
+ * the field refers to (`post:posts`), and `!` if a create requires the field; `?` if it does not. `address.city:text` is
+ * a field of an object, which a create requires if it requires one of its fields.
+ *
+ * @param prefix of the names of classes of objects, such as `Comment`
+ * @param resources names of the resources that a field can refer to
  */
-export function readFields(texts) {
-  const fields = texts.filter((text) => text !== '').map(readField);
-  const repeated = fields.find(({ name }, i) => fields.findIndex((other) => other.name === name) !== i);
-  if (repeated) throw new Error(`The field "${repeated.name}" is there twice.`);
-  return fields.length > 0 ? fields : [readField('title:text!')];
+export function readFields(texts, prefix, resources) {
+  const written = texts.filter((text) => text !== '');
+  return membersOf((written.length > 0 ? written : ['title:text!']).map(readText), prefix, resources);
 }
 
-function readField(text) {
-  const [, name, kind = 'text', mark] = /^([a-z]\w*)(?::([\w/-]+))?([!?])?$/.exec(text) ?? [];
-  if (name === undefined)
+/** A value in an example that is the identifier of a record. */
+export const identifierOf = (resource) => `\0${namesOf(resource).variable}`;
+
+function readText(text) {
+  const [, path, kind = 'text', mark] = /^([a-z]\w*(?:\.[a-z]\w*)*)(?::([\w/-]+))?([!?])?$/.exec(text) ?? [];
+  if (path === undefined)
     throw new Error(
       `"${text}" is not a field. Write name:type, and ! behind it if it is required, such as title:text!`,
     );
-  if (TAKEN.includes(name))
-    throw new Error(`The service has a field "${name}" of its own. Choose another name.`);
-  const { decorator, values, options, type, example } = typeOf(kind);
-  const required = mark === '!';
-  const least = required && kind === 'text' ? ['min: 1'] : [];
+  return { path: path.split('.'), kind, required: mark === '!' };
+}
+
+function membersOf(entries, prefix, resources) {
+  const names = new Set(entries.map(({ path }) => path[0]));
+  return [...names].map((name) => {
+    const group = entries.filter(({ path }) => path[0] === name);
+    if (TAKEN.includes(name))
+      throw new Error(`The service has a field "${name}" of its own. Choose another name.`);
+    const inner = group.filter(({ path }) => path.length > 1);
+    if (inner.length < group.length && group.length > 1)
+      throw new Error(`The field "${name}" is there twice.`);
+    if (inner.length === 0) return fieldOf(name, group[0], resources);
+    const members = inner.map(({ path, ...entry }) => ({ ...entry, path: path.slice(1) }));
+    return objectOf(name, membersOf(members, prefix + pascal(name), resources), prefix + pascal(name));
+  });
+}
+
+function fieldOf(name, { kind, required }, resources) {
+  const { decorator, first = [], options, type, example, refersTo } = typeOf(kind, resources);
   const all = [
-    ...least,
+    ...(required && kind === 'text' ? ['min: 1'] : []),
     ...options,
     ...(required ? [] : ['optional: true']),
-    `example: ${JSON.stringify(example)}`,
+    ...(refersTo ? [] : [`example: ${JSON.stringify(example)}`]),
   ];
+  const code = codeOf({ name, decorator, required, type }, [...first, ...optionsOf(all)]);
   return {
     name,
-    decorator,
+    decorators: [decorator],
     required,
     example,
-    code: `@${decorator}(${values ?? ''}{ ${all.join(', ')} })\n${name}${required ? '!' : '?'}: ${type};`,
+    code,
+    classes: [],
+    references: refersTo ? [[name, refersTo]] : [],
   };
 }
 
-function typeOf(kind) {
+function objectOf(name, members, type) {
+  const required = members.some((member) => member.required);
+  const args = [`() => ${type}`, ...optionsOf(required ? [] : ['optional: true'])];
+  return {
+    name,
+    decorators: ['IsNested', ...members.flatMap(({ decorators }) => decorators)],
+    required,
+    example: Object.fromEntries(members.map((member) => [member.name, member.example])),
+    code: codeOf({ name, decorator: 'IsNested', required, type }, args),
+    classes: [
+      ...members.flatMap(({ classes }) => classes),
+      `export class ${type} {\n${members.map(({ code }) => code).join('\n\n')}\n}`,
+    ],
+    references: members.flatMap(({ references }) =>
+      references.map(([path, resource]) => [`${name}.${path}`, resource]),
+    ),
+  };
+}
+
+const optionsOf = (all) => (all.length > 0 ? [`{ ${all.join(', ')} }`] : []);
+
+function codeOf({ name, decorator, required, type }, args) {
+  return `@${decorator}(${args.join(', ')})\n${name}${required ? '!' : '?'}: ${type};`;
+}
+
+function typeOf(kind, resources) {
   if (Object.hasOwn(TYPES, kind)) return TYPES[kind];
+  if (resources.includes(kind)) {
+    const first = [`() => ${namesOf(kind).Singular}`];
+    const example = identifierOf(kind);
+    return { decorator: 'IsReference', first, options: [], type: 'string', example, refersTo: kind };
+  }
   const values = kind.split('/').map((value) => `'${value}'`);
   if (values.length === 1)
     throw new Error(
-      `"${kind}" is not a type. Choose one of ${Object.keys(TYPES).join(', ')}, or values such as open/done.`,
+      `"${kind}" is not a type. Choose one of ${Object.keys(TYPES).join(', ')}, values such as open/done, or one of your resources: ${resources.join(', ')}.`,
     );
   return {
     decorator: 'IsOneOf',
-    values: `[${values.join(', ')}], `,
+    first: [`[${values.join(', ')}]`],
     options: [],
     type: values.join(' | '),
     example: kind.split('/')[0],

@@ -1,6 +1,6 @@
 import { format, resolveConfig } from 'prettier';
 import { mergeMap, of } from 'rxjs';
-import { filesOf, register } from './resource.js';
+import { newResource } from './resource.js';
 
 const APP_MODULE = '/src/app.module.ts';
 
@@ -9,10 +9,13 @@ const APP_MODULE = '/src/app.module.ts';
  */
 export function resource({ name, path: fields = '', ...options }) {
   return async (tree) => {
-    const registered = register(tree.readText(APP_MODULE), name);
-    for (const [file, content] of await filesOf(name, fields.split(/[\s,]+/), options))
-      tree.create(`/${file}`, content);
-    tree.overwrite(APP_MODULE, registered);
+    const application = { appModule: tree.readText(APP_MODULE), exists: (path) => tree.exists(`/${path}`) };
+    const { files, appModule } = await newResource(name, fields.split(/[\s,]+/), {
+      ...options,
+      ...application,
+    });
+    for (const [file, content] of files) tree.create(`/${file}`, content);
+    tree.overwrite(APP_MODULE, appModule);
   };
 }
 

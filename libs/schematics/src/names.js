@@ -10,17 +10,27 @@ export function namesOf(plural) {
   const singular = singularOf(plural);
   if (singular === plural)
     throw new Error(`"${plural}" has no plural s: name the resource in the plural, such as comments.`);
-  return { plural, singular, Plural: pascal(plural), Singular: pascal(singular), title: sentence(plural) };
+  const Singular = pascal(singular);
+  return {
+    plural,
+    singular,
+    Plural: pascal(plural),
+    Singular,
+    variable: `${Singular[0].toLowerCase()}${Singular.slice(1)}Id`,
+    title: sentence(plural),
+  };
 }
 
-function singularOf(plural) {
+/** `blog-posts` becomes `blog-post`; unchanged if it is no plural. */
+export function singularOf(plural) {
   return plural
     .replace(/ies$/, 'y')
     .replace(/(s|x|z|ch|sh)es$/, '$1')
     .replace(/([^s])s$/, '$1');
 }
 
-function pascal(name) {
+/** `blog-post` becomes `BlogPost`. */
+export function pascal(name) {
   return name.replaceAll(/(?:^|-)(\w)/g, (_, letter) => letter.toUpperCase());
 }
 
