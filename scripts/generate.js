@@ -3,16 +3,13 @@ import { dirname } from 'node:path';
 import { newResource } from '../libs/schematics/src/resource.js';
 import { readArguments } from './support/arguments.js';
 
-/**
- * `npm run generate -- comments title:text! body:text due:timestamp` writes a resource and adds it to the
- * application. The schematic in libs/schematics does the same for the Nest CLI.
- */
+/** What `npm run generate` does; the schematic in libs/schematics does the same for the Nest CLI. */
 const APP_MODULE = 'src/app.module.ts';
 const USAGE = `Usage: npm run generate -- comments title:text! body:text due:timestamp [--tenant] [--events]
 
-Writes a resource with its test, and adds it to src/app.module.ts. ! marks a required field. The types are text, texts,
-integer, number, decimal, boolean, timestamp, the values of an enum (state:open/done!), and a resource to refer to, in
-whose folder the new one is written (post:posts!). address.city:text is a field of a nested object.
+Writes a resource with its test, and adds it to src/app.module.ts. Types: text, texts, integer, number, decimal, boolean,
+timestamp, values of an enum (state:open/done!), a resource to refer to, in whose folder the new one is written (post:posts!).
+! marks a required field. address.city:text is a field of a nested object.
 
   --tenant   each tenant has records of its own; without it, everybody reads and writes them
   --events   and subscribers of the tenant are told of each write, by webhooks and the live stream`;
